@@ -1,0 +1,23 @@
+package linalg
+
+import "bbgp.dev/asm"
+
+// An Engine is what a computation runs on: the routines of one CPU and a
+// number of threads. Results do not depend on the threads. One computation
+// uses an Engine at a time.
+type Engine struct {
+	Impl *asm.Impl
+	Par  *Par
+}
+
+// NewEngine returns an Engine; a nil impl means asm.Default, 0 threads
+// GOMAXPROCS.
+func NewEngine(impl *asm.Impl, threads int) (*Engine, error) {
+	if impl == nil {
+		var err error
+		if impl, err = asm.Default(); err != nil {
+			return nil, err
+		}
+	}
+	return &Engine{Impl: impl, Par: NewPar(threads)}, nil
+}

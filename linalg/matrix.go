@@ -1,0 +1,60 @@
+package linalg
+
+// A Matrix is a view of a row-major matrix: element (i, j) is Data[i*Stride+j].
+type Matrix struct {
+	Rows, Cols, Stride int
+	Data               []float64
+}
+
+// NewMatrix returns a zero matrix with r rows and c columns.
+func NewMatrix(r, c int) Matrix {
+	if r < 0 || c < 0 {
+		panic("linalg: NewMatrix: negative size")
+	}
+	return Matrix{Rows: r, Cols: c, Stride: c, Data: make([]float64, r*c)}
+}
+
+// At returns element (i, j).
+func (m Matrix) At(i, j int) float64 { return m.Data[i*m.Stride+j] }
+
+// Set sets element (i, j).
+func (m Matrix) Set(i, j int, v float64) { m.Data[i*m.Stride+j] = v }
+
+// Row returns row i, which shares the matrix's memory.
+func (m Matrix) Row(i int) []float64 { return m.Data[i*m.Stride : i*m.Stride+m.Cols] }
+
+// Sub returns the view of rows i0..i1-1 and columns j0..j1-1.
+func (m Matrix) Sub(i0, i1, j0, j1 int) Matrix {
+	if i0 < 0 || i1 < i0 || i1 > m.Rows || j0 < 0 || j1 < j0 || j1 > m.Cols {
+		panic("linalg: Sub: bad range")
+	}
+	v := Matrix{Rows: i1 - i0, Cols: j1 - j0, Stride: m.Stride}
+	if v.Rows > 0 && v.Cols > 0 {
+		v.Data = m.Data[i0*m.Stride+j0 : (i1-1)*m.Stride+j1]
+	}
+	return v
+}
+
+// Zero sets every element to 0.
+func (m Matrix) Zero() {
+	for i := range m.Rows {
+		clear(m.Row(i))
+	}
+}
+
+// CopyFrom sets m = a; the shapes are equal.
+func (m Matrix) CopyFrom(a Matrix) {
+	if m.Rows != a.Rows || m.Cols != a.Cols {
+		panic("linalg: CopyFrom: shapes differ")
+	}
+	for i := range m.Rows {
+		copy(m.Row(i), a.Row(i))
+	}
+}
+
+// Clone returns a copy of m in memory of its own.
+func (m Matrix) Clone() Matrix {
+	c := NewMatrix(m.Rows, m.Cols)
+	c.CopyFrom(m)
+	return c
+}

@@ -1,0 +1,36 @@
+package linalg
+
+import "context"
+
+// A SymOp is a symmetric n×n operator known only by its products.
+type SymOp interface {
+	// Dim returns n.
+	Dim() int
+
+	// MulTo sets dst = A src, where dst and src are n×s and do not overlap.
+	// It returns ctx.Err() if ctx ends first; dst is undefined then.
+	MulTo(ctx context.Context, dst, src Matrix) error
+}
+
+// A ColOp is a symmetric positive semidefinite n×n matrix K whose entries can
+// be asked for. It serves the construction of preconditioners.
+type ColOp interface {
+	// Dim returns n.
+	Dim() int
+
+	// DiagTo sets dst[i] = K_ii.
+	DiagTo(dst []float64)
+
+	// ColsTo sets dst = K[:, cols], n×len(cols), in float64.
+	ColsTo(ctx context.Context, dst Matrix, cols []int) error
+
+	// BlockTo sets dst = K[rows, rows], len(rows)×len(rows), both triangles, in
+	// float64. Calls with different workers may run at the same time.
+	BlockTo(worker int, dst Matrix, rows []int32)
+
+	// NeighboursTo sets dst[i*k : (i+1)*k], for each position i of the ordering,
+	// to the min(k, i) positions j < i whose rows order[j] are nearest to row
+	// order[i], nearest first, ties by smaller position; -1 where there are
+	// fewer than k. Distances are those that K depends on.
+	NeighboursTo(ctx context.Context, dst []int32, order []int, k int) error
+}

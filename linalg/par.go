@@ -1,0 +1,80 @@
+package linalg
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// A Par runs the iterations of a loop on several goroutines. It allocates
+// nothing in a loop, and only here are goroutines started. One loop runs at a
+// time; an iteration must not start another one on the same Par.
+type Par struct {
+	workers []func()
+	body    func(worker, i int)
+	n       int
+	next    atomic.Int64
+	done    sync.WaitGroup
+	mu      sync.Mutex
+	failure any
+}
+
+// NewPar returns a Par with the given number of threads; 0 means GOMAXPROCS.
+func NewPar(threads int) *Par {
+	if threads <= 0 {
+		threads = runtime.GOMAXPROCS(0)
+	}
+	p := &Par{}
+	for w := range threads {
+		p.workers = append(p.workers, func() { p.work(w) })
+	}
+	return p
+}
+
+// Threads returns the number of threads.
+func (p *Par) Threads() int { return len(p.workers) }
+
+// For calls body(worker, i) once for every i in 0..n-1, in any order and on
+// any worker in 0..Threads()-1. A result must not depend on either: one owner
+// per output block, partial sums in index order. A panic in body is raised
+// again in the caller.
+func (p *Par) For(n int, body func(worker, i int)) {
+	threads := min(n, len(p.workers))
+	if threads <= 1 {
+		for i := range n {
+			body(0, i)
+		}
+		return
+	}
+	p.body, p.n, p.failure = body, n, nil
+	p.next.Store(0)
+	p.done.Add(threads)
+	for _, run := range p.workers[1:threads] {
+		go run()
+	}
+	p.work(0)
+	p.done.Wait()
+	p.body = nil
+	if p.failure != nil {
+		panic(p.failure)
+	}
+}
+
+func (p *Par) work(worker int) {
+	defer p.done.Done()
+	defer func() {
+		if r := recover(); r != nil {
+			p.mu.Lock()
+			p.failure = r
+			p.mu.Unlock()
+			p.next.Store(int64(p.n))
+		}
+	}()
+	for {
+		i := int(p.next.Add(1)) - 1
+		if i >= p.n {
+			return
+		}
+		p.body(worker, i)
+	}
+}

@@ -1,0 +1,251 @@
+package bbgp
+
+import (
+	"fmt"
+	"math"
+
+	"bbgp.dev/linalg"
+)
+
+// Data is a table: n rows of D inputs and a target.
+type Data struct {
+	// X holds the inputs, n×D.
+	X linalg.Matrix
+	// Y holds the target, n values; nil where only inputs are needed.
+	Y []float64
+	// Names names the inputs; nil means x1..xD.
+	Names []string
+	// Target names the target; "" means y.
+	Target string
+	// NoiseScale, if not nil, holds a factor d_i > 0 for each row, and
+	// NoiseExtra, if not nil, a known noise variance e_i >= 0 in squared units
+	// of y: the noise variance of row i is σ_n² d_i + e_i.
+	NoiseScale, NoiseExtra []float64
+}
+
+// NewData copies rows of inputs and the target into a Data.
+func NewData(rows [][]float64, y []float64, names []string) (*Data, error) {
+	d := 0
+	if len(rows) > 0 {
+		d = len(rows[0])
+	}
+	x := linalg.NewMatrix(len(rows), d)
+	for i, row := range rows {
+		if len(row) != d {
+			return nil, &DataError{Row: i, Reason: fmt.Sprintf("%d cells where the first row has %d", len(row), d)}
+		}
+		copy(x.Row(i), row)
+	}
+	return &Data{X: x, Y: y, Names: names}, nil
+}
+
+// A Dense is a matrix known by its elements; gonum's mat.Matrix is one.
+type Dense interface {
+	Dims() (rows, cols int)
+	At(i, j int) float64
+}
+
+// DataFrom copies a matrix of inputs, such as a gonum mat.Matrix, and the
+// target into a Data.
+func DataFrom(m Dense, y []float64) *Data {
+	n, d := m.Dims()
+	x := linalg.NewMatrix(n, d)
+	for i := range n {
+		for j := range d {
+			x.Set(i, j, m.At(i, j))
+		}
+	}
+	return &Data{X: x, Y: y}
+}
+
+// Name returns the name of input j.
+func (d *Data) Name(j int) string {
+	if j < len(d.Names) && d.Names[j] != "" {
+		return d.Names[j]
+	}
+	return fmt.Sprintf("x%d", j+1)
+}
+
+// TargetName returns the name of the target.
+func (d *Data) TargetName() string {
+	if d.Target != "" {
+		return d.Target
+	}
+	return "y"
+}
+
+// Rows returns the rows with the given indices as a Data of its own.
+func (d *Data) Rows(rows []int) *Data {
+	s := &Data{X: linalg.NewMatrix(len(rows), d.X.Cols), Names: d.Names, Target: d.Target}
+	pick := func(v []float64) []float64 {
+		if v == nil {
+			return nil
+		}
+		p := make([]float64, len(rows))
+		for i, r := range rows {
+			p[i] = v[r]
+		}
+		return p
+	}
+	for i, r := range rows {
+		copy(s.X.Row(i), d.X.Row(r))
+	}
+	s.Y, s.NoiseScale, s.NoiseExtra = pick(d.Y), pick(d.NoiseScale), pick(d.NoiseExtra)
+	return s
+}
+
+// check returns a *DataError for the first thing that makes d unusable.
+func (d *Data) check(needY bool) error {
+	n := d.X.Rows
+	if n == 0 {
+		return &DataError{Row: -1, Reason: "no rows"}
+	}
+	if d.X.Cols == 0 {
+		return &DataError{Row: -1, Reason: "no inputs"}
+	}
+	if d.Names != nil && len(d.Names) != d.X.Cols {
+		return &DataError{Row: -1, Reason: fmt.Sprintf("%d names for %d inputs", len(d.Names), d.X.Cols)}
+	}
+	for i := range n {
+		for j, v := range d.X.Row(i) {
+			if !finite(v) {
+				return &DataError{Row: i, Column: d.Name(j), Reason: fmt.Sprintf("%v is not a finite number", v)}
+			}
+		}
+	}
+	if needY || d.Y != nil {
+		if err := d.checkColumn(d.TargetName(), d.Y, math.Inf(-1), "a finite number"); err != nil {
+			return err
+		}
+	}
+	if d.NoiseScale != nil {
+		if err := d.checkColumn("noise scale", d.NoiseScale, math.SmallestNonzeroFloat64, "positive and finite"); err != nil {
+			return err
+		}
+	}
+	if d.NoiseExtra != nil {
+		return d.checkColumn("noise variance", d.NoiseExtra, 0, "finite and at least 0")
+	}
+	return nil
+}
+
+func (d *Data) checkColumn(name string, v []float64, low float64, want string) error {
+	if len(v) != d.X.Rows {
+		return &DataError{Row: -1, Column: name, Reason: fmt.Sprintf("%d values for %d rows", len(v), d.X.Rows)}
+	}
+	for i, x := range v {
+		if !finite(x) || x < low {
+			return &DataError{Row: i, Column: name, Reason: fmt.Sprintf("%v is not %s", x, want)}
+		}
+	}
+	return nil
+}
+
+// scaleFloor is added to every standard deviation, as the paper's code does.
+const scaleFloor = 1e-6
+
+// A Scaling standardises inputs and target: x' = (x - mean)/scale, with the
+// mean of the training rows and their population standard deviation + 1e-6.
+type Scaling struct {
+	XMean  []float64 `json:"x_mean"`
+	XScale []float64 `json:"x_scale"`
+	YMean  float64   `json:"y_mean"`
+	YScale float64   `json:"y_scale"`
+}
+
+// NewScaling returns the Scaling of the rows of d. With identity it changes
+// nothing: means 0 and scales 1.
+func NewScaling(d *Data, identity bool) Scaling {
+	s := Scaling{XMean: make([]float64, d.X.Cols), XScale: make([]float64, d.X.Cols), YScale: 1}
+	col := make([]float64, d.X.Rows)
+	for j := range s.XMean {
+		if s.XScale[j] = 1; identity {
+			continue
+		}
+		for i := range col {
+			col[i] = d.X.At(i, j)
+		}
+		s.XMean[j], s.XScale[j] = moments(col)
+	}
+	if !identity && d.Y != nil {
+		s.YMean, s.YScale = moments(d.Y)
+	}
+	return s
+}
+
+// moments returns the mean and the population standard deviation + 1e-6.
+func moments(v []float64) (mean, scale float64) {
+	if len(v) == 0 {
+		return 0, 1
+	}
+	// A first pass about v[0] keeps the digits of columns with a large offset.
+	for _, x := range v {
+		mean += x - v[0]
+	}
+	mean = v[0] + mean/float64(len(v))
+	ss, rest := 0.0, 0.0
+	for _, x := range v {
+		ss = math.FMA(x-mean, x-mean, ss)
+		rest += x - mean
+	}
+	ss -= rest * rest / float64(len(v))
+	return mean, math.Sqrt(max(ss, 0)/float64(len(v))) + scaleFloor
+}
+
+// XTo sets dst = the standardised rows of x; dst may be x.
+func (s *Scaling) XTo(dst, x linalg.Matrix) {
+	for i := range x.Rows {
+		d := dst.Row(i)
+		for j, v := range x.Row(i) {
+			d[j] = (v - s.XMean[j]) / s.XScale[j]
+		}
+	}
+}
+
+// YTo sets dst = the standardised targets; dst may be y.
+func (s *Scaling) YTo(dst, y []float64) {
+	for i, v := range y {
+		dst[i] = (v - s.YMean) / s.YScale
+	}
+}
+
+// apply returns the standardised copy of d.
+func (s *Scaling) apply(d *Data) *Data {
+	t := &Data{X: linalg.NewMatrix(d.X.Rows, d.X.Cols), Y: make([]float64, len(d.Y)), Names: d.Names, Target: d.Target, NoiseScale: d.NoiseScale}
+	s.XTo(t.X, d.X)
+	s.YTo(t.Y, d.Y)
+	if d.NoiseExtra != nil {
+		t.NoiseExtra = make([]float64, len(d.NoiseExtra))
+		for i, e := range d.NoiseExtra {
+			t.NoiseExtra[i] = e / (s.YScale * s.YScale)
+		}
+	}
+	return t
+}
+
+// constantColumns returns the inputs that have one value in all rows.
+func constantColumns(x linalg.Matrix) []int {
+	var out []int
+	for j := range x.Cols {
+		same := true
+		for i := 1; i < x.Rows && same; i++ {
+			same = x.At(i, j) == x.At(0, j)
+		}
+		if same {
+			out = append(out, j)
+		}
+	}
+	return out
+}
+
+// constant says whether all values are equal.
+func constant(v []float64) bool {
+	for _, x := range v {
+		if x != v[0] {
+			return false
+		}
+	}
+	return true
+}
+
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

@@ -1,0 +1,40 @@
+// Package bbgp fits Gaussian process regression models to tables of up to
+// about a hundred thousand rows by maximum likelihood, with an objective whose
+// bias is bounded from both sides: the method of Burt, Artemev and van der
+// Wilk, "Barely Biased Learning for Gaussian Process Regression" (2021).
+//
+// # Model
+//
+// The target of row i is y_i = c + f(x_i) + e_i, with f a Gaussian process of
+// mean 0 and covariance k(x, x') = σ_f² h(r), r² = Σ_d ((x_d - x'_d)/ℓ_d)², and
+// e_i normal noise of variance σ_n². h is a Matérn function of order 1/2, 3/2
+// (the default) or 5/2, or the Gaussian exp(-r²/2). The parameters maximise
+//
+//	L(θ) = -n/2 log 2π - 1/2 log det K̂ - 1/2 (y-c)' K̂⁻¹ (y-c),  K̂ = K + σ_n² I.
+//
+// Inputs and target are standardised first (see [Scaling]); parameters are
+// those of the standardised model, predictions are in the units of the data.
+//
+// # Symbols
+//
+//	θ        Params                 c, ℓ_1..ℓ_D, σ_f², σ_n²
+//	c        Params.Mean            scalar
+//	ℓ        Params.Lengthscales    D; +Inf takes an input out of the distance
+//	σ_f²     Params.Variance        scalar
+//	σ_n²     Params.Noise           scalar
+//	X        Data.X                 n×D, row-major
+//	y        Data.Y                 n
+//	α        Model.weights          n, K̂⁻¹ (y - c)
+//	ε        Options.Eps            width of the bias bounds, nats
+//	L        Evaluation.LML         between Lower and Upper but for StdErr
+//	F        fisher                 information matrix in log parameters
+//	u        softplus coordinates   p = 1e-6 + log(1 + e^u)
+//
+// # Use
+//
+// [Fit] trains a [Model]; [Model.Predict] gives means and standard deviations
+// with certified bounds; [Model.Save] and [Load] keep it in one file;
+// [LogMarginalLikelihood] evaluates L and its gradient at given parameters.
+// Every random number comes from [Options.Seed]; results do not depend on the
+// number of threads.
+package bbgp

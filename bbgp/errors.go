@@ -1,0 +1,68 @@
+package bbgp
+
+import (
+	"errors"
+	"fmt"
+)
+
+// A DataError says which cell of the data cannot be used.
+type DataError struct {
+	Row    int    // index of the row, from 0; -1 when no single row is at fault
+	Column string // name of the column, or "" when no single column is at fault
+	Reason string
+}
+
+func (e *DataError) Error() string {
+	switch {
+	case e.Row >= 0 && e.Column != "":
+		return fmt.Sprintf("row %d, column %q: %s", e.Row+1, e.Column, e.Reason)
+	case e.Row >= 0:
+		return fmt.Sprintf("row %d: %s", e.Row+1, e.Reason)
+	case e.Column != "":
+		return fmt.Sprintf("column %q: %s", e.Column, e.Reason)
+	}
+	return e.Reason
+}
+
+// A ParamError says which parameter is out of range or missing. Key is its name
+// in the JSON form, such as "noise" or "lengthscales[3]".
+type ParamError struct {
+	Key, Reason string
+}
+
+func (e *ParamError) Error() string { return fmt.Sprintf("parameter %q: %s", e.Key, e.Reason) }
+
+// An OptionError says which option has a value that cannot be used. Option is
+// the name of the field of Options, in lower case.
+type OptionError struct {
+	Option, Reason string
+}
+
+func (e *OptionError) Error() string { return fmt.Sprintf("option %s: %s", e.Option, e.Reason) }
+
+// A MemoryError refuses a run that would not fit its budget, before it starts.
+type MemoryError struct {
+	What           string
+	Needed, Budget int64 // bytes
+}
+
+func (e *MemoryError) Error() string {
+	return fmt.Sprintf("%s needs %.2f GiB, the memory budget is %.2f GiB", e.What,
+		float64(e.Needed)/(1<<30), float64(e.Budget)/(1<<30))
+}
+
+// A FileError says why a file is not a model that this version can read.
+type FileError struct {
+	Path, Reason string
+}
+
+func (e *FileError) Error() string {
+	if e.Path == "" {
+		return "model file: " + e.Reason
+	}
+	return fmt.Sprintf("%s: %s", e.Path, e.Reason)
+}
+
+// ErrNotFinite is what an evaluation returns when the matrix or the value is
+// not finite or not positive definite at the parameters asked for.
+var ErrNotFinite = errors.New("the likelihood is not finite at these parameters")

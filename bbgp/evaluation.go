@@ -1,0 +1,54 @@
+package bbgp
+
+import "context"
+
+// A Gradient holds the derivatives of the log marginal likelihood by the
+// natural parameters.
+type Gradient struct {
+	Mean         float64   `json:"mean"`
+	Lengthscales []float64 `json:"lengthscales"` // 0 where the lengthscale is +Inf
+	Variance     float64   `json:"variance"`
+	Noise        float64   `json:"noise"`
+}
+
+// An Evaluation is the log marginal likelihood at one point.
+type Evaluation struct {
+	// LML is the estimate; [Lower, Upper] contain its bias only, StdErr is the
+	// standard error over the probes. Method exact has all three equal and 0.
+	LML, Lower, Upper, StdErr float64
+	// Gradient is nil unless asked for.
+	Gradient *Gradient
+	// Alpha approximates K̂⁻¹ (y - c).
+	Alpha []float64
+
+	Passes, Products    int // passes over the kernel matrix, columns multiplied
+	Rank, Neighbours    int // of the preconditioner
+	Probes, GradColumns int
+	Precision           string // f32 or f64
+	BoundKind           string // rigorous or probable
+	Rejected            bool   // stopped early by EvalOptions.Reject; only Upper holds
+	Seconds             float64
+	SecondsByPhase      map[string]float64
+	BytesBasis          int64
+}
+
+// EvalOptions say how closely a point is evaluated.
+type EvalOptions struct {
+	Eps              float64 // bound on Upper - Lower over 2, nats
+	Probes           int
+	Rank, Neighbours int // of the preconditioner; -1 lets Rebuild choose
+	Seed             uint64
+	Precision        string // auto, f32 or f64
+	Gradient         bool
+	// Reject, if not nil, is asked during the evaluation with the upper bound
+	// known so far; true ends it, Rejected set.
+	Reject func(upper float64) bool
+}
+
+// An objective evaluates the log marginal likelihood of one set of data. A
+// stage of training begins with Rebuild, which fixes the preconditioner and
+// the probes; within it Evaluate is a deterministic smooth function of p.
+type objective interface {
+	Rebuild(ctx context.Context, p Params, opt EvalOptions) error
+	Evaluate(ctx context.Context, p Params, opt EvalOptions) (*Evaluation, error)
+}

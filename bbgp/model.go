@@ -1,0 +1,68 @@
+package bbgp
+
+import (
+	"sync"
+
+	"bbgp.dev/linalg"
+)
+
+// A Model is a fitted Gaussian process. It may be used by several goroutines
+// as long as they pass different engines to Predict.
+type Model struct {
+	// Parameters are those of the standardised model.
+	Parameters Params
+	Scaling    Scaling
+	Names      []string // of the inputs
+	Target     string
+	Result     Result
+	// Extra is kept by Save and Load for the caller, who alone knows its meaning.
+	Extra []byte
+
+	x          linalg.Matrix // standardised training inputs, n×D
+	y          []float64     // standardised target, n
+	noiseScale []float64     // d_i, nil for ones
+	noiseExtra []float64     // e_i in standardised units, nil for zeros
+	weights    []float64     // α = K̂⁻¹ (y - c), n
+
+	mu      sync.Mutex // guards what Predict prepares
+	predict *predictor
+}
+
+// A Result tells how a fit went. Its JSON form is what `bbgp fit --json` prints.
+type Result struct {
+	Parameters     Params             `json:"parameters"`
+	Scaling        Scaling            `json:"scaling"`
+	N              int                `json:"n"`
+	D              int                `json:"d"`
+	LML            float64            `json:"lml"`
+	Lower          float64            `json:"lower"`
+	Upper          float64            `json:"upper"`
+	StdErr         float64            `json:"stderr"`
+	BoundKind      string             `json:"bound_kind"`
+	Evaluations    int                `json:"evaluations"`
+	Passes         int                `json:"passes"`
+	Seconds        float64            `json:"seconds"`
+	CPUSeconds     float64            `json:"cpu_seconds"`
+	PeakBytes      int64              `json:"peak_bytes"`
+	Method         string             `json:"method"`
+	Optimizer      string             `json:"optimizer"`
+	Precision      string             `json:"precision"`
+	Rank           int                `json:"rank"`
+	Neighbours     int                `json:"neighbours"`
+	Probes         int                `json:"probes"`
+	Seed           uint64             `json:"seed"`
+	ISA            string             `json:"isa"`
+	Constant       []string           `json:"constant_inputs"`   // do not vary, out of the model
+	Irrelevant     []string           `json:"irrelevant_inputs"` // fitted lengthscale is +Inf
+	ConstantTarget bool               `json:"constant_target"`
+	Stopped        string             `json:"stopped"` // converged, max-steps, time, cancelled or stalled
+	Warnings       []string           `json:"warnings"`
+	SecondsByPhase map[string]float64 `json:"seconds_by_phase"`
+	Trace          []Step             `json:"trace"`
+}
+
+// N returns the number of training rows.
+func (m *Model) N() int { return m.x.Rows }
+
+// D returns the number of inputs.
+func (m *Model) D() int { return m.x.Cols }

@@ -1,0 +1,160 @@
+package bbgp
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"time"
+
+	"bbgp.dev/linalg"
+)
+
+// Options holds the settings of Fit and LogMarginalLikelihood. The zero value
+// asks for the defaults.
+type Options struct {
+	// Kernel names the covariance function; "" means matern32.
+	Kernel string
+	// Method is bbgp or exact; "" means exact for at most 512 rows, where the
+	// dense computation is the cheaper one, and bbgp otherwise.
+	Method string
+	// Optimizer is lbfgs, levenberg or adam; "" means levenberg for method
+	// bbgp and lbfgs for exact.
+	Optimizer string
+	// MaxSteps ends the training after so many evaluations on all rows; 0 means 400.
+	MaxSteps int
+	// Eps bounds the bias of an evaluation and is the gain below which training
+	// stops, in nats; 0 means 1.
+	Eps float64
+	// Probes is the number of random probes; 0 means 8. The last evaluation of a
+	// fit takes more, see LMLStdErr.
+	Probes int
+	// LMLStdErr is the standard error per row asked of the reported likelihood;
+	// 0 means 1e-3.
+	LMLStdErr float64
+	// Rank and Neighbours set the preconditioner; 0 leaves the choice to the
+	// program, a negative value means none.
+	Rank, Neighbours int
+	// Precision is auto, f32 or f64; "" means auto.
+	Precision string
+	// NoScale takes inputs and target as they are.
+	NoScale bool
+	// FixMean keeps c at its start instead of fitting it.
+	FixMean bool
+	// Start is where training starts; nil means all ones, after a pre-fit on a
+	// random subset for method bbgp.
+	Start *Params
+	// PrefitRows is the size of that subset; 0 means 1000, a negative value none.
+	PrefitRows int
+	// Seed starts every random stream of the run.
+	Seed uint64
+	// Memory is a budget in bytes; 0 means none. What cannot fit is refused
+	// with a *MemoryError before it starts.
+	Memory int64
+	// Time ends the training with the best parameters so far; 0 means no limit.
+	Time time.Duration
+	// Engine computes; nil means the best routines of this CPU on GOMAXPROCS threads.
+	Engine *linalg.Engine
+	// Progress, if not nil, is called after each step, on the calling goroutine.
+	Progress func(Step)
+}
+
+// A Step is one evaluation of the training, for progress reports and plots.
+type Step struct {
+	Phase       string  `json:"phase"` // prefit, train or final
+	Stage       int     `json:"stage"`
+	Step        int     `json:"step"`
+	Accepted    bool    `json:"accepted"` // the point became the current one
+	Rejected    bool    `json:"rejected"` // ended early: the bound was too low; LML is not set
+	LML         float64 `json:"lml"`
+	Lower       float64 `json:"lower"`
+	Upper       float64 `json:"upper"`
+	StdErr      float64 `json:"stderr"`
+	Evaluations int     `json:"evaluations"` // on all rows, so far
+	Passes      int     `json:"passes"`      // over the kernel matrix, so far
+	Seconds     float64 `json:"seconds"`
+	CPUSeconds  float64 `json:"cpu_seconds"`
+	Parameters  Params  `json:"parameters"`
+}
+
+const smallRows = 512 // method "" is exact up to here
+
+var (
+	methods    = []string{"bbgp", "exact"}
+	optimizers = []string{"lbfgs", "levenberg", "adam"}
+	precisions = []string{"auto", "f32", "f64"}
+)
+
+// settle fills the defaults in for n rows and checks the rest.
+func (o Options) settle(n int) (Options, error) {
+	set := func(s *string, v string) {
+		if *s == "" {
+			*s = v
+		}
+	}
+	set(&o.Kernel, families[0])
+	if n <= smallRows {
+		set(&o.Method, "exact")
+	}
+	set(&o.Method, "bbgp")
+	if o.Method == "exact" {
+		set(&o.Optimizer, "lbfgs")
+	}
+	set(&o.Optimizer, "levenberg")
+	set(&o.Precision, "auto")
+	for _, c := range []struct {
+		name, value string
+		of          []string
+	}{
+		{"kernel", o.Kernel, families}, {"method", o.Method, methods},
+		{"optimizer", o.Optimizer, optimizers}, {"precision", o.Precision, precisions},
+	} {
+		if !slices.Contains(c.of, c.value) {
+			return o, &OptionError{c.name, fmt.Sprintf("%q is not one of %v", c.value, c.of)}
+		}
+	}
+	switch {
+	case !finite(o.Eps) || o.Eps < 0:
+		return o, &OptionError{"eps", fmt.Sprintf("%v is not a positive number", o.Eps)}
+	case !finite(o.LMLStdErr) || o.LMLStdErr < 0:
+		return o, &OptionError{"lmlstderr", fmt.Sprintf("%v is not a positive number", o.LMLStdErr)}
+	case o.Probes < 0 || o.Probes > 63:
+		return o, &OptionError{"probes", fmt.Sprintf("%d is not between 1 and 63", o.Probes)}
+	case o.MaxSteps < 0:
+		return o, &OptionError{"maxsteps", fmt.Sprintf("%d is negative", o.MaxSteps)}
+	}
+	setNumber(&o.Eps, 1)
+	setNumber(&o.LMLStdErr, 1e-3)
+	setNumber(&o.Probes, 8)
+	setNumber(&o.MaxSteps, 400)
+	setNumber(&o.PrefitRows, 1000)
+	if o.Engine == nil {
+		e, err := linalg.NewEngine(nil, runtime.GOMAXPROCS(0))
+		if err != nil {
+			return o, err
+		}
+		o.Engine = e
+	}
+	return o, nil
+}
+
+func setNumber[T int | float64](p *T, v T) {
+	if *p == 0 {
+		*p = v
+	}
+}
+
+// evalOptions returns what the options say about single evaluations.
+func (o *Options) evalOptions() EvalOptions {
+	e := EvalOptions{Eps: o.Eps, Probes: o.Probes, Seed: o.Seed, Precision: o.Precision, Gradient: true}
+	size := func(v int) int {
+		switch {
+		case v == 0:
+			return -1 // choose
+		case v < 0:
+			return 0
+		}
+		return v
+	}
+	e.Rank, e.Neighbours = size(o.Rank), size(o.Neighbours)
+	return e
+}

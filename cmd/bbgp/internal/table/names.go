@@ -1,0 +1,56 @@
+package table
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Nearest returns the name that differs least from word, or "" if none is
+// near: at most a third of its letters differ, capitals aside.
+func Nearest(word string, names []string) string {
+	best, least := "", 0
+	w := []rune(strings.ToLower(word))
+	for _, n := range names {
+		d := distance(w, []rune(strings.ToLower(n)))
+		if best == "" || d < least {
+			best, least = n, d
+		}
+	}
+	if best == "" || 3*least > max(len(w), len([]rune(best)), 3) {
+		return ""
+	}
+	return best
+}
+
+// distance is the number of letters to insert, delete, replace or swap with
+// their neighbour (optimal string alignment).
+func distance(a, b []rune) int {
+	before, last := make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := range a {
+		row := make([]int, len(b)+1)
+		row[0] = i + 1
+		for j := range b {
+			differ := 1
+			if a[i] == b[j] {
+				differ = 0
+			}
+			row[j+1] = min(last[j]+differ, last[j+1]+1, row[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
+		}
+		before, last = last, row
+	}
+	return last[len(b)]
+}
+
+// List joins at most n names with commas and counts the others.
+func List(names []string, n int) string {
+	if len(names) <= n {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:n], ", "), len(names)-n)
+}

@@ -1,0 +1,188 @@
+package linalg
+
+import (
+	"math/rand/v2"
+
+	"bbgp.dev/asm"
+)
+
+// randomOrder is a random permutation of 0..n-1.
+func randomOrder(n int, seed uint64) []int {
+	return rand.New(rand.NewPCG(seed, 0x5665636368696121)).Perm(n)
+}
+
+// lowRankDepth is the number of columns of L that are packed at a time: a panel
+// and two blocks of them stay in the first-level cache.
+const lowRankDepth = 128
+
+// A vecchiaBuild computes the rows of W, asm.CholLanes positions at a time.
+type vecchiaBuild struct {
+	v     *Vecchia
+	k     ColOp
+	l     Matrix
+	noise []float64
+	tau   []float64 // smallest pivot that is not rounding, for each row
+	work  []vecchiaScratch
+}
+
+// A vecchiaScratch is what one worker needs.
+type vecchiaScratch struct {
+	block [asm.CholLanes]Matrix // R of one position each, in whole micro-tiles of Gemm
+	rows  []int32
+	tri   []float64 // the triangles interleaved
+	tau   []float64
+	a, b  []float64 // rows of L packed for Gemm
+}
+
+func newVecchiaBuild(v *Vecchia, k ColOp, l Matrix, noise []float64) (*vecchiaBuild, error) {
+	n, width := v.near.n, v.near.width
+	b := &vecchiaBuild{v: v, k: k, l: l, noise: noise, tau: make([]float64, n)}
+	k.DiagTo(b.tau)
+	for i, d := range b.tau {
+		b.tau[i] = 0x1p-52 * float64(v.near.nn+l.Cols+8) * (d + noise[i])
+		if !(b.tau[i] > 0) {
+			return nil, notPositive(i, d+noise[i])
+		}
+	}
+	cols := 2 * asm.Block[float64]()
+	rows := roundUp(width, asm.Panel)
+	cols = roundUp(width, cols)
+	b.work = make([]vecchiaScratch, v.e.Par.Threads())
+	for i := range b.work {
+		s := &b.work[i]
+		for t := range s.block {
+			s.block[t] = NewMatrix(rows, cols)
+		}
+		s.rows = make([]int32, width)
+		s.tri = make([]float64, width*(width+1)/2*asm.CholLanes)
+		s.tau = make([]float64, width*asm.CholLanes)
+		if l.Cols > 0 {
+			depth := min(l.Cols, lowRankDepth)
+			s.a, s.b = make([]float64, rows*depth), make([]float64, cols*depth)
+		}
+	}
+	return b, nil
+}
+
+// batch computes the rows of W of positions q0 .. q0+CholLanes-1.
+func (b *vecchiaBuild) batch(worker, q0 int) {
+	s, near := &b.work[worker], b.v.near
+	lanes := min(asm.CholLanes, near.n-q0)
+	for t := range lanes {
+		b.residual(worker, s, t, q0+t)
+	}
+	b.interleave(s, q0, lanes)
+	b.v.e.Impl.CholBatch(s.tri, s.tau, near.width)
+	last := s.tri[near.width*(near.width-1)/2*asm.CholLanes:]
+	for t := range lanes {
+		out := b.v.w[(q0+t)*near.width : (q0+t+1)*near.width]
+		out[0] = last[(near.width-1)*asm.CholLanes+t]
+		for j := range out[1:] {
+			out[1+j] = last[j*asm.CholLanes+t]
+		}
+	}
+}
+
+// residual fills block t with R of the neighbours of position q, nearest
+// first, and of its own row, last.
+func (b *vecchiaBuild) residual(worker int, s *vecchiaScratch, t, q int) {
+	near := b.v.near
+	c := 1 + copy(s.rows, near.of(q))
+	rows := s.rows[:c]
+	rows[c-1] = near.rows[q*near.width]
+	m := s.block[t]
+	b.k.BlockTo(worker, m.Sub(0, c, 0, c), rows)
+	if b.l.Cols > 0 {
+		b.subtractLowRank(s, m, rows)
+	}
+	for i, r := range rows {
+		// K_ii - |l_i|² >= 0 up to rounding: clamp, or a row that L holds
+		// exactly would fall below its own noise.
+		m.Data[i*m.Stride+i] = max(m.Data[i*m.Stride+i], 0) + b.noise[r]
+	}
+}
+
+// subtractLowRank subtracts L_i·L_j from the lower triangle of m, for i and j
+// in rows. It works on whole micro-tiles: what lies beyond the triangle is
+// undefined afterwards.
+func (b *vecchiaBuild) subtractLowRank(s *vecchiaScratch, m Matrix, rows []int32) {
+	blk := asm.Block[float64]()
+	kit := &b.v.e.Impl.F64
+	for k0 := 0; k0 < b.l.Cols; k0 += lowRankDepth {
+		depth := min(lowRankDepth, b.l.Cols-k0)
+		for i, r := range rows {
+			row := b.l.Data[int(r)*b.l.Stride+k0:][:depth]
+			pa := s.a[i/asm.Panel*asm.Panel*depth+i%asm.Panel:]
+			pb := s.b[i/blk*blk*depth+i%blk:]
+			for k, x := range row {
+				pa[k*asm.Panel] = -x
+				pb[k*blk] = x
+			}
+		}
+		for i := 0; i < len(rows); i += asm.Panel {
+			for j := 0; j < min(i+asm.Panel, len(rows)); j += 2 * blk {
+				kit.Gemm(m.Data[i*m.Stride+j:], m.Stride, s.a[i*depth:], s.b[j*depth:], depth)
+			}
+		}
+	}
+}
+
+// interleave writes the lower triangles of the blocks into s.tri and their
+// guards into s.tau. Neighbours that a position does not have, and lanes beyond
+// the last position, become rows of the identity; a position's own row goes
+// last.
+func (b *vecchiaBuild) interleave(s *vecchiaScratch, q0, lanes int) {
+	const L = asm.CholLanes
+	near := b.v.near
+	width := near.width
+	if lanes == L && q0 >= near.nn && width == near.nn+1 {
+		b.interleaveFull(s)
+	} else {
+		clear(s.tri)
+		for i := range width {
+			for t := range L {
+				s.tri[(i*(i+1)/2+i)*L+t], s.tau[i*L+t] = 1, 0.5
+			}
+		}
+		for t := range lanes {
+			c := min(q0+t, near.nn)
+			for i := range c + 1 {
+				at := i
+				if i == c {
+					at = width - 1
+				}
+				for j := range i {
+					s.tri[(at*(at+1)/2+j)*L+t] = s.block[t].At(i, j)
+				}
+				s.tri[(at*(at+1)/2+at)*L+t] = s.block[t].At(i, i)
+			}
+		}
+	}
+	for t := range lanes {
+		for i, r := range near.of(q0 + t) {
+			s.tau[i*L+t] = b.tau[r]
+		}
+		self := near.rows[(q0+t)*width]
+		s.tau[(width-1)*L+t] = max(b.tau[self], b.noise[self])
+	}
+}
+
+// interleaveFull is interleave's loop where every lane has width-1 neighbours.
+func (b *vecchiaBuild) interleaveFull(s *vecchiaScratch) {
+	const L = asm.CholLanes
+	out := s.tri
+	for i := range b.v.near.width {
+		var r [L][]float64
+		for t := range r {
+			m := s.block[t]
+			r[t] = m.Data[i*m.Stride:][:i+1]
+		}
+		for j := range i + 1 {
+			o := (*[L]float64)(out[j*L:])
+			for t := range o {
+				o[t] = r[t][j]
+			}
+		}
+		out = out[(i+1)*L:]
+	}
+}

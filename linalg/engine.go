@@ -8,6 +8,9 @@ import "bbgp.dev/asm"
 type Engine struct {
 	Impl *asm.Impl
 	Par  *Par
+
+	job  *gemmJob // work areas, made when they are needed
+	gram *gramJob
 }
 
 // NewEngine returns an Engine; a nil impl means asm.Default, 0 threads

@@ -1,0 +1,252 @@
+package linalg
+
+import "bbgp.dev/asm"
+
+// Matrix products, blocked and packed as in Van Zee and van de Geijn, "BLIS: a
+// framework for rapidly instantiating BLAS functionality" (2015).
+//
+// C is cut into micro-tiles of Panel rows and 2·Block columns. The sum over the
+// inner dimension is cut into steps of gemmKC, added in order. These two cuts
+// fix the rounding of every element; the blocks of rows and columns that the
+// threads share out (gemmMC, gemmNC) do not change a bit.
+const (
+	gemmKC = 256  // depth of a packed step: a panel of B, 16·KC·8 bytes, stays near L1
+	gemmMC = 240  // rows of a packed block of A: MC·KC·8 bytes stay in L2
+	gemmNC = 4096 // columns of a packed block of B: NC·KC·8 bytes stay in L3
+	gemmMR = asm.Panel
+	gemmNR = 16 // 2·Block[float64]
+)
+
+// gemmShape says which elements of C a product computes.
+type gemmShape uint8
+
+const (
+	gemmFull  gemmShape = iota
+	gemmLower           // only elements (i, j) with j <= i
+)
+
+// A gemmJob is the state of the product that is running, and its work areas:
+// (NC·KC + threads·MC·KC)·8 bytes, at most 8.4 MB + 0.5 MB a thread.
+type gemmJob struct {
+	kit    *asm.Kit[float64]
+	shape  gemmShape
+	c      Matrix
+	alpha  float64
+	a, b   Matrix
+	ta, tb bool
+
+	j0, jn, k0, kn, mc, blocks int // the block of B and the step that is packed
+
+	packed []float64   // B: [jn/NR][2][kn][Block]
+	rows   [][]float64 // A, for each worker: [mc/MR][kn][MR]
+	tile   [][]float64 // for each worker: a micro-tile of C that is not written whole
+
+	packB, block func(worker, i int) // bound once: a loop allocates nothing
+}
+
+// gemm returns the work areas for products, made at the first call.
+func (e *Engine) gemm() *gemmJob {
+	if e.job == nil {
+		g := &gemmJob{kit: &e.Impl.F64}
+		threads := e.Par.Threads()
+		g.rows, g.tile = make([][]float64, threads), make([][]float64, threads)
+		for w := range threads {
+			g.tile[w] = make([]float64, gemmMR*gemmNR)
+		}
+		g.packB, g.block = g.packPanel, g.multiplyBlock
+		e.job = g
+	}
+	return e.job
+}
+
+// GemmTo sets c = alpha op(a) op(b) + beta c, where op(x) is x or, where trans
+// says so, x'. c is m×n, op(a) m×k, op(b) k×n; c overlaps neither a nor b. With
+// beta = 0, c need not be set. NaN and Inf in a and b pass through if alpha ≠ 0.
+func (e *Engine) GemmTo(c Matrix, alpha float64, a Matrix, transA bool, b Matrix, transB bool, beta float64) {
+	m, k := shapeOf(a, transA)
+	kb, n := shapeOf(b, transB)
+	if c.Rows != m || c.Cols != n || k != kb {
+		panic("linalg: GemmTo: shapes do not fit")
+	}
+	c.scale(beta, gemmFull)
+	g := e.gemm()
+	g.shape, g.c, g.alpha, g.a, g.ta, g.b, g.tb = gemmFull, c, alpha, a, transA, b, transB
+	g.run(e.Par, m, n, k)
+}
+
+// SyrkTo sets the lower triangle of c = alpha a a' + beta c (n×n, a n×k), or of
+// alpha a' a + beta c (a k×n) if trans. The part above the diagonal is left as
+// it is: Mirror fills it. c does not overlap a.
+func (e *Engine) SyrkTo(c Matrix, alpha float64, a Matrix, trans bool, beta float64) {
+	n, k := shapeOf(a, trans)
+	if c.Rows != n || c.Cols != n {
+		panic("linalg: SyrkTo: shapes do not fit")
+	}
+	c.scale(beta, gemmLower)
+	g := e.gemm()
+	g.shape, g.c, g.alpha, g.a, g.ta, g.b, g.tb = gemmLower, c, alpha, a, trans, a, !trans
+	g.run(e.Par, n, n, k)
+}
+
+// Mirror copies the lower triangle of the square matrix m to its upper one.
+func (m Matrix) Mirror() {
+	if m.Rows != m.Cols {
+		panic("linalg: Mirror: not square")
+	}
+	// By blocks: a whole column at a time would touch a page for each element.
+	const nb = 64
+	for i0 := 0; i0 < m.Rows; i0 += nb {
+		for j0 := 0; j0 <= i0; j0 += nb {
+			for i := i0; i < min(i0+nb, m.Rows); i++ {
+				row := m.Data[i*m.Stride:]
+				for j := j0; j < min(j0+nb, i); j++ {
+					m.Data[j*m.Stride+i] = row[j]
+				}
+			}
+		}
+	}
+}
+
+func shapeOf(a Matrix, trans bool) (rows, cols int) {
+	if trans {
+		return a.Cols, a.Rows
+	}
+	return a.Rows, a.Cols
+}
+
+// scale multiplies the part of m that shape names by beta; 0 overwrites NaN too.
+func (m Matrix) scale(beta float64, shape gemmShape) {
+	if beta == 1 {
+		return
+	}
+	for i := range m.Rows {
+		row := m.Row(i)
+		if shape == gemmLower {
+			row = row[:i+1]
+		}
+		if beta == 0 {
+			clear(row)
+			continue
+		}
+		for j := range row {
+			row[j] *= beta
+		}
+	}
+}
+
+// run adds the product to c: for each block of columns and each step in depth,
+// pack B, then let every block of rows pack its part of A and multiply.
+func (g *gemmJob) run(par *Par, m, n, k int) {
+	if m == 0 || n == 0 || k == 0 || g.alpha == 0 {
+		return
+	}
+	g.mc, g.blocks = rowBlocks(m, par.Threads())
+	g.packed = reserve(g.packed, min(gemmNC, roundUp(n, gemmNR))*min(gemmKC, k))
+	for w := range g.rows {
+		g.rows[w] = reserve(g.rows[w], g.mc*min(gemmKC, k))
+	}
+	for g.j0 = 0; g.j0 < n; g.j0 += gemmNC {
+		g.jn = min(gemmNC, n-g.j0)
+		for g.k0 = 0; g.k0 < k; g.k0 += gemmKC {
+			g.kn = min(gemmKC, k-g.k0)
+			par.For((g.jn+gemmNR-1)/gemmNR, g.packB)
+			par.For(g.blocks, g.block)
+		}
+	}
+	g.c, g.a, g.b = Matrix{}, Matrix{}, Matrix{} // do not keep the operands alive
+}
+
+// rowBlocks cuts m rows into blocks of at most MC, a multiple of MR, in equal
+// numbers for every thread as far as m allows.
+func rowBlocks(m, threads int) (size, count int) {
+	count = (m + gemmMC - 1) / gemmMC
+	if m >= threads*4*gemmMR {
+		count = roundUp(count, threads)
+	}
+	size = roundUp((m+count-1)/count, gemmMR)
+	return size, (m + size - 1) / size
+}
+
+// packPanel packs columns i·NR .. i·NR+NR-1 of the block of B, zero beyond the end.
+func (g *gemmJob) packPanel(_, i int) {
+	const blk = gemmNR / 2
+	j, depth := g.j0+i*gemmNR, g.kn
+	dst := g.packed[i*gemmNR*depth:]
+	for range 2 {
+		width := max(0, min(blk, g.j0+g.jn-j))
+		if g.tb {
+			packAcross(dst[:blk*depth], g.b, j, width, g.k0, depth)
+		} else {
+			packAlong(dst[:blk*depth], g.b, j, width, g.k0, depth)
+		}
+		dst, j = dst[blk*depth:], j+blk
+	}
+}
+
+// multiplyBlock packs block i of the rows of A, times alpha, and adds its
+// product with the packed block of B to C.
+func (g *gemmJob) multiplyBlock(worker, i int) {
+	if g.shape == gemmLower {
+		i = g.blocks - 1 - i // the longest rows first: the threads end together
+	}
+	i0 := i * g.mc
+	i1 := min(i0+g.mc, g.c.Rows)
+	if g.shape == gemmLower && i1 <= g.j0 {
+		return
+	}
+	a := g.rows[worker]
+	for r := i0; r < i1; r += gemmMR {
+		g.packRows(a[(r-i0)*g.kn:][:gemmMR*g.kn], r, min(gemmMR, i1-r))
+	}
+	for j := 0; j < g.jn; j += gemmNR {
+		b, col := g.packed[j*g.kn:][:gemmNR*g.kn], g.j0+j
+		width := min(gemmNR, g.jn-j)
+		r := i0
+		if g.shape == gemmLower && col > r {
+			r += (col - r) / gemmMR * gemmMR // tiles above the diagonal
+		}
+		for ; r < i1; r += gemmMR {
+			height := min(gemmMR, i1-r)
+			whole := height == gemmMR && width == gemmNR && (g.shape == gemmFull || col+gemmNR-1 <= r)
+			panel := a[(r-i0)*g.kn:][:gemmMR*g.kn]
+			if whole {
+				g.kit.Gemm(g.c.Data[r*g.c.Stride+col:], g.c.Stride, panel, b, g.kn)
+			} else {
+				g.partTile(g.tile[worker], panel, b, r, height, col, width)
+			}
+		}
+	}
+}
+
+// partTile adds a micro-tile of which C holds only a part.
+func (g *gemmJob) partTile(tile, a, b []float64, r, height, col, width int) {
+	clear(tile)
+	g.kit.Gemm(tile, gemmNR, a, b, g.kn)
+	for i := range height {
+		w := width
+		if g.shape == gemmLower {
+			w = min(w, r+i-col+1)
+		}
+		if w <= 0 {
+			continue
+		}
+		out := g.c.Data[(r+i)*g.c.Stride+col:][:w]
+		for j, v := range tile[i*gemmNR:][:w] {
+			out[j] += v
+		}
+	}
+}
+
+// packRows packs rows r .. r+height-1 of A, times alpha, as [kn][MR].
+func (g *gemmJob) packRows(dst []float64, r, height int) {
+	if g.ta {
+		packAlong(dst, g.a, r, height, g.k0, g.kn)
+	} else {
+		packAcross(dst, g.a, r, height, g.k0, g.kn)
+	}
+	if g.alpha != 1 {
+		for i := range dst {
+			dst[i] *= g.alpha
+		}
+	}
+}

@@ -25,6 +25,7 @@ func genericKit[T Float](tileCols int) Kit[T] {
 		TileRows: RowUnit, TileCols: tileCols,
 		dist: genericDist[T], accJ: genericAccJ[T], accI: genericAccI[T],
 		outer: genericOuter[T], rowSum: genericRowSum[T], gemm: genericGemm[T],
+		peak: genericPeak[T], peakFlops: 2 * genericPeakFMAs,
 	}
 	for f := range families {
 		k.cov[f] = func(buf *T, n int) { genericCov(f, unsafe.Slice(buf, n)) }

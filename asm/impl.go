@@ -86,6 +86,9 @@ type Kit[T Float] struct {
 	outer  func(w, ui, uj *T, r, rows, cols int)
 	rowSum func(dst *float64, k *T, rows, cols int)
 	gemm   func(c *T, ldc int, a, b *T, k int)
+
+	peak      func(n int)
+	peakFlops int // operations in a round of peak
 }
 
 // Dist sets the tile dst[i][j] = min(Σ_d (XI[i][d] - XJ[j][d])², clamp).

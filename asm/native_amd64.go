@@ -2,4 +2,54 @@
 
 package asm
 
-func native() []*Impl { return nil }
+import "github.com/klauspost/cpuid/v2"
+
+// native returns the implementations that this CPU can run, the best first.
+// cpuid counts AVX and AVX-512 as supported only where XCR0 says that the
+// system saves their registers.
+func native() []*Impl {
+	var all []*Impl
+	if cpuid.CPU.Supports(avx2Needs...) {
+		all = append(all, &avx2)
+	}
+	return all
+}
+
+var avx2 = Impl{
+	Name: "avx2",
+	F32: Kit[float32]{
+		TileRows: RowUnit, TileCols: 192,
+		dist:   avx2DistF32,
+		cov:    [...]func(*float32, int){avx2CovMatern12F32, avx2CovMatern32F32, avx2CovMatern52F32, avx2CovGaussianF32},
+		weight: [...]func(*float32, int){avx2WeightMatern12F32, avx2WeightMatern32F32, avx2WeightMatern52F32, avx2WeightGaussianF32},
+		accJ:   avx2AccJF32, accI: avx2AccIF32,
+		fused1: [...]func(yi *float64, yj, buf, vi, vj *float32, rows, cols int){
+			avx2Fused1Matern12F32, avx2Fused1Matern32F32, avx2Fused1Matern52F32, avx2Fused1GaussianF32,
+		},
+		fused2: [...]func(yi *float64, yj, buf, vi, vj *float32, rows, cols int){
+			avx2Fused2Matern12F32, avx2Fused2Matern32F32, avx2Fused2Matern52F32, avx2Fused2GaussianF32,
+		},
+		outer: avx2OuterF32, rowSum: avx2RowSumF32, gemm: avx2GemmF32,
+		peak: avx2PeakF32, peakFlops: 12 * 2 * 8,
+	},
+	F64: Kit[float64]{
+		TileRows: RowUnit, TileCols: 96,
+		dist:   avx2DistF64,
+		cov:    [...]func(*float64, int){avx2CovMatern12F64, avx2CovMatern32F64, avx2CovMatern52F64, avx2CovGaussianF64},
+		weight: [...]func(*float64, int){avx2WeightMatern12F64, avx2WeightMatern32F64, avx2WeightMatern52F64, avx2WeightGaussianF64},
+		accJ:   avx2AccJF64, accI: avx2AccIF64,
+		fused1: [...]func(yi *float64, yj, buf, vi, vj *float64, rows, cols int){
+			avx2Fused1Matern12F64, avx2Fused1Matern32F64, avx2Fused1Matern52F64, avx2Fused1GaussianF64,
+		},
+		fused2: [...]func(yi *float64, yj, buf, vi, vj *float64, rows, cols int){
+			avx2Fused2Matern12F64, avx2Fused2Matern32F64, avx2Fused2Matern52F64, avx2Fused2GaussianF64,
+		},
+		outer: avx2OuterF64, rowSum: avx2RowSumF64, gemm: avx2GemmF64,
+		peak: avx2PeakF64, peakFlops: 12 * 2 * 4,
+	},
+	narrow:   avx2Narrow,
+	widen:    avx2Widen,
+	widenAdd: avx2WidenAdd,
+	dot:      avx2Dot,
+	axpy:     avx2Axpy,
+}

@@ -1,0 +1,71 @@
+package asm
+
+import (
+	"math"
+	"testing"
+)
+
+func TestVectors(t *testing.T) {
+	forEach(t, func(t *testing.T, im *Impl) {
+		r := newRand(8)
+		for n := 0; n <= 20*lanes; n += 1 + n/7 {
+			x, y := guard(normals[float64](r, n, 1), n%9), guard(normals[float64](r, n, 1), n%5)
+			x32 := guard(normals[float32](r, n, 1), n%3)
+			narrow, wide := guard(make([]float32, n), 1), guard(make([]float64, n), 1)
+			im.Narrow(narrow.data, x.data)
+			im.Widen(wide.data, x32.data)
+			narrow.check(t)
+			wide.check(t)
+			for i := range n {
+				if narrow.data[i] != float32(x.data[i]) || wide.data[i] != float64(x32.data[i]) {
+					t.Fatalf("n=%d: Narrow or Widen is wrong at %d", n, i)
+				}
+			}
+			im.WidenAdd(wide.data, x32.data)
+			wide.check(t)
+			for i := range n {
+				if wide.data[i] != 2*float64(x32.data[i]) {
+					t.Fatalf("n=%d: WidenAdd is wrong at %d", n, i)
+				}
+			}
+			var want sum
+			for i := range n {
+				want.add(x.data[i], y.data[i])
+			}
+			if got := im.Dot(x.data, y.data); !want.near(got, 0x1p-52) {
+				t.Fatalf("n=%d: Dot = %v, want %v", n, got, want.hi)
+			}
+			old := append([]float64(nil), y.data...)
+			im.Axpy(0.7, x.data, y.data)
+			y.check(t)
+			for i := range n {
+				w := math.FMA(0.7, x.data[i], old[i])
+				if math.Abs(y.data[i]-w) > 0x1p-52*(math.Abs(old[i])+math.Abs(x.data[i])) {
+					t.Fatalf("n=%d: Axpy is wrong at %d", n, i)
+				}
+			}
+		}
+	})
+}
+
+// TestVectorsSpecial passes the values that a conversion may get wrong.
+func TestVectorsSpecial(t *testing.T) {
+	special := []float64{
+		0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.NaN(), math.MaxFloat64, 5e-324, math.MaxFloat32,
+		0x1p-126, 0x1p-149, 0x1p-150, 1 + 0x1p-24, 1 + 0x1p-24 + 0x1p-50, 1 + 0x3p-24, 0x1.ffffffp127,
+	}
+	forEach(t, func(t *testing.T, im *Impl) {
+		src := make([]float64, lanes*len(special))
+		for i := range src {
+			src[i] = special[(i+i/lanes)%len(special)]
+		}
+		got, want := make([]float32, len(src)), make([]float32, len(src))
+		im.Narrow(got, src)
+		genericNarrow(&want[0], &src[0], len(src))
+		sameBits(t, "Narrow", got, want)
+		wide, wantWide := make([]float64, len(src)), make([]float64, len(src))
+		im.Widen(wide, got)
+		genericWiden(&wantWide[0], &got[0], len(src))
+		sameBits(t, "Widen", wide, wantWide)
+	})
+}

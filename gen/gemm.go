@@ -1,0 +1,83 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/mmcloughlin/avo/operand"
+)
+
+// gemm: the micro-tile of Panel rows by two blocks is cut into those of
+// distShape, which share the registers in the same way.
+func (e *emitter) gemm() {
+	e.begin("Gemm", "func(c *T, ldc int, a, b *T, k int)", "works like genericGemm.")
+	s := e.distShape()
+	c, ldc := e.arg("c"), e.arg("ldc")
+	e.SHLQ(operand.Imm(uint64(log2(e.size))), ldc)
+	blockStride := e.arg("k")
+	e.SHLQ(operand.Imm(uint64(log2(block))), blockStride)
+	bStart := e.arg("b")
+	strips := 2 * block / (s.vecs * e.bytes)
+	for strip := range strips {
+		for part := 0; part < panel; part += s.rows {
+			e.Commentf("rows %d, strip %d", part, strip)
+			e.gemmPart(s, tilePart{dst: c, xj: bStart, stride: ldc, blockStride: blockStride, part: part}, strip)
+		}
+		if strip+1 < strips {
+			e.ADDQ(blockStride, bStart)
+			// Back to the first row, one block on.
+			back := e.times(ldc, panel)
+			e.SUBQ(back, c)
+			e.inc(block, c)
+		}
+	}
+	e.end()
+}
+
+// gemmPart sums one part over the depth and adds it to C.
+func (e *emitter) gemmPart(s tileShape, p tilePart, strip int) {
+	acc := make([][]vec, s.rows)
+	for i := range acc {
+		acc[i] = e.newVecs(s.vecs)
+		e.zero(acc[i]...)
+	}
+	a, b, n := e.arg("a"), e.copyOf(p.xj), e.arg("k")
+	e.loop("depth", n, func() {
+		x := e.newVecs(s.vecs)
+		e.load(at(b, 0), x[0])
+		if e.wide() {
+			e.load(atIdx(b, p.blockStride, 1, 0), x[1])
+		} else {
+			e.load(at(b, e.bytes), x[1])
+		}
+		e.outerStep(acc, func(i int) operand.Mem { return at(a, (p.part+i)*e.size) }, x)
+		e.inc(panel*e.size, a)
+		e.inc(block, b)
+	})
+	for i := range acc {
+		for j, v := range acc[i] {
+			m := at(p.dst, j*e.bytes)
+			e.add(m, v, v)
+			e.store(v, m)
+		}
+		e.ADDQ(p.stride, p.dst)
+	}
+}
+
+// peakFMAs is the number of independent vector FMAs in a round of peak: enough
+// to hide the latency of two pipes.
+const peakFMAs = 12
+
+// peak runs n rounds of independent fused multiply-adds.
+func (e *emitter) peak() {
+	e.begin(fmt.Sprintf("PeakF%d", e.bits()), "func(n int)", fmt.Sprintf("runs n rounds of %d independent vector FMAs.", peakFMAs))
+	acc, x := e.newVecs(peakFMAs), e.newVec()
+	e.zero(acc...)
+	e.zero(x)
+	n := e.arg("n")
+	e.loop("round", n, func() {
+		for _, a := range acc {
+			e.fma(x, x, a)
+		}
+	})
+	e.end()
+}

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"github.com/mmcloughlin/avo/operand"
+)
+
+// A family numbers the covariance functions as asm.Family does.
+type family int
+
+const (
+	matern12 family = iota
+	matern32
+	matern52
+	gaussian
+	families
+)
+
+func (f family) String() string {
+	return [...]string{"Matern12", "Matern32", "Matern52", "Gaussian"}[f]
+}
+
+// root tells whether the function needs r rather than the squared distance.
+func (f family) root() bool { return f != gaussian }
+
+// value returns h for the vectors r (Gaussian: the squared distance).
+func (f family) value(t table, r []vec) []vec {
+	p := t.exp2neg(r)
+	switch f {
+	case matern32:
+		f.timesPoly(t, r, p, constOne, constLn2)
+	case matern52:
+		f.timesPoly(t, r, p, constOne, constLn2, constLn2sq3)
+	}
+	return p
+}
+
+// gradWeight returns the weight of the derivative by the log lengthscales.
+func (f family) gradWeight(t table, r []vec) []vec {
+	p := t.exp2neg(r)
+	switch f {
+	case matern12:
+		f.divideGuarded(t, r, p)
+	case matern52:
+		f.timesPoly(t, r, p, constOne, constLn2)
+	}
+	return p
+}
+
+// timesPoly sets p *= c0 + c1 r + c2 r², by Horner's rule.
+func (f family) timesPoly(t table, r, p []vec, coef ...int) {
+	e, top := t.e, len(coef)-1
+	q := e.newVecs(len(r))
+	for i := range r {
+		t.load(coef[top-1], q[i])
+	}
+	for i := range r {
+		t.fmaMul(coef[top], r[i], q[i])
+	}
+	for k := top - 2; k >= 0; k-- {
+		for i := range r {
+			t.fmaAdd(coef[k], r[i], q[i])
+		}
+	}
+	for i := range r {
+		e.mul(q[i], p[i], p[i])
+	}
+}
+
+// divideGuarded sets p = p/r, or 0 where r < minR.
+func (f family) divideGuarded(t table, r, p []vec) {
+	const notLess = 5 // predicate NLT_US: true for NaN
+	e := t.e
+	for i := range r {
+		m := e.newVec()
+		if e.wide() {
+			k := e.K()
+			t.load(constMinR, m)
+			e.pick(e.VCMPPS, e.VCMPPD)(operand.Imm(notLess), m, r[i], k)
+			if e.size == 4 {
+				e.VDIVPS_Z(r[i], p[i], k, p[i])
+			} else {
+				e.VDIVPD_Z(r[i], p[i], k, p[i])
+			}
+			continue
+		}
+		e.pick(e.VCMPPS, e.VCMPPD)(operand.Imm(notLess), t.mem(constMinR), r[i], m)
+		e.div(p[i], r[i], p[i])
+		e.pick(e.VANDPS, e.VANDPD)(m, p[i], p[i])
+	}
+}
+
+func (e *emitter) cov(f family) {
+	e.begin("Cov"+f.String(), "func(buf *T, n int)", "works like genericCov.")
+	e.elementwise(f, f.value)
+}
+
+func (e *emitter) weight(f family) {
+	e.begin("Weight"+f.String(), "func(buf *T, n int)", "works like genericWeight.")
+	e.elementwise(f, f.gradWeight)
+}
+
+// elementwise replaces the n elements of buf by fn of their square roots. The
+// roots of the next vectors are taken one turn ahead, so that the divider works
+// while the polynomials are evaluated.
+func (e *emitter) elementwise(f family, fn func(table, []vec) []vec) {
+	const group = 3 // vectors in step; RowUnit·Pad elements are whole groups
+	buf, n := e.arg("buf"), e.arg("n")
+	t := e.table()
+	count := e.quotient(n, group*e.lanes())
+	ahead := e.newVecs(group)
+	fetch := func(turn int) {
+		for i := range ahead {
+			m := at(buf, (turn*group+i)*e.bytes)
+			if f.root() {
+				e.sqrt(m, ahead[i])
+			} else {
+				e.load(m, ahead[i])
+			}
+		}
+	}
+	finish := func(next bool) {
+		r := e.newVecs(group)
+		for i := range r {
+			e.move(ahead[i], r[i])
+		}
+		if next {
+			e.Comment("roots of the next turn")
+			fetch(1)
+		}
+		for i, k := range fn(t, r) {
+			e.store(k, at(buf, i*e.bytes))
+		}
+	}
+	last := e.label("last")
+	fetch(0)
+	e.DECQ(count)
+	e.JE(operand.LabelRef(last))
+	e.loop("loop", count, func() {
+		finish(true)
+		e.inc(group*e.bytes, buf)
+	})
+	e.Label(last)
+	finish(false)
+	e.end()
+}

@@ -1,0 +1,202 @@
+package kernelmv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"bbgp.dev/linalg"
+)
+
+// A Precision is the element type of the tiles.
+type Precision int
+
+// F32 keeps coordinates, tiles and V in float32 and sums over more than 192
+// points in float64; an entry of K is off by at most 6e-7 s2. F64 keeps
+// everything in float64.
+const (
+	F32 Precision = iota
+	F64
+)
+
+// String returns "f32" or "f64".
+func (p Precision) String() string {
+	if p == F64 {
+		return "f64"
+	}
+	return "f32"
+}
+
+// An Op is the operator K̂ = K + diag(noise). Its points are fixed; Reset
+// changes its parameters. One computation uses an Op at a time.
+type Op struct {
+	engine *linalg.Engine
+	kernel Kernel
+	noise  []float64
+	pts    *points
+	sched  *schedule
+
+	order   []int32 // position -> row; nil: rows in their own order
+	sorted  []int32 // memory for order
+	rounded bool    // float64 tiles take the coordinates of the float32 tiles
+
+	precision, gradPrecision Precision
+	f32, f64                 view
+	p32                      *product[float32]
+	p64                      *product[float64]
+}
+
+// NewOp returns the operator K̂ of the rows of x (n×D), in precision F64 and on
+// e. x is not copied and must not change; kernel and noise (length n, entries
+// finite and not negative; nil means 0) are copied. Inputs that do not vary
+// leave the distance, see Dropped. It fails for inputs that are not finite and
+// for invalid parameters.
+func NewOp(e *linalg.Engine, x linalg.Matrix, k Kernel, noise []float64) (*Op, error) {
+	pts, err := newPoints(x)
+	if err != nil {
+		return nil, err
+	}
+	o := &Op{engine: e, pts: pts, sched: newSchedule(x.Rows), precision: F64, gradPrecision: F64}
+	o.f32, o.f64 = view{o, F32}, view{o, F64}
+	if err := o.Reset(k, noise); err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+// Reset sets new parameters, with the meaning that they have in NewOp. Memory
+// is reused. After an error the operator keeps its old parameters.
+func (o *Op) Reset(k Kernel, noise []float64) error {
+	if err := k.check(o.pts.raw.Cols); err != nil {
+		return err
+	}
+	if noise != nil && len(noise) != o.Dim() {
+		return fmt.Errorf("kernelmv: %d noise variances for %d points", len(noise), o.Dim())
+	}
+	for i, v := range noise {
+		if !(v >= 0) || math.IsInf(v, 1) {
+			return fmt.Errorf("kernelmv: noise variance %v of row %d is not finite and at least 0", v, i)
+		}
+	}
+	if err := o.pts.rescale(&k); err != nil {
+		if o.kernel.Lengthscales != nil {
+			return errors.Join(err, o.pts.rescale(&o.kernel))
+		}
+		return err
+	}
+	o.kernel = Kernel{k.Family, k.Variance, append(o.kernel.Lengthscales[:0], k.Lengthscales...)}
+	o.noise = grow(o.noise, o.Dim())
+	clear(o.noise)
+	copy(o.noise, noise)
+	o.arrange()
+	return nil
+}
+
+// arrange orders the points for the new parameters and marks everything packed
+// as out of date.
+func (o *Op) arrange() {
+	o.order = nil
+	if o.p32 != nil {
+		o.p32.fresh = false
+	}
+	if o.p64 != nil {
+		o.p64.fresh = false
+	}
+}
+
+// Dim returns n.
+func (o *Op) Dim() int { return o.pts.raw.Rows }
+
+// Inputs returns D.
+func (o *Op) Inputs() int { return o.pts.raw.Cols }
+
+// Kernel returns the parameters of K.
+func (o *Op) Kernel() Kernel {
+	k := o.kernel
+	k.Lengthscales = slices.Clone(k.Lengthscales)
+	return k
+}
+
+// Noise returns the noise variances, which must not be changed.
+func (o *Op) Noise() []float64 { return o.noise }
+
+// Dropped returns the inputs that do not vary over the rows and so are not in
+// the distance, nor in that to test rows.
+func (o *Op) Dropped() []int { return slices.Clone(o.pts.dropped) }
+
+// SetPrecision chooses the tiles of MulTo and CrossMulTo.
+func (o *Op) SetPrecision(p Precision) { o.precision = p }
+
+// Precision returns what SetPrecision chose, F64 at first.
+func (o *Op) Precision() Precision { return o.precision }
+
+// SetGradPrecision chooses the tiles of the gradients, F64 at first. The
+// gradient of Matérn-1/2 is always taken in float64: its weight 1/r has no
+// bound.
+func (o *Op) SetGradPrecision(p Precision) { o.gradPrecision = p }
+
+// SetRounded makes the F64 tiles take coordinates that are rounded to float32,
+// so that F32 and F64 describe the same matrix up to the rounding of its
+// entries (2.5e-7 s2) and K in float32 is an evaluation error away from
+// positive semidefinite only. Without it F64 is the matrix of the given data.
+func (o *Op) SetRounded(on bool) {
+	if o.rounded != on {
+		o.rounded = on
+		o.arrange()
+	}
+}
+
+// With returns the same operator with products in precision p, whatever
+// SetPrecision says. It shares memory with o: use one at a time.
+func (o *Op) With(p Precision) linalg.SymOp {
+	if p == F32 {
+		return &o.f32
+	}
+	return &o.f64
+}
+
+// MulTo sets dst = K̂ src, n×p for any p. dst and src do not overlap. Columns
+// are taken 64 at a time. It returns ctx.Err() if ctx ends first; dst is
+// undefined then. Once a shape has been seen, nothing is allocated.
+func (o *Op) MulTo(ctx context.Context, dst, src linalg.Matrix) error {
+	return o.mulTo(ctx, o.precision, dst, src)
+}
+
+type view struct {
+	op        *Op
+	precision Precision
+}
+
+func (v *view) Dim() int { return v.op.Dim() }
+
+func (v *view) MulTo(ctx context.Context, dst, src linalg.Matrix) error {
+	return v.op.mulTo(ctx, v.precision, dst, src)
+}
+
+func (o *Op) mulTo(ctx context.Context, prec Precision, dst, src linalg.Matrix) error {
+	if dst.Rows != o.Dim() || src.Rows != o.Dim() || dst.Cols != src.Cols {
+		panic("kernelmv: MulTo: bad shapes")
+	}
+	for c := 0; c < src.Cols; c += maxCols {
+		end := min(c+maxCols, src.Cols)
+		d, s := dst.Sub(0, dst.Rows, c, end), src.Sub(0, src.Rows, c, end)
+		var err error
+		if prec == F32 {
+			if o.p32 == nil {
+				o.p32 = newProduct(o, &o.engine.Impl.F32)
+			}
+			err = o.p32.mulTo(ctx, d, s)
+		} else {
+			if o.p64 == nil {
+				o.p64 = newProduct(o, &o.engine.Impl.F64)
+			}
+			err = o.p64.mulTo(ctx, d, s)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,229 @@
+package kernelmv
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"bbgp.dev/asm"
+	"bbgp.dev/linalg"
+	"bbgp.dev/linalg/linalgtest"
+)
+
+var families = []Family{Matern12, Matern32, Matern52, Gaussian}
+
+// forEach runs f on every implementation that this CPU can run.
+func forEach(t *testing.T, f func(*testing.T, *asm.Impl)) {
+	for _, im := range asm.All() {
+		t.Run(im.Name, func(t *testing.T) { f(t, im) })
+	}
+}
+
+func engine(t testing.TB, im *asm.Impl, threads int) *linalg.Engine {
+	t.Helper()
+	e, err := linalg.NewEngine(im, threads)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// randKernel has lengthscales that keep r of the order of 1 for standard
+// normal inputs.
+func randKernel(rng *rand.Rand, f Family, d int) Kernel {
+	k := Kernel{Family: f, Variance: 1.7}
+	for range d {
+		k.Lengthscales = append(k.Lengthscales, math.Sqrt(float64(d))*math.Exp(0.4*rng.NormFloat64()))
+	}
+	return k
+}
+
+func randNoise(rng *rand.Rand, n int) []float64 {
+	noise := make([]float64, n)
+	for i := range noise {
+		noise[i] = 0.1 + rng.Float64()
+	}
+	return noise
+}
+
+// dense is K̂ by the scalar formulas.
+func dense(x linalg.Matrix, k Kernel, noise []float64) linalg.Matrix {
+	a := linalg.NewMatrix(x.Rows, x.Rows)
+	for i := range x.Rows {
+		for j := range x.Rows {
+			a.Set(i, j, k.At(x.Row(i), x.Row(j)))
+		}
+		if noise != nil {
+			a.Data[i*a.Stride+i] += noise[i]
+		}
+	}
+	return a
+}
+
+func newOp(t testing.TB, e *linalg.Engine, x linalg.Matrix, k Kernel, noise []float64) *Op {
+	t.Helper()
+	op, err := NewOp(e, x, k, noise)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return op
+}
+
+// tol is the accuracy of a product relative to Σ|K_ij||v_j|.
+var tol = map[Precision]float64{F32: 2e-6, F64: 2e-13}
+
+func TestMulToShapes(t *testing.T) {
+	forEach(t, func(t *testing.T, im *asm.Impl) {
+		for _, d := range []int{1, 2, 3, 8, 18, 50} {
+			for _, n := range []int{1, 2, 3, 95, 96, 97, 500} {
+				if n == 500 && im.Name == "generic" && d > 3 {
+					continue // seconds, and nothing new
+				}
+				rng := rand.New(rand.NewPCG(uint64(d), uint64(n)))
+				x := linalgtest.RandMatrix(rng, n, d)
+				f := families[(d+n)%len(families)]
+				k, noise := randKernel(rng, f, d), randNoise(rng, n)
+				op := newOp(t, engine(t, im, 3), x, k, noise)
+				want := dense(x, k, noise)
+				for _, prec := range []Precision{F32, F64} {
+					t.Run(fmt.Sprintf("%s/n=%d/d=%d/%v", FamilyName(f), n, d, prec), func(t *testing.T) {
+						linalgtest.CheckSymOp(t, op.With(prec), want, tol[prec])
+					})
+				}
+			}
+		}
+	})
+}
+
+func TestMulToColumns(t *testing.T) {
+	forEach(t, func(t *testing.T, im *asm.Impl) {
+		n, d := 450, 5
+		if im.Name == "generic" {
+			n = 250
+		}
+		rng := rand.New(rand.NewPCG(1, 2))
+		x := linalgtest.RandMatrix(rng, n, d)
+		for _, f := range families {
+			k := randKernel(rng, f, d)
+			op := newOp(t, engine(t, im, 2), x, k, nil)
+			want := dense(x, k, nil)
+			for _, p := range []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 17, 32, 33, 64, 65, 130} {
+				for _, prec := range []Precision{F32, F64} {
+					v, y := linalgtest.RandMatrix(rng, n, p), linalg.NewMatrix(n, p)
+					for i := range n { // columns of very different size
+						for c := range p {
+							v.Data[i*p+c] *= math.Pow(10, float64(20*(c%5-2)))
+						}
+					}
+					if err := op.With(prec).MulTo(context.Background(), y, v); err != nil {
+						t.Fatal(err)
+					}
+					checkMul(t, want, v, y, tol[prec], fmt.Sprintf("%s p=%d %v", FamilyName(f), p, prec))
+				}
+			}
+		}
+	})
+}
+
+func checkMul(t *testing.T, a, v, y linalg.Matrix, tol float64, what string) {
+	t.Helper()
+	for i := range y.Rows {
+		for c := range y.Cols {
+			var want, size float64
+			for j, x := range a.Row(i) {
+				want += x * v.At(j, c)
+				size += math.Abs(x * v.At(j, c))
+			}
+			if !(math.Abs(y.At(i, c)-want) <= tol*size) {
+				t.Fatalf("%s: y[%d][%d] = %v, want %v", what, i, c, y.At(i, c), want)
+			}
+		}
+	}
+}
+
+func sameBits(t *testing.T, what string, got, want []float64) {
+	t.Helper()
+	for i := range want {
+		if math.Float64bits(got[i]) != math.Float64bits(want[i]) {
+			t.Fatalf("%s: value %d is %v, want the bits of %v", what, i, got[i], want[i])
+		}
+	}
+}
+
+func TestMulToThreads(t *testing.T) {
+	forEach(t, func(t *testing.T, im *asm.Impl) {
+		n := 1500
+		if im.Name == "generic" {
+			n = 600
+		}
+		for _, d := range []int{2, 7} {
+			rng := rand.New(rand.NewPCG(3, 4))
+			x, v := linalgtest.RandMatrix(rng, n, d), linalgtest.RandMatrix(rng, n, 9)
+			k := randKernel(rng, Matern32, d)
+			for _, prec := range []Precision{F32, F64} {
+				want := linalg.NewMatrix(n, 9)
+				for _, threads := range []int{1, 3, 8} {
+					op, y := newOp(t, engine(t, im, threads), x, k, nil), linalg.NewMatrix(n, 9)
+					if err := op.With(prec).MulTo(context.Background(), y, v); err != nil {
+						t.Fatal(err)
+					}
+					if threads == 1 {
+						want = y
+					}
+					sameBits(t, fmt.Sprintf("%v, %d threads", prec, threads), y.Data, want.Data)
+				}
+			}
+		}
+	})
+}
+
+func TestSchedule(t *testing.T) {
+	for _, n := range []int{1, 192, 193, 400, 577, 1500, 3073, 5000, 30000} {
+		s := newSchedule(n)
+		seen := map[[2]int]bool{}
+		for i := 0; ; i++ {
+			a, b, round := s.task(i)
+			if round < 0 {
+				break
+			}
+			if a < b || a >= s.count || seen[[2]int{a, b}] {
+				t.Fatalf("n = %d: pair %d %d", n, a, b)
+			}
+			seen[[2]int{a, b}] = true
+			for _, c := range []int{a, b} {
+				if got := s.done[c].Load(); got != int32(round) {
+					t.Fatalf("n = %d: block %d has done %d pairs before round %d", n, c, got, round)
+				}
+			}
+			s.done[a].Add(1)
+			if a != b {
+				s.done[b].Add(1)
+			}
+		}
+		if len(seen) != s.count*(s.count+1)/2 {
+			t.Fatalf("n = %d: %d pairs of %d blocks", n, len(seen), s.count)
+		}
+	}
+}
+
+func TestMulToCancel(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	x, v := linalgtest.RandMatrix(rng, 3000, 9), linalgtest.RandMatrix(rng, 3000, 4)
+	op := newOp(t, engine(t, nil, 2), x, randKernel(rng, Matern32, 9), nil)
+	y, want := linalg.NewMatrix(3000, 4), linalg.NewMatrix(3000, 4)
+	if err := op.MulTo(context.Background(), want, v); err != nil {
+		t.Fatal(err)
+	}
+	// A context that ends after some looks: the product stops, and the next is
+	// not disturbed.
+	ctx := &countdown{Context: context.Background(), left: 20}
+	if err := op.MulTo(ctx, y, v); err != context.Canceled {
+		t.Fatalf("MulTo = %v, want context.Canceled", err)
+	}
+	if err := op.MulTo(context.Background(), y, v); err != nil {
+		t.Fatal(err)
+	}
+	sameBits(t, "after a cancelled product", y.Data, want.Data)
+}

@@ -1,0 +1,126 @@
+package kernelmv
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"bbgp.dev/asm"
+	"bbgp.dev/linalg"
+)
+
+// maxScaled bounds scaled coordinates, so that squares and their sums stay
+// finite in float32.
+const maxScaled = 1e15
+
+// points are the training inputs, scaled so that exp(-a) = 2^-r with r the
+// distance of two scaled points: x'_d = (x_d - mean_d) c/l_d.
+type points struct {
+	raw     linalg.Matrix // n×D, not copied
+	mean    []float64     // D
+	varying []int         // inputs with two different values
+	dropped []int         // the others
+
+	dims   []int     // inputs in the distance: varying and l_d finite
+	factor []float64 // c/l_d for dims
+	dim    int       // columns of x: len(dims), but at least 1
+	x      []float64 // n×dim in the order of raw
+}
+
+func newPoints(x linalg.Matrix) (*points, error) {
+	if x.Rows < 1 || x.Cols < 1 {
+		return nil, errors.New("kernelmv: no points")
+	}
+	for i := range x.Rows {
+		for d, v := range x.Row(i) {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return nil, fmt.Errorf("kernelmv: input %d of row %d is %v", d, i, v)
+			}
+		}
+	}
+	p := &points{raw: x, mean: make([]float64, x.Cols)}
+	for d := range x.Cols {
+		lo, hi, first := x.Data[d], x.Data[d], x.Data[d]
+		var sum float64
+		for i := range x.Rows {
+			v := x.Data[i*x.Stride+d]
+			lo, hi, sum = min(lo, v), max(hi, v), sum+(v-first)
+		}
+		p.mean[d] = first + sum/float64(x.Rows)
+		if lo < hi {
+			p.varying = append(p.varying, d)
+		} else {
+			p.dropped = append(p.dropped, d)
+		}
+	}
+	return p, nil
+}
+
+// rescale recomputes the scaled coordinates for k.
+func (p *points) rescale(k *Kernel) error {
+	c := k.Family.Scale()
+	p.dims, p.factor = p.dims[:0], p.factor[:0]
+	for _, d := range p.varying {
+		if l := k.Lengthscales[d]; !math.IsInf(l, 1) {
+			p.dims = append(p.dims, d)
+			p.factor = append(p.factor, c/l)
+		}
+	}
+	p.dim = max(1, len(p.dims))
+	p.x = grow(p.x, p.raw.Rows*p.dim)
+	for i := range p.raw.Rows {
+		row := p.x[i*p.dim : (i+1)*p.dim]
+		p.scaleRow(row, p.raw.Row(i))
+		for k, v := range row {
+			if !(math.Abs(v) < maxScaled) {
+				return fmt.Errorf("kernelmv: the lengthscale of input %d is too small for its values", p.dims[k])
+			}
+		}
+	}
+	return nil
+}
+
+// scaleRow sets dst (dim values) to the scaled coordinates of a row of D inputs.
+func (p *points) scaleRow(dst, row []float64) {
+	dst[0] = 0 // without any input in the distance all points are one
+	for k, d := range p.dims {
+		dst[k] = (row[d] - p.mean[d]) * p.factor[k]
+	}
+}
+
+// interleave packs points q0..q1-1 of the row-major src (n×d) in groups of w:
+// point q goes to dst[(q/w)·w·d + k·w + q mod w]. Position q holds row
+// order[q] (a nil order: row q); positions from n on repeat position 0. With
+// round the coordinates are rounded to float32 whatever T is.
+func interleave[T asm.Float](dst []T, src []float64, d, w int, order []int32, n, q0, q1 int, round bool) {
+	for q := q0; q < q1; q++ {
+		i := 0
+		switch {
+		case q < n && order != nil:
+			i = int(order[q])
+		case q < n:
+			i = q
+		case order != nil:
+			i = int(order[0])
+		}
+		out := dst[q/w*w*d+q%w:]
+		for k, v := range src[i*d : (i+1)*d] {
+			if round {
+				v = float64(float32(v))
+			}
+			out[k*w] = T(v)
+		}
+	}
+}
+
+// grow returns a slice of length n, in the memory of s if that suffices. Its
+// content is undefined.
+func grow[E any](s []E, n int) []E {
+	if cap(s) < n {
+		return make([]E, n)
+	}
+	return s[:n]
+}
+
+// padTo is n rounded up to a multiple of unit.
+func padTo(n, unit int) int { return (n + unit - 1) / unit * unit }

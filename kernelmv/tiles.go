@@ -1,0 +1,143 @@
+package kernelmv
+
+import (
+	"context"
+	"runtime"
+	"sync/atomic"
+
+	"bbgp.dev/asm"
+	"bbgp.dev/linalg"
+)
+
+// Superblocks are multiples of blockUnit rows, so that the tiles of every
+// implementation and type start at the same places for all thread counts.
+const blockUnit = 192
+
+// A schedule runs over all unordered pairs of superblocks in the order of a
+// round-robin tournament (circle method), each block with itself included.
+// A pair adds to what its two blocks own, so it must wait until both have done
+// all their earlier pairs: then every block receives its terms in tournament
+// order, whichever threads there are. Nothing waits for the end of a round.
+type schedule struct {
+	n, padded    int // points, and with padding
+	block, count int // rows of a superblock (the last may have fewer), number of them
+
+	ctx    context.Context
+	pair   func(worker, a, b int)
+	worker func(worker, i int) // the loop body for linalg.Par, made once
+	next   atomic.Int64
+	done   []atomic.Int32 // pairs that each block has finished
+	abort  atomic.Bool
+}
+
+func newSchedule(n int) *schedule {
+	s := &schedule{n: n, padded: padTo(n, asm.Pad), block: blockRows(n)}
+	s.count = (s.padded + s.block - 1) / s.block
+	s.done = make([]atomic.Int32, s.count)
+	s.worker = func(worker, _ int) { s.work(worker) }
+	return s
+}
+
+// blockRows is the size of a superblock: small enough for dozens of pairs a
+// round, large enough that packed rows are read from the cache.
+func blockRows(n int) int {
+	switch {
+	case n <= 16*blockUnit:
+		return blockUnit
+	case n <= 128*blockUnit:
+		return 2 * blockUnit
+	}
+	return 4 * blockUnit
+}
+
+// span returns the positions of superblock b.
+func (s *schedule) span(b int) (from, to int) {
+	return b * s.block, min((b+1)*s.block, s.padded)
+}
+
+// run calls pair(worker, a, b) for all a >= b, on the threads of par. It
+// returns ctx.Err() if ctx ended first.
+func (s *schedule) run(ctx context.Context, par *linalg.Par, pair func(worker, a, b int)) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	for i := range s.done {
+		s.done[i].Store(0)
+	}
+	s.ctx, s.pair = ctx, pair
+	s.next.Store(0)
+	s.abort.Store(false)
+	par.For(par.Threads(), s.worker)
+	s.ctx, s.pair = nil, nil
+	if s.abort.Load() {
+		return ctx.Err()
+	}
+	return nil
+}
+
+// stopped tells whether the run ends early. Callers ask once per tile column.
+func (s *schedule) stopped() bool {
+	if s.abort.Load() {
+		return true
+	}
+	if s.ctx.Err() != nil {
+		s.abort.Store(true)
+		return true
+	}
+	return false
+}
+
+func (s *schedule) work(worker int) {
+	finished := false
+	defer func() {
+		if !finished { // a panic: let the other workers stop waiting for this one
+			s.abort.Store(true)
+		}
+	}()
+	for {
+		t := int(s.next.Add(1)) - 1
+		a, b, round := s.task(t)
+		if round < 0 || s.stopped() {
+			break
+		}
+		// Tasks are taken in order, so the earliest unfinished one never waits.
+		for s.done[a].Load() != int32(round) || s.done[b].Load() != int32(round) {
+			if s.abort.Load() {
+				finished = true
+				return
+			}
+			runtime.Gosched()
+		}
+		s.pair(worker, a, b)
+		s.done[a].Add(1)
+		if a != b {
+			s.done[b].Add(1)
+		}
+	}
+	finished = true
+}
+
+// task returns pair t, a >= b, and its round, -1 after the last. For an odd
+// number of blocks, a block without an opponent meets itself; for an even one
+// the last round holds all blocks with themselves.
+func (s *schedule) task(t int) (a, b, round int) {
+	players := s.count + s.count%2
+	rounds := players - 1
+	round = t / (players / 2)
+	k := t - round*(players/2)
+	if round >= rounds {
+		a = t - rounds*(players/2)
+		if s.count%2 == 1 || a >= s.count {
+			return 0, 0, -1
+		}
+		return a, a, rounds
+	}
+	a, b = rounds, round
+	if k > 0 {
+		a, b = (round+k)%rounds, (round-k+rounds)%rounds
+	}
+	if a == s.count {
+		a = b
+	}
+	return max(a, b), min(a, b), round
+}

@@ -18,6 +18,11 @@ var generic = Impl{
 	widenAdd: genericWidenAdd,
 	dot:      genericDot,
 	axpy:     genericAxpy,
+
+	cholRows:    genericCholRows,
+	cholLast:    genericCholLast,
+	gatherRows:  genericGatherRows,
+	scatterRows: genericScatterRows,
 }
 
 func genericKit[T Float](tileCols int) Kit[T] {

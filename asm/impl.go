@@ -1,6 +1,9 @@
 package asm
 
-import "unsafe"
+import (
+	"fmt"
+	"unsafe"
+)
 
 // Float is an element type of a tile.
 type Float interface{ float32 | float64 }
@@ -28,6 +31,15 @@ const (
 	Gaussian               // exp(-r²/2)
 	families
 )
+
+// String returns the name that users write: "matern12", "matern32",
+// "matern52" or "gaussian".
+func (f Family) String() string {
+	if f < families {
+		return [...]string{"matern12", "matern32", "matern52", "gaussian"}[f]
+	}
+	return fmt.Sprintf("Family(%d)", uint8(f))
+}
 
 // Scale is the factor c of the scaled coordinates x' = c x / l.
 func (f Family) Scale() float64 {
@@ -70,6 +82,11 @@ type Impl struct {
 	widenAdd func(dst *float64, src *float32, n int)
 	dot      func(x, y *float64, n int) float64
 	axpy     func(a float64, x, y *float64, n int)
+
+	cholRows    func(a, tau *float64, i int)
+	cholLast    func(a, tau *float64, n int)
+	gatherRows  func(y, w *float64, idx *int32, x *float64, rows, width int)
+	scatterRows func(y, w *float64, idx *int32, x *float64, rows, width int)
 }
 
 // A Kit holds the tile routines for one element type.

@@ -52,4 +52,9 @@ var avx2 = Impl{
 	widenAdd: avx2WidenAdd,
 	dot:      avx2Dot,
 	axpy:     avx2Axpy,
+
+	cholRows:    genericCholRows,
+	cholLast:    genericCholLast,
+	gatherRows:  genericGatherRows,
+	scatterRows: genericScatterRows,
 }

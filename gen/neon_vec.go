@@ -1,0 +1,84 @@
+package main
+
+// Vector routines: their length n is a positive multiple of 32.
+
+// neonNarrow emits float64 to float32, 8 at a time.
+func neonNarrow(g *neon) {
+	g.begin(double, "Narrow", "dst *float32, src *float64, n int", "")
+	g.loop("loop", "R2", 8, func() {
+		g.load4P("R1", 0)
+		for i := range vreg(2) {
+			g.convert("fcvtn", 4+i, 2*i)
+			g.convert("fcvtn2", 4+i, 2*i+1)
+		}
+		g.p("FSTPQ.P (F4, F5), 32(R0)")
+	})
+	g.end()
+}
+
+// neonWiden emits float32 to float64.
+func neonWiden(g *neon) {
+	g.begin(double, "Widen", "dst *float64, src *float32, n int", "")
+	g.loop("loop", "R2", 8, func() {
+		g.widen8("R1")
+		g.store4P("R0", 4)
+	})
+	g.end()
+}
+
+// neonWidenAdd emits the same, added to dst.
+func neonWidenAdd(g *neon) {
+	g.begin(double, "WidenAdd", "dst *float64, src *float32, n int", "")
+	g.loop("loop", "R2", 8, func() {
+		g.widen8("R1")
+		g.load4("(R0)", 8)
+		four(func(i vreg) { g.op3("fadd", double, 8+i, 8+i, 4+i) })
+		g.store4P("R0", 8)
+	})
+	g.end()
+}
+
+// widen8 loads 8 float32 and leaves them as float64 in v4 to v7.
+func (g *neon) widen8(ptr string) {
+	g.p("FLDPQ.P 32(%s), (F0, F1)", ptr)
+	for i := range vreg(2) {
+		g.convert("fcvtl", 4+2*i, i)
+		g.convert("fcvtl2", 5+2*i, i)
+	}
+}
+
+// neonDot emits the inner product, in 16 interleaved sums.
+func neonDot(g *neon) {
+	g.begin(double, "Dot", "x, y *float64, n int", "float64")
+	for v := range vreg(8) {
+		g.zero(v)
+	}
+	g.loop("loop", "R2", 16, func() {
+		g.load4P("R0", 16)
+		g.load4P("R1", 20)
+		four(func(i vreg) { g.op3("fmla", double, i, 16+i, 20+i) })
+		g.load4P("R0", 24)
+		g.load4P("R1", 28)
+		four(func(i vreg) { g.op3("fmla", double, 4+i, 24+i, 28+i) })
+	})
+	for step := vreg(4); step > 0; step /= 2 {
+		for v := range step {
+			g.op3("fadd", double, v, v, v+step)
+		}
+	}
+	g.op3("faddp", double, 0, 0, 0)
+	g.p("FMOVD F0, ret+%d(FP)", g.result)
+	g.end()
+}
+
+// neonAxpy emits y += a x.
+func neonAxpy(g *neon) {
+	g.begin(double, "Axpy", "a float64, x, y *float64, n int", "")
+	g.loop("loop", "R2", 8, func() {
+		g.load4P("R0", 0)
+		g.load4("(R1)", 4)
+		four(func(i vreg) { g.opE("fmla", double, 4+i, i, 31, 0) })
+		g.store4P("R1", 4)
+	})
+	g.end()
+}

@@ -30,9 +30,9 @@ func (im *Impl) CholBatch(a, tau []float64, n int) {
 	}
 	// Four rows a call keep the calls short: assembly cannot be preempted.
 	for i := 0; i < n-1; i += 4 {
-		genericCholRows(&a[0], &tau[0], i)
+		im.cholRows(&a[0], &tau[0], i)
 	}
-	genericCholLast(&a[0], &tau[0], n)
+	im.cholLast(&a[0], &tau[0], n)
 }
 
 type lane8 = [CholLanes]float64
@@ -102,9 +102,13 @@ func genericCholLast(a, tau *float64, n int) {
 			fnma8(&row[j], &other[j], &row[i])
 		}
 	}
+	var scale lane8
+	for l, v := range row[n-1] {
+		scale[l] = 0 - v // +0 where v is 0, other than -v
+	}
 	for i := range n - 1 {
 		for l, v := range row[i] {
-			row[i][l] = -v * row[n-1][l]
+			row[i][l] = v * scale[l]
 		}
 	}
 }

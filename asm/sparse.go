@@ -23,7 +23,7 @@ func (im *Impl) GatherRows(y, w []float64, idx []int32, x []float64, rows, width
 		panic("asm: GatherRows: bad lengths")
 	}
 	if rows > 0 {
-		genericGatherRows(&y[0], &w[0], &idx[0], &x[0], rows, width)
+		im.gatherRows(&y[0], &w[0], &idx[0], &x[0], rows, width)
 	}
 }
 
@@ -38,7 +38,7 @@ func (im *Impl) ScatterRows(y, w []float64, idx []int32, x []float64, rows, widt
 		panic("asm: ScatterRows: bad lengths")
 	}
 	if rows > 0 {
-		genericScatterRows(&y[0], &w[0], &idx[0], &x[0], rows, width)
+		im.scatterRows(&y[0], &w[0], &idx[0], &x[0], rows, width)
 	}
 }
 

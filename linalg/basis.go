@@ -1,0 +1,308 @@
+package linalg
+
+import (
+	"math"
+	"unsafe"
+
+	"bbgp.dev/asm"
+)
+
+const (
+	basisCols  = asm.Pad // columns of a chunk: one tile row
+	basisSpan  = 192     // rows of one float32 sum, as in a kernel product
+	basisTasks = 16      // tasks that a sweep is cut into, whatever the threads
+)
+
+// A krylovBasis stores the columns of T, n×k, orthonormal.
+type krylovBasis interface {
+	// Reset empties the basis; its memory stays.
+	Reset()
+	// Cols returns k.
+	Cols() int
+	// Bytes returns the memory held.
+	Bytes() int64
+	// Reserve makes room for more columns, so that Append does not allocate.
+	Reserve(more int)
+	// Append stores the columns of w, which have unit norm, and sets w to what
+	// the basis holds from then on: the rounded columns, made unit again.
+	Append(w Matrix)
+	// ProjectOut sets w -= T (T'w); w n×p.
+	ProjectOut(w Matrix)
+	// CoefTo sets dst = T'w, k×p.
+	CoefTo(dst, w Matrix)
+	// MulTo sets dst = T[:, :y.Rows] y, n×q, in float64.
+	MulTo(dst, y Matrix)
+}
+
+// A basis keeps T in chunks [rows][basisCols] of type F, rows padded to whole
+// tiles. So a chunk is a stack of tiles of the accumulation routines: T'w is
+// their AccJ, with i the points and j the columns, and T c their AccI. Sums over
+// basisSpan rows are taken in F, all others in float64.
+//
+// float32 is enough: what is stored is what A is applied to, so rounding only
+// costs orthogonality. Norms are kept in scale: the entries of a block of signs
+// all round the same way, so their norm, unlike their angles, would be off by
+// the whole 6e-8.
+type basis[F asm.Float] struct {
+	e       *Engine
+	kit     *asm.Kit[F]
+	n, rows int
+	k       int
+	chunks  [][]F
+	scale   []float64 // column j of T is scale[j] times the stored one
+	vi      []F       // [rows][pc] w in F
+	part    []float64 // [groups][chunks][pc][basisCols] partial sums of T'w
+	vj      []F       // [chunks][pc][basisCols] T'w, for the stored columns
+	yj      [][]F     // per worker [pc][basisCols]
+	yi      [][]float64
+	wide    [][]float64 // per worker, a chunk's tile in float64
+	coef    []float64   // [chunks][qc][basisCols]
+	job     basisJob
+	bodies  [5]func(worker, i int)
+}
+
+// A basisJob holds the arguments of the running sweep: bodies that are made
+// once and read them from here let a sweep allocate nothing.
+type basisJob struct {
+	w, y                   Matrix
+	pc, groups, tilesGroup int
+}
+
+func newBasis(e *Engine, n int, wide bool) krylovBasis {
+	if wide {
+		return makeBasis(e, &e.Impl.F64, n)
+	}
+	return makeBasis(e, &e.Impl.F32, n)
+}
+
+func makeBasis[F asm.Float](e *Engine, kit *asm.Kit[F], n int) *basis[F] {
+	b := &basis[F]{e: e, kit: kit, n: n, rows: roundUp(n, asm.RowUnit)}
+	threads := e.Par.Threads()
+	b.yj, b.yi, b.wide = make([][]F, threads), make([][]float64, threads), make([][]float64, threads)
+	b.bodies = [5]func(int, int){b.narrowTile, b.gramTask, b.sumTask, b.subTile, b.mulTile}
+	return b
+}
+
+func (b *basis[F]) Reset()    { b.k = 0 }
+func (b *basis[F]) Cols() int { return b.k }
+
+func (b *basis[F]) Bytes() int64 {
+	var z F
+	return int64(len(b.chunks)*b.rows*basisCols) * int64(unsafe.Sizeof(z))
+}
+
+func (b *basis[F]) Reserve(more int) {
+	for len(b.chunks)*basisCols < b.k+more {
+		b.chunks = append(b.chunks, make([]F, b.rows*basisCols))
+	}
+	if want := len(b.chunks) * basisCols; cap(b.scale) < want {
+		b.scale = append(make([]float64, 0, want), b.scale...)
+	}
+}
+
+// used is the number of chunks that hold columns.
+func (b *basis[F]) used() int { return (b.k + basisCols - 1) / basisCols }
+
+func (b *basis[F]) Append(w Matrix) {
+	if w.Rows != b.n {
+		panic("linalg: basis.Append: wrong rows")
+	}
+	b.Reserve(w.Cols)
+	for c := range w.Cols {
+		if (b.k+c)%basisCols == 0 {
+			// Columns that are not in use must be zero, they take part in sums.
+			clear(b.chunks[(b.k+c)/basisCols])
+		}
+		b.scale = append(b.scale[:b.k+c], 0)
+	}
+	norms := b.scale[b.k:]
+	for i := range b.n {
+		for c, v := range w.Row(i) {
+			f := F(v)
+			b.chunks[(b.k+c)/basisCols][i*basisCols+(b.k+c)%basisCols] = f
+			norms[c] += float64(f) * float64(f)
+		}
+	}
+	for c, v := range norms {
+		norms[c] = 1 / math.Sqrt(v)
+	}
+	for i := range b.n {
+		row := w.Row(i)
+		for c, v := range row {
+			row[c] = float64(F(v)) * norms[c]
+		}
+	}
+	b.k += w.Cols
+}
+
+// work sizes the work areas for p columns.
+func (b *basis[F]) work(w Matrix) {
+	if w.Rows != b.n {
+		panic("linalg: basis: wrong rows")
+	}
+	pc, m := roundUp(w.Cols, asm.ColUnit), b.used()
+	tiles := (b.rows + basisSpan - 1) / basisSpan
+	groups := min(tiles, max(1, basisTasks/m))
+	b.job = basisJob{w: w, pc: pc, groups: groups, tilesGroup: (tiles + groups - 1) / groups}
+	b.vi = growOf(b.vi, b.rows*pc)
+	b.part = growOf(b.part, groups*m*pc*basisCols)
+	b.vj = growOf(b.vj, m*pc*basisCols)
+	for i := range b.yj {
+		b.yj[i] = growOf(b.yj[i], pc*basisCols)
+		b.yi[i] = growOf(b.yi[i], pc*basisSpan)
+	}
+}
+
+// growOf returns x with length n; the contents are undefined.
+func growOf[F asm.Float](x []F, n int) []F {
+	if cap(x) < n {
+		return make([]F, n, n+n/2)
+	}
+	return x[:n]
+}
+
+func (b *basis[F]) tiles() int { return (b.rows + basisSpan - 1) / basisSpan }
+
+// gram leaves T'w in b.vj and, in float64, in the first group of b.part.
+func (b *basis[F]) gram(w Matrix) {
+	b.work(w)
+	m := b.used()
+	b.e.Par.For(b.tiles(), b.bodies[0])
+	b.e.Par.For(b.job.groups*m, b.bodies[1])
+	b.e.Par.For(m, b.bodies[2])
+}
+
+func (b *basis[F]) narrowTile(_, t int) {
+	w, pc := b.job.w, b.job.pc
+	for i := t * basisSpan; i < min((t+1)*basisSpan, b.rows); i++ {
+		out := b.vi[i*pc : (i+1)*pc]
+		clear(out)
+		if i < b.n {
+			for c, v := range w.Row(i) {
+				out[c] = F(v)
+			}
+		}
+	}
+}
+
+// gramTask adds up one row group of T'w for one chunk.
+func (b *basis[F]) gramTask(worker, task int) {
+	m, pc := b.used(), b.job.pc
+	group, chunk := task/m, task%m
+	size := pc * basisCols
+	sum, yj := b.part[task*size:(task+1)*size], b.yj[worker]
+	clear(sum)
+	first := group * b.job.tilesGroup
+	for t := first; t < min(first+b.job.tilesGroup, b.tiles()); t++ {
+		lo, hi := t*basisSpan, min((t+1)*basisSpan, b.rows)
+		clear(yj)
+		b.kit.AccJ(yj, b.chunks[chunk][lo*basisCols:hi*basisCols], b.vi[lo*pc:hi*pc], hi-lo, basisCols, pc)
+		addWide(b.e.Impl, sum, yj)
+	}
+}
+
+// addWide adds dst += src in float64.
+func addWide[F asm.Float](im *asm.Impl, dst []float64, src []F) {
+	switch s := any(src).(type) {
+	case []float32:
+		im.WidenAdd(dst, s)
+	case []float64:
+		im.Axpy(1, s, dst)
+	}
+}
+
+// sumTask adds the row groups of one chunk, in order.
+func (b *basis[F]) sumTask(_, chunk int) {
+	size, m := b.job.pc*basisCols, b.used()
+	total := b.part[chunk*size : (chunk+1)*size]
+	for g := 1; g < b.job.groups; g++ {
+		b.e.Impl.Axpy(1, b.part[(g*m+chunk)*size:(g*m+chunk+1)*size], total)
+	}
+	out := b.vj[chunk*size : (chunk+1)*size]
+	for i, v := range total {
+		if j := chunk*basisCols + i%basisCols; j < b.k {
+			total[i] *= b.scale[j]
+			v *= b.scale[j] * b.scale[j]
+		}
+		out[i] = F(v)
+	}
+}
+
+func (b *basis[F]) ProjectOut(w Matrix) {
+	if b.k == 0 || w.Cols == 0 {
+		return
+	}
+	b.gram(w)
+	b.e.Par.For(b.tiles(), b.bodies[3])
+}
+
+// subTile subtracts T (T'w) from the rows of one tile.
+func (b *basis[F]) subTile(worker, t int) {
+	w, pc := b.job.w, b.job.pc
+	lo, hi := t*basisSpan, min((t+1)*basisSpan, b.rows)
+	yi := b.yi[worker][:(hi-lo)*pc]
+	clear(yi)
+	size := pc * basisCols
+	for c := range b.used() {
+		b.kit.AccI(yi, b.chunks[c][lo*basisCols:hi*basisCols], b.vj[c*size:(c+1)*size], hi-lo, basisCols, pc)
+	}
+	for i := lo; i < min(hi, b.n); i++ {
+		s := yi[(i-lo)*pc:]
+		for c := range w.Row(i) {
+			w.Data[i*w.Stride+c] -= s[c]
+		}
+	}
+}
+
+func (b *basis[F]) CoefTo(dst, w Matrix) {
+	if dst.Rows != b.k || dst.Cols != w.Cols {
+		panic("linalg: basis.CoefTo: wrong shape")
+	}
+	if b.k == 0 {
+		return
+	}
+	b.gram(w)
+	size := b.job.pc * basisCols
+	for j := range b.k {
+		for c := range dst.Cols {
+			dst.Set(j, c, b.part[j/basisCols*size+c*basisCols+j%basisCols])
+		}
+	}
+}
+
+func (b *basis[F]) MulTo(dst, y Matrix) {
+	if dst.Rows != b.n || y.Rows > b.k || dst.Cols != y.Cols {
+		panic("linalg: basis.MulTo: wrong shape")
+	}
+	qc := roundUp(y.Cols, asm.ColUnit)
+	m := (y.Rows + basisCols - 1) / basisCols
+	b.coef = growOf(b.coef, m*qc*basisCols)
+	clear(b.coef)
+	for j := range y.Rows {
+		for c, v := range y.Row(j) {
+			b.coef[(j/basisCols*qc+c)*basisCols+j%basisCols] = v * b.scale[j]
+		}
+	}
+	for i := range b.wide {
+		b.wide[i] = growOf(b.wide[i], asm.RowUnit*basisCols)
+		b.yi[i] = growOf(b.yi[i], asm.RowUnit*qc)
+	}
+	b.job = basisJob{w: dst, y: y, pc: qc, groups: m}
+	b.e.Par.For(b.rows/asm.RowUnit, b.bodies[4])
+}
+
+// mulTile computes RowUnit rows of T y. The tile is widened, so that v, which
+// must be good to more than float32, comes from the same routine as U.
+func (b *basis[F]) mulTile(worker, t int) {
+	lo, qc := t*asm.RowUnit, b.job.pc
+	tile, yi := b.wide[worker], b.yi[worker][:asm.RowUnit*qc]
+	clear(yi)
+	for c := range b.job.groups {
+		clear(tile)
+		addWide(b.e.Impl, tile, b.chunks[c][lo*basisCols:(lo+asm.RowUnit)*basisCols])
+		b.e.Impl.F64.AccI(yi, tile, b.coef[c*qc*basisCols:(c+1)*qc*basisCols], asm.RowUnit, basisCols, qc)
+	}
+	for i := lo; i < min(lo+asm.RowUnit, b.n); i++ {
+		copy(b.job.w.Row(i), yi[(i-lo)*qc:(i-lo+1)*qc])
+	}
+}

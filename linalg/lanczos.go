@@ -1,0 +1,314 @@
+package linalg
+
+import (
+	"context"
+	"math"
+	"time"
+)
+
+// A Preconditioner is P = F F', near the operator it is made for.
+type Preconditioner interface {
+	// Dim returns n.
+	Dim() int
+	// LogDet returns log det P.
+	LogDet() float64
+	// FInvTo sets dst = F^-1 src; dst may be src.
+	FInvTo(dst, src Matrix)
+	// FInvTransTo sets dst = F'^-1 src; dst may be src.
+	FInvTransTo(dst, src Matrix)
+	// SolveTo sets dst = P^-1 src; dst may be src.
+	SolveTo(dst, src Matrix)
+}
+
+// LanczosOptions holds the settings of a Lanczos process.
+type LanczosOptions struct {
+	// Wide stores the basis in float64; the default is float32.
+	Wide bool
+	// Local keeps no basis: only the last two blocks take part in the
+	// orthogonalisation, and MulBasisTo is not available. Start a second process
+	// with the same arguments and use OnBlock to see T again.
+	Local bool
+	// OnBlock, if not nil, is called with every block T_j, n×p_j, as it is made,
+	// and its first row in the basis.
+	OnBlock func(block Matrix, row int)
+}
+
+// LanczosTimes are the seconds that a process has spent.
+type LanczosTimes struct{ Product, Precond, Orth float64 }
+
+// A Lanczos is a block Lanczos process for A = F^-1 Khat F^-T with full
+// re-orthogonalisation (Golub and Underwood 1977):
+//
+//	W0 = T_1 R0,   A T_j = T_j-1 B_j-1' + T_j A_j + T_j+1 B_j
+//
+// T has orthonormal columns, n×k, H = T'A T is block tridiagonal. Blocks get
+// smaller where directions run out; once a block is empty, T spans an invariant
+// subspace that holds W0, and everything read off H is exact.
+//
+// It holds 4 n×p float64 blocks and the basis, 4nk bytes (8nk if Wide).
+type Lanczos struct {
+	H     *BlockTri
+	Times LanczosTimes
+
+	e    *Engine
+	opt  LanczosOptions
+	n, p int
+	op   SymOp
+	f    Preconditioner
+	t    krylovBasis
+	orth *orthWork
+
+	bufs      [4][]float64
+	cur, prev Matrix    // T_j, T_j-1
+	r1, r2    []float64 // p×p
+	diag      []float64
+	norm      float64 // of A, so far
+}
+
+// NewLanczos returns a process for n×n operators and start blocks of p columns.
+// It can be started many times and reuses its memory.
+func NewLanczos(e *Engine, n, p int, opt LanczosOptions) *Lanczos {
+	if n < 1 || p < 1 {
+		panic("linalg: NewLanczos: n and p must be positive")
+	}
+	l := &Lanczos{e: e, opt: opt, n: n, p: p, orth: newOrthWork(e, p)}
+	if !opt.Local {
+		l.t = newBasis(e, n, opt.Wide)
+	}
+	for i := range l.bufs {
+		l.bufs[i] = make([]float64, n*p)
+	}
+	l.r1, l.r2, l.diag = make([]float64, p*p), make([]float64, p*p), make([]float64, p*p)
+	return l
+}
+
+// Start begins a process with the start block w0, n×p, which is not changed.
+func (l *Lanczos) Start(op SymOp, f Preconditioner, w0 Matrix) {
+	if op.Dim() != l.n || f.Dim() != l.n || w0.Rows != l.n || w0.Cols != l.p {
+		panic("linalg: Lanczos.Start: shapes differ")
+	}
+	l.op, l.f, l.norm, l.Times = op, f, 0, LanczosTimes{}
+	if l.t != nil {
+		l.t.Reset()
+	}
+	l.prev = Matrix{Rows: l.n}
+	w := view(l.bufs[0], l.n, l.p)
+	w.CopyFrom(w0)
+	q, r := view(l.bufs[1], l.n, l.p), view(l.r1, l.p, l.p)
+	rank := l.orth.run(q, r, w, 0)
+	l.H = NewBlockTri(r.Sub(0, rank, 0, l.p))
+	l.accept(q, rank, 1)
+}
+
+// accept makes the first rank columns of q, in buffer number at, the current
+// block, compact in its own buffer, and stores them.
+func (l *Lanczos) accept(q Matrix, rank, at int) {
+	buf := l.bufs[at]
+	for i := range l.n {
+		copy(buf[i*rank:(i+1)*rank], q.Data[i*q.Stride:i*q.Stride+rank])
+	}
+	l.cur = view(buf, l.n, rank)
+	if l.t != nil {
+		if l.t.Cols()%basisCols+rank > basisCols || l.t.Cols() == 0 {
+			l.H.reserve(2*basisCols, l.p)
+		}
+		l.t.Append(l.cur)
+	}
+	// Buffers in the order current, previous, free, free.
+	l.bufs[0], l.bufs[at] = l.bufs[at], l.bufs[0]
+	if l.opt.OnBlock != nil && rank > 0 {
+		l.opt.OnBlock(l.cur, l.H.Dim())
+	}
+}
+
+// Exhausted reports that T spans an invariant subspace: there is no next block.
+func (l *Lanczos) Exhausted() bool { return l.cur.Cols == 0 }
+
+// Bytes returns the memory held by the basis and the blocks.
+func (l *Lanczos) Bytes() int64 {
+	b := int64(4*l.n*l.p) * 8
+	if l.t != nil {
+		b += l.t.Bytes()
+	}
+	return b
+}
+
+// Step makes one pass: one product with Khat, one application of F^-1 and F^-T,
+// and one more block in H. It is an error to call it when Exhausted.
+func (l *Lanczos) Step(ctx context.Context) error {
+	if l.Exhausted() {
+		panic("linalg: Lanczos.Step: the space is exhausted")
+	}
+	p := l.cur.Cols
+	z, w := view(l.bufs[2], l.n, p), view(l.bufs[3], l.n, p)
+	start := time.Now()
+	l.f.FInvTransTo(z, l.cur)
+	start = lap(start, &l.Times.Precond)
+	if err := l.op.MulTo(ctx, w, z); err != nil {
+		return err
+	}
+	start = lap(start, &l.Times.Product)
+	l.f.FInvTo(w, w)
+	start = lap(start, &l.Times.Precond)
+
+	// The three-term recurrence in float64: H must not feel the float32 sums.
+	a := view(l.diag, p, p)
+	l.e.GramTo(a, l.cur, w)
+	for i := range p {
+		for j := range i {
+			v := (a.At(i, j) + a.At(j, i)) / 2
+			a.Set(i, j, v)
+			a.Set(j, i, v)
+		}
+	}
+	l.e.MulSubTo(w, l.cur, a)
+	if l.prev.Cols > 0 {
+		l.e.MulSubTo(w, l.prev, l.transposed(l.H.Coupling()))
+	}
+	b, q, rank := l.direction(w, z, a)
+	l.H.Push(a, b)
+	// The free buffer that q is in takes the new block; the old current one becomes previous.
+	at := 2
+	if &q.Data[0] == &l.bufs[3][0] {
+		at = 3
+	}
+	l.prev = l.cur
+	old := l.bufs[0]
+	l.accept(q, rank, at)
+	l.bufs[at], l.bufs[1] = l.bufs[1], old
+	lap(start, &l.Times.Orth)
+	return nil
+}
+
+func lap(start time.Time, sum *float64) time.Time {
+	now := time.Now()
+	*sum += now.Sub(start).Seconds()
+	return now
+}
+
+func (l *Lanczos) transposed(b Matrix) Matrix {
+	t := view(l.r1, b.Cols, b.Rows)
+	for i := range b.Rows {
+		for j, v := range b.Row(i) {
+			t.Set(j, i, v)
+		}
+	}
+	return t
+}
+
+// direction turns w, what the recurrence left, into the next block q and its
+// coupling b: projections on everything before alternate with factorisations
+// until no column of q loses more than half of itself (Kahan's "twice is
+// enough", with as many turns as it takes). w and z are free buffers; q is one.
+func (l *Lanczos) direction(w, z, a Matrix) (b, q Matrix, rank int) {
+	const floor, turns = 1e-12, 6
+	p := w.Cols
+	l.norm = max(l.norm, maxNorm(a))
+	b = view(l.r1, p, p)
+	b.Zero()
+	for i := range p {
+		b.Set(i, i, 1)
+	}
+	cols := p
+	for turn := range turns {
+		l.project(w.Sub(0, l.n, 0, cols))
+		r := view(l.r2, cols, cols)
+		least := floor * l.norm
+		if turn > 0 {
+			least = 0
+		}
+		rank = l.orth.run(z.Sub(0, l.n, 0, cols), r, w.Sub(0, l.n, 0, cols), least)
+		w, z = z, w
+		kept := 1.0
+		for i := range rank {
+			kept = min(kept, math.Abs(r.At(i, i)))
+		}
+		l.chain(b, r, rank, cols)
+		cols = rank
+		if rank == 0 || turn > 0 && kept > 0.5 {
+			break
+		}
+	}
+	// A direction that the coupling does not use is rounding error made unit.
+	rank = l.compress(b, w, rank, floor*l.norm)
+	b = b.Sub(0, rank, 0, p)
+	l.norm = max(l.norm, maxNorm(b))
+	return b, w, rank
+}
+
+// chain sets b = r b, where r is rank×cols.
+func (l *Lanczos) chain(b, r Matrix, rank, cols int) {
+	p := b.Cols
+	t := view(l.orth.mix, rank, p)
+	t.Zero()
+	addMul(t, 0, r.Sub(0, rank, 0, cols), b, 0, 1)
+	b.Zero()
+	b.Sub(0, rank, 0, p).CopyFrom(t)
+}
+
+// compress drops the columns of q whose row of b is below least.
+func (l *Lanczos) compress(b, q Matrix, rank int, least float64) int {
+	kept := 0
+	for j := range rank {
+		s := 0.0
+		for _, v := range b.Row(j) {
+			s += float64(v * v)
+		}
+		if !(math.Sqrt(s) > least) {
+			continue
+		}
+		if kept < j {
+			copy(b.Row(kept), b.Row(j))
+			for i := range l.n {
+				q.Data[i*q.Stride+kept] = q.Data[i*q.Stride+j]
+			}
+		}
+		kept++
+	}
+	return kept
+}
+
+// project removes the basis from w; without a basis the last two blocks.
+func (l *Lanczos) project(w Matrix) {
+	if l.t != nil {
+		l.t.ProjectOut(w)
+		return
+	}
+	for _, t := range []Matrix{l.prev, l.cur} {
+		if t.Cols > 0 {
+			c := view(l.orth.mix, t.Cols, w.Cols)
+			l.e.GramTo(c, t, w)
+			l.e.MulSubTo(w, t, c)
+		}
+	}
+}
+
+func maxNorm(m Matrix) float64 {
+	big := 0.0
+	for i := range m.Rows {
+		s := 0.0
+		for _, v := range m.Row(i) {
+			s += math.Abs(v)
+		}
+		big = max(big, s)
+	}
+	return big
+}
+
+// MulBasisTo sets dst = T y, n×q, for y k×q, in float64.
+func (l *Lanczos) MulBasisTo(dst, y Matrix) {
+	if l.t == nil {
+		panic("linalg: MulBasisTo: the process keeps no basis")
+	}
+	l.t.MulTo(dst, y)
+}
+
+// CoefTo sets dst = T'w for the first k columns of T, dst k×q with k = H.Dim().
+func (l *Lanczos) CoefTo(dst, w Matrix) {
+	if l.t == nil {
+		panic("linalg: CoefTo: the process keeps no basis")
+	}
+	full := NewMatrix(l.t.Cols(), w.Cols)
+	l.t.CoefTo(full, w)
+	dst.CopyFrom(full.Sub(0, dst.Rows, 0, dst.Cols))
+}

@@ -2,7 +2,6 @@ package linalg
 
 import (
 	"context"
-	"fmt"
 	"math"
 
 	"bbgp.dev/asm"
@@ -79,7 +78,7 @@ func (s *Neighbours) of(q int) []int32 {
 // l = L (n×m; no columns for R = K + diag(noise)), with at most nn neighbours a
 // row and the ordering that seed gives. n·nn³/3 flops, n·nn²/2 entries of K
 // and n·nn²·m flops for L. It returns ctx.Err() if ctx ends first, and a
-// *NotPDError if a row has no positive finite variance.
+// *NotPDError if row Pivot has no positive finite variance.
 //
 // R is positive semidefinite and above diag(noise) but for rounding, of the
 // order of τ_i = 2^-52 (nn + m + 8) (K_ii + noise_i). The pivot of a neighbour
@@ -117,17 +116,11 @@ func NewVecchiaWith(ctx context.Context, e *Engine, k ColOp, l Matrix, noise []f
 	for q := range n {
 		d := v.w[q*near.width]
 		if !(d > 0) || math.IsInf(d, 0) {
-			return nil, notPositive(int(near.rows[q*near.width]), 1/(d*d))
+			return nil, &NotPDError{Pivot: int(near.rows[q*near.width]), Value: 1 / (d * d)}
 		}
 		v.logDet -= 2 * math.Log(d)
 	}
 	return v, nil
-}
-
-// notPositive reports that the conditional variance of a row is not a positive
-// number.
-func notPositive(row int, value float64) error {
-	return fmt.Errorf("linalg: NewVecchia: row %d has the variance %g", row, value)
 }
 
 // Dim returns n.

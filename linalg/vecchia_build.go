@@ -41,7 +41,7 @@ func newVecchiaBuild(v *Vecchia, k ColOp, l Matrix, noise []float64) (*vecchiaBu
 	for i, d := range b.tau {
 		b.tau[i] = 0x1p-52 * float64(v.near.nn+l.Cols+8) * (d + noise[i])
 		if !(b.tau[i] > 0) {
-			return nil, notPositive(i, d+noise[i])
+			return nil, &NotPDError{Pivot: i, Value: d + noise[i]}
 		}
 	}
 	cols := 2 * asm.Block[float64]()

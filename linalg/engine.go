@@ -11,6 +11,7 @@ type Engine struct {
 
 	job  *gemmJob // work areas, made when they are needed
 	gram *gramJob
+	leaf *triJob
 }
 
 // NewEngine returns an Engine; a nil impl means asm.Default, 0 threads

@@ -1,0 +1,123 @@
+package linalg
+
+import (
+	"fmt"
+	"math"
+)
+
+// A NotPDError says that a matrix is not positive definite to working
+// precision: elimination met a pivot that is not positive.
+type NotPDError struct {
+	Pivot int     // row of the pivot, from 0
+	Value float64 // what is left of the diagonal element there, <= 0 or NaN
+}
+
+func (e *NotPDError) Error() string {
+	return fmt.Sprintf("matrix is not positive definite: pivot %d is %g", e.Pivot, e.Value)
+}
+
+// A Cholesky is the factor L of a symmetric positive definite n×n matrix A = L L'.
+type Cholesky struct {
+	e *Engine
+	l Matrix
+}
+
+// NewCholesky factors a, of which it reads and overwrites the lower triangle
+// (with L) and leaves the rest. The result keeps a. The error is a *NotPDError;
+// a is partly overwritten then.
+//
+// Recursive: L11 from A11, L21 = A21 L11^-T, L22 from A22 - L21 L21'; n³/3
+// multiply-adds, nearly all of them in SyrkTo and GemmTo.
+func (e *Engine) NewCholesky(a Matrix) (*Cholesky, error) {
+	if a.Rows != a.Cols {
+		panic("linalg: NewCholesky: not square")
+	}
+	if err := e.factor(a, 0); err != nil {
+		return nil, err
+	}
+	return &Cholesky{e: e, l: a}, nil
+}
+
+func (e *Engine) factor(a Matrix, offset int) error {
+	if a.Rows <= triLeaf {
+		return factorLeaf(a, offset)
+	}
+	h := triSplit(a.Rows)
+	a11, a21, a22 := cut(a, h)
+	if err := e.factor(a11, offset); err != nil {
+		return err
+	}
+	e.SolveRight(a21, a11, true)
+	e.SyrkTo(a22, -1, a21, false, 1)
+	return e.factor(a22, offset+h)
+}
+
+func factorLeaf(a Matrix, offset int) error {
+	for i := range a.Rows {
+		ri := a.Row(i)
+		for j := range i + 1 {
+			rj := a.Row(j)[:j+1]
+			s := ri[j]
+			for k, v := range rj[:j] {
+				s -= ri[k] * v
+			}
+			if j < i {
+				ri[j] = s / rj[j]
+				continue
+			}
+			if !(s > 0) || math.IsInf(s, 1) {
+				return &NotPDError{Pivot: offset + i, Value: s}
+			}
+			ri[i] = math.Sqrt(s)
+		}
+	}
+	return nil
+}
+
+// Dim returns n.
+func (c *Cholesky) Dim() int { return c.l.Rows }
+
+// Factor returns the matrix whose lower triangle is L; what stands above the
+// diagonal is not part of it.
+func (c *Cholesky) Factor() Matrix { return c.l }
+
+// LogDet returns log det A = 2 Σ log L_ii.
+func (c *Cholesky) LogDet() float64 {
+	s := 0.0
+	for i := range c.l.Rows {
+		s += math.Log(c.l.At(i, i))
+	}
+	return 2 * s
+}
+
+// SolveTo sets dst = A^-1 src, n×q; dst may be src.
+func (c *Cholesky) SolveTo(dst, src Matrix) {
+	c.SolveLTo(dst, src)
+	c.e.SolveLeft(c.l, true, dst)
+}
+
+// SolveLTo sets dst = L^-1 src, n×q; dst may be src.
+func (c *Cholesky) SolveLTo(dst, src Matrix) {
+	dst.CopyFrom(src)
+	c.e.SolveLeft(c.l, false, dst)
+}
+
+// SolveLTransTo sets dst = L^-T src, n×q; dst may be src.
+func (c *Cholesky) SolveLTransTo(dst, src Matrix) {
+	dst.CopyFrom(src)
+	c.e.SolveLeft(c.l, true, dst)
+}
+
+// InverseTo sets dst = A^-1, n×n, both triangles, by L^-1 and L^-T L^-1 in
+// place. dst may be the matrix that was factored: c is of no use afterwards.
+func (c *Cholesky) InverseTo(dst Matrix) {
+	if dst.Rows != c.l.Rows || dst.Cols != c.l.Cols {
+		panic("linalg: InverseTo: shapes do not fit")
+	}
+	for i := range dst.Rows {
+		copy(dst.Row(i)[:i+1], c.l.Row(i)[:i+1])
+	}
+	c.e.invertLower(dst)
+	c.e.squareLower(dst)
+	dst.Mirror()
+}

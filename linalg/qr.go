@@ -1,0 +1,200 @@
+package linalg
+
+import "math"
+
+const (
+	qrPanel = 48    // columns that the careful factorisation takes at a time
+	qrDrop  = 1e-13 // of a column's norm: a rest below this is rounding error
+	// qrPivot is the smallest pivot of the scaled Gram matrix for which two
+	// rounds of Cholesky-QR are sure to give an orthonormal Q.
+	qrPivot = 1e-9
+)
+
+// ThinQR overwrites w (n×p) with Q and returns R (p×p, upper triangular) with
+// W = Q R to rounding. Columns that bring no new direction are zero in Q, and
+// so is their row of R; the others are orthonormal. rank is their number.
+//
+// Two rounds of Cholesky-QR (Yamamoto, Nakatsukasa, Yanagisawa and Fukaya 2015),
+// which are matrix products only; where the Gram matrix is too close to
+// singular, block Gram-Schmidt, twice, with each panel column by column.
+// NaN or Inf in w give NaN in Q or R.
+func (e *Engine) ThinQR(w Matrix) (r Matrix, rank int) {
+	n, p := w.Rows, w.Cols
+	r = NewMatrix(p, p)
+	if n == 0 || p == 0 {
+		return r, 0
+	}
+	g := NewMatrix(p, p)
+	e.rowGram(g, w)
+	scale, ok := unitDiagonal(g)
+	if !ok || n < p {
+		return r, e.carefulQR(w, r)
+	}
+	if e.factor(g, 0) != nil || smallestPivot(g) < qrPivot {
+		return r, e.carefulQR(w, r)
+	}
+	// g holds the factor of D^-1 W'W D^-1: R1 = L' D.
+	for i := range p {
+		for j := range i + 1 {
+			r.Set(j, i, g.At(i, j)*scale[i])
+			g.Set(i, j, g.At(i, j)*scale[i])
+		}
+	}
+	e.SolveRight(w, g, true)
+	e.rowGram(g, w)
+	if e.factor(g, 0) != nil {
+		// Cannot happen for finite numbers after the pivot test; NaN comes here.
+		fillNaN(r)
+		return r, 0
+	}
+	e.SolveRight(w, g, true)
+	e.mulUpper(r, g)
+	return r, p
+}
+
+// rowGram sets the lower triangle of g = w'w.
+func (e *Engine) rowGram(g, w Matrix) {
+	if g.Rows*g.Cols <= gramSmall {
+		e.GramTo(g, w, w)
+		return
+	}
+	e.SyrkTo(g, 1, w, true, 0)
+}
+
+// unitDiagonal scales the lower triangle of g to D^-1 G D^-1 with D² its
+// diagonal, which it returns; ok is false where a column has no usable norm.
+func unitDiagonal(g Matrix) (d []float64, ok bool) {
+	d = make([]float64, g.Rows)
+	for i := range d {
+		d[i] = math.Sqrt(g.At(i, i))
+		// The Gram matrix of tiny or huge columns under- or overflows.
+		if !(d[i] > 1e-140) || d[i] > 1e140 {
+			return d, false
+		}
+	}
+	for i := range d {
+		row := g.Row(i)[:i+1]
+		for j := range row {
+			row[j] /= d[i] * d[j]
+		}
+		row[i] = 1
+	}
+	return d, true
+}
+
+func smallestPivot(l Matrix) float64 {
+	s := math.Inf(1)
+	for i := range l.Rows {
+		s = min(s, l.At(i, i)*l.At(i, i))
+	}
+	return s
+}
+
+func fillNaN(m Matrix) {
+	for i := range m.Rows {
+		for j := range m.Cols {
+			m.Set(i, j, math.NaN())
+		}
+	}
+}
+
+// mulUpper overwrites the upper triangular r with L' r.
+func (e *Engine) mulUpper(r, l Matrix) {
+	e.mulLeftTrans(l, r)
+	for i := range r.Rows {
+		clear(r.Row(i)[:i]) // exact zeros, not rounding errors
+	}
+}
+
+// carefulQR is ThinQR for any w: panels, each cleaned of the columns before it
+// and made orthonormal, twice. Q R changes by at most qrDrop of a column's norm
+// where a column is dropped.
+func (e *Engine) carefulQR(w, r Matrix) (rank int) {
+	n, p := w.Rows, w.Cols
+	norms := make([]float64, qrPanel)
+	for j0 := 0; j0 < p; j0 += qrPanel {
+		j1 := min(j0+qrPanel, p)
+		q, panel := w.Sub(0, n, 0, j0), w.Sub(0, n, j0, j1)
+		above, diag := r.Sub(0, j0, j0, j1), r.Sub(j0, j1, j0, j1)
+		for j := range j1 - j0 {
+			norms[j] = columnNorm(panel, j)
+		}
+		s := e.cleanPanel(q, panel)
+		above.CopyFrom(s)
+		rank += e.panelQR(panel, diag, norms)
+
+		// The second round: what the division by small norms brought back.
+		s = e.cleanPanel(q, panel)
+		again := NewMatrix(j1-j0, j1-j0)
+		for j := range j1 - j0 {
+			norms[j] = columnNorm(panel, j)
+		}
+		e.panelQR(panel, again, norms)
+		e.GemmTo(above, 1, s, false, diag, false, 1)
+		product := NewMatrix(j1-j0, j1-j0)
+		e.GemmTo(product, 1, again, false, diag, false, 0)
+		diag.CopyFrom(product)
+	}
+	return rank
+}
+
+// cleanPanel subtracts Q Q' of the panel from it, and returns Q' panel.
+func (e *Engine) cleanPanel(q, panel Matrix) Matrix {
+	s := NewMatrix(q.Cols, panel.Cols)
+	if q.Cols > 0 {
+		e.GramTo(s, q, panel)
+		e.MulSubTo(panel, q, s)
+	}
+	return s
+}
+
+// panelQR is Gram-Schmidt, column by column and twice for each. A column of
+// which less than qrDrop·norms[j] is left becomes zero.
+func (e *Engine) panelQR(panel, r Matrix, norms []float64) (rank int) {
+	n := panel.Rows
+	r.Zero()
+	for j := range panel.Cols {
+		x, q := panel.Sub(0, n, j, j+1), panel.Sub(0, n, 0, j)
+		for range 2 {
+			if j == 0 {
+				break
+			}
+			s := e.cleanPanel(q, x)
+			for i := range j {
+				r.Set(i, j, r.At(i, j)+s.At(i, 0))
+			}
+		}
+		norm := columnNorm(panel, j)
+		if norm <= qrDrop*norms[j] {
+			x.Zero()
+			continue
+		}
+		for i := range n {
+			x.Data[i*x.Stride] /= norm
+		}
+		r.Set(j, j, norm)
+		rank++
+	}
+	return rank
+}
+
+// columnNorm is the norm of column j, without overflow, summed in the row groups of GramTo.
+func columnNorm(m Matrix, j int) float64 {
+	top := 0.0
+	for i := range m.Rows {
+		top = max(top, math.Abs(m.At(i, j)))
+	}
+	if top == 0 || math.IsInf(top, 1) || math.IsNaN(top) {
+		return top
+	}
+	size, sum := groupRows(m.Rows), 0.0
+	for r := 0; r < m.Rows; r += size {
+		part := 0.0
+		for i := r; i < min(r+size, m.Rows); i++ {
+			v := m.At(i, j) / top
+			part += v * v
+		}
+		sum += part
+	}
+	return top * math.Sqrt(sum)
+}

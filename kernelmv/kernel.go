@@ -20,21 +20,20 @@ const (
 	Gaussian = asm.Gaussian // exp(-r²/2)
 )
 
-var familyNames = [...]string{Matern12: "matern12", Matern32: "matern32", Matern52: "matern52", Gaussian: "gaussian"}
+var allFamilies = [...]Family{Matern12, Matern32, Matern52, Gaussian}
 
 // ParseFamily returns the family called name: matern12, matern32, matern52 or
 // gaussian.
 func ParseFamily(name string) (Family, error) {
-	for f, s := range familyNames {
-		if s == name {
-			return Family(f), nil
+	var names []string
+	for _, f := range allFamilies {
+		if f.String() == name {
+			return f, nil
 		}
+		names = append(names, f.String())
 	}
-	return 0, fmt.Errorf("kernel %q is unknown; there are %s", name, strings.Join(familyNames[:], ", "))
+	return 0, fmt.Errorf("kernel %q is unknown; there are %s", name, strings.Join(names, ", "))
 }
-
-// FamilyName returns the name that ParseFamily understands.
-func FamilyName(f Family) string { return familyNames[f] }
 
 // A Kernel is a covariance function with its parameters.
 type Kernel struct {
@@ -48,7 +47,7 @@ type Kernel struct {
 
 // check tells whether the parameters are valid for d inputs.
 func (k *Kernel) check(d int) error {
-	if int(k.Family) >= len(familyNames) {
+	if int(k.Family) >= len(allFamilies) {
 		return errors.New("kernelmv: unknown kernel family")
 	}
 	if !(k.Variance > 0) || math.IsInf(k.Variance, 1) {

@@ -46,6 +46,9 @@ type Op struct {
 	f32, f64                 view
 	p32                      *product[float32]
 	p64                      *product[float64]
+	g32                      *gradient[float32]
+	g64                      *gradient[float64]
+	blocks                   []gathered // one per worker
 }
 
 // NewOp returns the operator K̂ of the rows of x (n×D), in precision F64 and on
@@ -60,6 +63,7 @@ func NewOp(e *linalg.Engine, x linalg.Matrix, k Kernel, noise []float64) (*Op, e
 	}
 	o := &Op{engine: e, pts: pts, sched: newSchedule(x.Rows), precision: F64, gradPrecision: F64}
 	o.f32, o.f64 = view{o, F32}, view{o, F64}
+	o.blocks = make([]gathered, e.Par.Threads())
 	if err := o.Reset(k, noise); err != nil {
 		return nil, err
 	}
@@ -103,6 +107,12 @@ func (o *Op) arrange() {
 	}
 	if o.p64 != nil {
 		o.p64.fresh = false
+	}
+	if o.g32 != nil {
+		o.g32.fresh = false
+	}
+	if o.g64 != nil {
+		o.g64.fresh = false
 	}
 }
 

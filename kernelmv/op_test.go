@@ -88,7 +88,7 @@ func TestMulToShapes(t *testing.T) {
 				op := newOp(t, engine(t, im, 3), x, k, noise)
 				want := dense(x, k, noise)
 				for _, prec := range []Precision{F32, F64} {
-					t.Run(fmt.Sprintf("%s/n=%d/d=%d/%v", FamilyName(f), n, d, prec), func(t *testing.T) {
+					t.Run(fmt.Sprintf("%s/n=%d/d=%d/%v", f.String(), n, d, prec), func(t *testing.T) {
 						linalgtest.CheckSymOp(t, op.With(prec), want, tol[prec])
 					})
 				}
@@ -120,7 +120,7 @@ func TestMulToColumns(t *testing.T) {
 					if err := op.With(prec).MulTo(context.Background(), y, v); err != nil {
 						t.Fatal(err)
 					}
-					checkMul(t, want, v, y, tol[prec], fmt.Sprintf("%s p=%d %v", FamilyName(f), p, prec))
+					checkMul(t, want, v, y, tol[prec], fmt.Sprintf("%s p=%d %v", f.String(), p, prec))
 				}
 			}
 		}

@@ -18,6 +18,7 @@ const maxScaled = 1e15
 type points struct {
 	raw     linalg.Matrix // n×D, not copied
 	mean    []float64     // D
+	spread  []float64     // D: largest minus smallest value
 	varying []int         // inputs with two different values
 	dropped []int         // the others
 
@@ -38,7 +39,7 @@ func newPoints(x linalg.Matrix) (*points, error) {
 			}
 		}
 	}
-	p := &points{raw: x, mean: make([]float64, x.Cols)}
+	p := &points{raw: x, mean: make([]float64, x.Cols), spread: make([]float64, x.Cols)}
 	for d := range x.Cols {
 		lo, hi, first := x.Data[d], x.Data[d], x.Data[d]
 		var sum float64
@@ -47,6 +48,7 @@ func newPoints(x linalg.Matrix) (*points, error) {
 			lo, hi, sum = min(lo, v), max(hi, v), sum+(v-first)
 		}
 		p.mean[d] = first + sum/float64(x.Rows)
+		p.spread[d] = hi - lo
 		if lo < hi {
 			p.varying = append(p.varying, d)
 		} else {

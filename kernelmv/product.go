@@ -133,11 +133,7 @@ func (t *product[T]) setScale() {
 		for b := range t.op.sched.count {
 			largest = max(largest, t.blockMax[b*maxCols+c])
 		}
-		t.scale[c] = 1
-		// NaN, Inf, 0 and what 2^-e cannot scale stay as they are.
-		if largest > 1e-300 && largest < 1e300 {
-			t.scale[c] = math.Ldexp(1, math.Ilogb(largest))
-		}
+		t.scale[c] = unitOf(largest)
 	}
 }
 

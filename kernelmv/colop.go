@@ -1,0 +1,79 @@
+package kernelmv
+
+import (
+	"context"
+
+	"bbgp.dev/asm"
+	"bbgp.dev/linalg"
+)
+
+// The methods of linalg.ColOp: entries of K, in float64 and without noise.
+
+// DiagTo sets dst[i] = K_ii = s2.
+func (o *Op) DiagTo(dst []float64) {
+	if len(dst) != o.Dim() {
+		panic("kernelmv: DiagTo: bad length")
+	}
+	for i := range dst {
+		dst[i] = o.kernel.Variance
+	}
+}
+
+// ColsTo sets dst = K[:, cols], n×len(cols).
+func (o *Op) ColsTo(ctx context.Context, dst linalg.Matrix, cols []int) error {
+	if dst.Rows != o.Dim() || dst.Cols != len(cols) {
+		panic("kernelmv: ColsTo: bad shapes")
+	}
+	index := make([]int32, len(cols))
+	for k, c := range cols {
+		index[k] = int32(c)
+	}
+	return o.entriesTo(ctx, dst, o.allRows(), o.someRows(index))
+}
+
+// RowsTo sets dst = K[rows, :], len(rows)×n.
+func (o *Op) RowsTo(ctx context.Context, dst linalg.Matrix, rows []int32) error {
+	if dst.Rows != len(rows) || dst.Cols != o.Dim() {
+		panic("kernelmv: RowsTo: bad shapes")
+	}
+	return o.entriesTo(ctx, dst, o.someRows(rows), o.allRows())
+}
+
+// gathered is the work area of one worker for BlockTo.
+type gathered struct {
+	xi, xj, tile []float64
+}
+
+// BlockTo sets dst = K[rows, rows], both triangles, len(rows)×len(rows). Calls
+// with different workers may run at the same time.
+func (o *Op) BlockTo(worker int, dst linalg.Matrix, rows []int32) {
+	n := len(rows)
+	if dst.Rows != n || dst.Cols != n {
+		panic("kernelmv: BlockTo: bad shapes")
+	}
+	if n == 0 {
+		return
+	}
+	w, d, kit := &o.blocks[worker], o.pts.dim, &o.engine.Impl.F64
+	high, wide := padTo(n, asm.RowUnit), padTo(n, asm.Pad)
+	w.xi, w.xj = grow(w.xi, high*d), grow(w.xj, wide*d)
+	w.tile = grow(w.tile, asm.RowUnit*wide)
+	interleave(w.xi, o.pts.x, d, asm.Panel, rows, n, 0, high, false)
+	interleave(w.xj, o.pts.x, d, asm.Block[float64](), rows, n, 0, wide, false)
+	clamp, s2 := asm.Clamp[float64](o.kernel.Family), o.kernel.Variance
+	for i := 0; i < n; i += asm.RowUnit {
+		// Columns right of the diagonal are copied from below it.
+		cols := min(wide, padTo(i+asm.RowUnit, asm.Pad))
+		tile := w.tile[:asm.RowUnit*cols]
+		kit.Dist(tile, w.xi[i*d:(i+asm.RowUnit)*d], w.xj[:cols*d], d, asm.RowUnit, cols, clamp)
+		kit.Cov(o.kernel.Family, tile)
+		for a := i; a < min(n, i+asm.RowUnit); a++ {
+			out, in := dst.Row(a), tile[(a-i)*cols:]
+			for b := range a + 1 {
+				v := s2 * in[b]
+				out[b] = v
+				dst.Data[b*dst.Stride+a] = v
+			}
+		}
+	}
+}

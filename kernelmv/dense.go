@@ -1,0 +1,80 @@
+package kernelmv
+
+import (
+	"context"
+
+	"bbgp.dev/linalg"
+)
+
+// DenseTo sets dst = K, n×n, in float64 and without noise.
+func (o *Op) DenseTo(ctx context.Context, dst linalg.Matrix) error {
+	if dst.Rows != o.Dim() || dst.Cols != o.Dim() {
+		panic("kernelmv: DenseTo: bad shapes")
+	}
+	return o.entriesTo(ctx, dst, o.allRows(), o.allRows())
+}
+
+// DenseGradTo sets dst[d] = Σ_ab M_ab ∂K_ab/∂log l_d for a symmetric n×n m,
+// and returns Σ_ab M_ab K_ab, both in float64.
+func (o *Op) DenseGradTo(ctx context.Context, dst []float64, m linalg.Matrix) (float64, error) {
+	if len(dst) != o.Inputs() || m.Rows != o.Dim() || m.Cols != o.Dim() {
+		panic("kernelmv: DenseGradTo: bad shapes")
+	}
+	if o.g64 == nil {
+		o.g64 = newGradient(o, &o.engine.Impl.F64)
+	}
+	t := o.g64
+	t.prepare(o.pts.dims)
+	t.partial = grow(t.partial, o.sched.count*len(t.inputs))
+	t.mk = grow(t.mk, o.sched.padded)
+	clear(t.mk)
+	for w := range t.scratch {
+		t.scratch[w].cov = grow(t.scratch[w].cov, len(t.scratch[w].tile))
+	}
+	t.m, t.scale = m, 1
+	sums, err := t.run(ctx)
+	t.m = linalg.Matrix{}
+	if err != nil {
+		return 0, err
+	}
+	clear(dst)
+	for k, d := range o.pts.dims {
+		dst[d] = o.kernel.Variance * o.kernel.Family.WeightFactor() * sums[k]
+	}
+	var mk float64
+	for _, v := range t.mk {
+		mk += v
+	}
+	return 2 * o.kernel.Variance * mk, nil
+}
+
+// timesDense turns a tile of squared distances into weights times M and adds
+// the row sums of M∘K to mk.
+func (t *gradient[T]) timesDense(s *gradScratch[T], buf []T, i, rows, j0, cols int, diagonal bool) {
+	cov := s.cov[:rows*cols]
+	copy(cov, buf)
+	t.kit.Cov(t.op.kernel.Family, cov)
+	t.kit.Weight(t.op.kernel.Family, buf)
+	n := t.op.Dim()
+	for a := range rows {
+		w, k := buf[a*cols:(a+1)*cols], cov[a*cols:(a+1)*cols]
+		live := 0
+		if i+a < n {
+			live = min(cols, max(0, n-j0))
+			m := t.m.Row(t.op.row(i + a))
+			for j := range live {
+				v := T(m[t.op.row(j0+j)])
+				w[j] *= v
+				k[j] *= v
+			}
+		}
+		clear(w[live:])
+		clear(k[live:])
+		if diagonal {
+			for j := range live {
+				k[j] *= 0.5
+			}
+		}
+	}
+	t.kit.RowSum(t.mk[i:i+rows], cov, rows, cols)
+}

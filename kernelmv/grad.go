@@ -1,0 +1,278 @@
+package kernelmv
+
+import (
+	"context"
+	"math"
+
+	"bbgp.dev/asm"
+	"bbgp.dev/linalg"
+)
+
+// The gradient pass. With w_ab = weight(r_ab) M_ab over pairs of points,
+//
+//	Σ_ab w_ab (x'_ad - x'_bd)² = Σ_a x'_ad² w_a. + Σ_b x'_bd² w_.b - 2 Σ_b x'_bd C_bd,   C = w' X',
+//
+// so a tile of w is needed once, for C (AccJ with the coordinates in place of
+// V), for its column sums (a column of ones beside the coordinates) and for its
+// row sums. The three terms cancel down to points that lie close together:
+// C and the sums are taken over at most 192 rows in T and then in float64, and
+// the coordinates are those of T, exactly, on both sides.
+
+// A gradient is the gradient pass in tiles of T.
+type gradient[T asm.Float] struct {
+	op     *Op
+	kit    *asm.Kit[T]
+	widen  func(dst []float64, src []T)
+	grid   grid[T]
+	fresh  bool
+	inputs []int // inputs whose coordinates are in xi
+	width  int   // xi is cut into groups of width columns, as V in a product
+	groups int
+
+	xi      []T       // [group][n][width]: coordinates, 1, zeros
+	yj      []float64 // [group][tile][width][cols]: C' and the column sums
+	yi      []float64 // [n]: row sums
+	direct  []T       // yj where T is float64
+	scratch []gradScratch[T]
+	partial []float64 // [superblock][input]
+
+	// M, as vectors or dense
+	rank   int
+	ui, uj []T // [n/Panel][rank][Panel], [n/Block][rank][Block]
+	scale  float64
+	m      linalg.Matrix
+	mk     []float64 // [n]: row sums of M∘K where M is dense
+
+	u        linalg.Matrix
+	g, unit  []float64
+	packBody func(worker, b int)
+	pairBody func(worker, a, b int)
+	sumBody  func(worker, b int)
+}
+
+type gradScratch[T asm.Float] struct {
+	tile, cov []T
+	sum       []T // [group][width][cols]
+}
+
+func newGradient[T asm.Float](o *Op, kit *asm.Kit[T]) *gradient[T] {
+	t := &gradient[T]{op: o, kit: kit, widen: widenAdd[T](o.engine.Impl)}
+	t.scratch = make([]gradScratch[T], o.engine.Par.Threads())
+	t.packBody, t.pairBody, t.sumBody = t.packVectors, t.pair, t.reduce
+	return t
+}
+
+// GradTo sets dst[d] = Σ_ab M_ab ∂K_ab/∂log l_d with M = Σ_r g_r u_r u_r', for
+// dst of length D, u n×R and g of length R; 0 for inputs that are not in the
+// distance. Its error in F32 is below 1e-5 Σ_ab |M_ab| s2 max(1, |x'|²), x' the
+// scaled coordinates. It returns ctx.Err() if ctx ends first; dst is undefined
+// then.
+func (o *Op) GradTo(ctx context.Context, dst []float64, u linalg.Matrix, g []float64) error {
+	if len(dst) != o.Inputs() || u.Rows != o.Dim() || len(g) != u.Cols {
+		panic("kernelmv: GradTo: bad shapes")
+	}
+	sums, err := o.gradSums(ctx, o.pts.dims, u, g)
+	if err != nil {
+		return err
+	}
+	clear(dst)
+	f := o.kernel.Variance * o.kernel.Family.WeightFactor()
+	for k, d := range o.pts.dims {
+		dst[d] = f * sums[k]
+	}
+	return nil
+}
+
+// GradInvSqTo sets dst[d] = Σ_ab M_ab ∂K_ab/∂w_d with w_d = 1/l_d², for every
+// input that varies, also at w_d = 0 (l_d = +Inf), where it tells by its sign
+// whether the input should come back; 0 for the others. Otherwise as GradTo.
+func (o *Op) GradInvSqTo(ctx context.Context, dst []float64, u linalg.Matrix, g []float64) error {
+	if len(dst) != o.Inputs() || u.Rows != o.Dim() || len(g) != u.Cols {
+		panic("kernelmv: GradInvSqTo: bad shapes")
+	}
+	sums, err := o.gradSums(ctx, o.pts.varying, u, g)
+	if err != nil {
+		return err
+	}
+	clear(dst)
+	f := o.kernel.Variance * o.kernel.Family.WeightFactor()
+	for k, d := range o.pts.varying {
+		// ∂h/∂w_d = -l²/2 ∂h/∂log l, and the coordinates were scaled by c/l
+		l := o.gradScale(d)
+		dst[d] = -l * l / 2 * f * sums[k]
+	}
+	return nil
+}
+
+// gradScale is the length that input d is divided by for a gradient.
+func (o *Op) gradScale(d int) float64 {
+	if l := o.kernel.Lengthscales[d]; !math.IsInf(l, 1) {
+		return l
+	}
+	return o.pts.spread[d]
+}
+
+// gradSums returns Σ_ab w_ab (x'_ad - x'_bd)² for the given inputs.
+func (o *Op) gradSums(ctx context.Context, inputs []int, u linalg.Matrix, g []float64) ([]float64, error) {
+	if o.gradPrecision == F64 || o.kernel.Family == Matern12 {
+		if o.g64 == nil {
+			o.g64 = newGradient(o, &o.engine.Impl.F64)
+		}
+		return o.g64.vectors(ctx, inputs, u, g)
+	}
+	if o.g32 == nil {
+		o.g32 = newGradient(o, &o.engine.Impl.F32)
+	}
+	return o.g32.vectors(ctx, inputs, u, g)
+}
+
+// vectors runs the pass for M = Σ_r g_r u_r u_r'.
+func (t *gradient[T]) vectors(ctx context.Context, inputs []int, u linalg.Matrix, g []float64) ([]float64, error) {
+	t.prepare(inputs)
+	t.partial = grow(t.partial, t.op.sched.count*len(inputs))
+	if u.Cols == 0 {
+		return make([]float64, len(inputs)), ctx.Err()
+	}
+	t.rank, t.u, t.g, t.m = u.Cols, u, g, linalg.Matrix{}
+	t.ui, t.uj = grow(t.ui, t.op.sched.padded*t.rank), grow(t.uj, t.op.sched.padded*t.rank)
+	t.setScale()
+	t.op.engine.Par.For(t.op.sched.count, t.packBody)
+	sums, err := t.run(ctx)
+	t.u, t.g = linalg.Matrix{}, nil
+	return sums, err
+}
+
+// run visits all tiles and adds up.
+func (t *gradient[T]) run(ctx context.Context) ([]float64, error) {
+	o := t.op
+	clear(t.yi)
+	clear(t.yj)
+	if err := o.sched.run(ctx, o.engine.Par, t.pairBody); err != nil {
+		return nil, err
+	}
+	o.engine.Par.For(o.sched.count, t.sumBody)
+	d := len(t.inputs)
+	sums := make([]float64, d)
+	for b := range o.sched.count {
+		for k := range sums {
+			sums[k] += t.partial[b*d+k]
+		}
+	}
+	for k := range sums {
+		sums[k] *= 2 * t.scale // each unordered pair was visited once
+	}
+	return sums, nil
+}
+
+// pair adds the tiles of superblocks a >= b.
+func (t *gradient[T]) pair(worker, a, b int) {
+	o, s := t.op, &t.scratch[worker]
+	i0, i1 := o.sched.span(a)
+	j0, j1 := o.sched.span(b)
+	if t.m.Rows == 0 && t.grid.farBlocks(a, b) {
+		return
+	}
+	for j := j0; j < j1; {
+		if o.sched.stopped() {
+			return
+		}
+		_, cols := t.grid.tileOf(j)
+		if a == b {
+			i0 = j
+		}
+		t.column(s, i0, i1, j, cols)
+		j += cols
+	}
+}
+
+// column adds the tiles with rows i0..i1-1 and the columns j0..j0+cols-1. The
+// square on the diagonal holds both orders of each pair: it counts half.
+func (t *gradient[T]) column(s *gradScratch[T], i0, i1, j0, cols int) {
+	n, w := t.op.sched.padded, t.width
+	inSum := 0
+	if t.widen != nil {
+		clear(s.sum[:t.groups*w*cols])
+	}
+	for i := i0; i < i1; {
+		end := i1
+		diagonal := i >= j0 && i < j0+cols
+		if diagonal {
+			end = j0 + cols
+		}
+		rows := min(t.kit.TileRows, end-i)
+		if t.m.Rows > 0 || !t.grid.far(i, rows, j0, cols) {
+			if inSum+rows > maxSum {
+				t.flush(s, j0, cols)
+				inSum = 0
+			}
+			buf := t.weighted(s, i, rows, j0, cols, diagonal)
+			for g := range t.groups {
+				t.kit.AccJ(t.sum(s, g, j0, cols), buf, t.xi[(g*n+i)*w:(g*n+i+rows)*w], rows, cols, w)
+			}
+			t.kit.RowSum(t.yi[i:i+rows], buf, rows, cols)
+			inSum += rows
+		}
+		i += rows
+	}
+	if inSum > 0 {
+		t.flush(s, j0, cols)
+	}
+}
+
+// weighted returns the tile of w.
+func (t *gradient[T]) weighted(s *gradScratch[T], i, rows, j0, cols int, diagonal bool) []T {
+	f, r := t.op.kernel.Family, t.rank
+	buf := s.tile[:rows*cols]
+	t.grid.dist(t.kit, buf, i, rows, j0, cols)
+	if t.m.Rows > 0 {
+		t.timesDense(s, buf, i, rows, j0, cols, diagonal)
+	} else {
+		t.kit.Weight(f, buf)
+		t.kit.Outer(buf, t.ui[i*r:(i+rows)*r], t.uj[j0*r:(j0+cols)*r], r, rows, cols)
+	}
+	if diagonal {
+		for k := range buf {
+			buf[k] *= 0.5
+		}
+	}
+	return buf
+}
+
+func (t *gradient[T]) sum(s *gradScratch[T], g, j0, cols int) []T {
+	w := t.width
+	if t.widen == nil {
+		at := (g*t.op.sched.padded + j0) * w
+		return t.direct[at : at+w*cols]
+	}
+	return s.sum[g*w*cols : (g+1)*w*cols]
+}
+
+func (t *gradient[T]) flush(s *gradScratch[T], j0, cols int) {
+	if t.widen == nil {
+		return
+	}
+	w := t.width
+	for g := range t.groups {
+		at := (g*t.op.sched.padded + j0) * w
+		sum := s.sum[g*w*cols : (g+1)*w*cols]
+		t.widen(t.yj[at:at+w*cols], sum)
+		clear(sum)
+	}
+}
+
+// reduce adds up the terms of the points of a superblock.
+func (t *gradient[T]) reduce(_, b int) {
+	d, n, w := len(t.inputs), t.op.sched.padded, t.width
+	out := t.partial[b*d : (b+1)*d]
+	clear(out)
+	from, to := t.op.sched.span(b)
+	for q := from; q < min(to, t.op.Dim()); q++ {
+		j0, cols := t.grid.tileOf(q)
+		at := func(k int) int { return (k/w*n+j0)*w + k%w*cols + q - j0 }
+		sums := t.yi[q] + t.yj[at(d)]
+		for k := range out {
+			x := float64(t.xi[(k/w*n+q)*w+k%w])
+			out[k] += x * (x*sums - 2*t.yj[at(k)])
+		}
+	}
+}

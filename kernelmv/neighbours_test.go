@@ -1,0 +1,118 @@
+package kernelmv
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"bbgp.dev/asm"
+	"bbgp.dev/linalg"
+	"bbgp.dev/linalg/linalgtest"
+)
+
+// bruteNeighbours sorts all earlier positions.
+func bruteNeighbours(op *Op, left, right rowSet, i, end, k int) []int32 {
+	d := op.pts.dim
+	at := func(s rowSet, i int) []float64 {
+		if s.index != nil {
+			i = int(s.index[i])
+		}
+		return s.x[i*d : (i+1)*d]
+	}
+	var all []candidate
+	for j := range end {
+		var s float64
+		for c, v := range at(left, i) {
+			t := v - at(right, j)[c]
+			s = math.FMA(t, t, s)
+		}
+		all = append(all, candidate{s, int32(j)})
+	}
+	slices.SortFunc(all, func(a, b candidate) int {
+		if a.less(b) {
+			return -1
+		}
+		return 1
+	})
+	out := make([]int32, k)
+	for i := range out {
+		out[i] = -1
+		if i < len(all) {
+			out[i] = all[i].pos
+		}
+	}
+	return out
+}
+
+// clumped has many duplicates and ties: integers, some rows repeated.
+func clumped(rng *rand.Rand, n, d int) linalg.Matrix {
+	x := linalg.NewMatrix(n, d)
+	for i := range x.Data {
+		x.Data[i] = float64(rng.IntN(4))
+	}
+	return x
+}
+
+func TestNeighboursTo(t *testing.T) {
+	forEach(t, func(t *testing.T, im *asm.Impl) {
+		for _, d := range []int{1, 2, 4, 5, 9} {
+			for _, n := range []int{1, 2, 97, 500} {
+				for kind, make := range map[string]func(*rand.Rand, int, int) linalg.Matrix{
+					"normal": linalgtest.RandMatrix, "clumped": clumped,
+				} {
+					rng := rand.New(rand.NewPCG(uint64(d), uint64(n)))
+					op := newOp(t, engine(t, im, 3), make(rng, n, d), randKernel(rng, Matern32, d), nil)
+					for _, k := range []int{1, 16, 65, 600} {
+						if k == 600 && d != 4 && d != 9 {
+							continue
+						}
+						checkNeighbours(t, op, rng, k, fmt.Sprintf("%s n=%d d=%d k=%d", kind, n, d, k))
+					}
+				}
+			}
+		}
+	})
+}
+
+func checkNeighbours(t *testing.T, op *Op, rng *rand.Rand, k int, what string) {
+	t.Helper()
+	n := op.Dim()
+	order := rng.Perm(n)
+	got := make([]int32, n*k)
+	if err := op.NeighboursTo(context.Background(), got, order, k); err != nil {
+		t.Fatal(err)
+	}
+	index := make([]int32, n)
+	for i, r := range order {
+		index[i] = int32(r)
+	}
+	set := op.someRows(index)
+	for i := 0; i < n; i += 1 + i/50 {
+		if want := bruteNeighbours(op, set, set, i, i, k); !slices.Equal(got[i*k:(i+1)*k], want) {
+			t.Fatalf("%s: position %d has %v, want %v", what, i, got[i*k:(i+1)*k], want)
+		}
+	}
+}
+
+func TestNearest(t *testing.T) {
+	for _, d := range []int{2, 6} {
+		rng := rand.New(rand.NewPCG(30, uint64(d)))
+		op := newOp(t, engine(t, nil, 2), clumped(rng, 333, d), randKernel(rng, Gaussian, d), nil)
+		xs := linalgtest.RandMatrix(rng, 110, d)
+		for _, k := range []int{0, 1, 30, 400} {
+			got, err := op.Nearest(context.Background(), xs, k)
+			if err != nil {
+				t.Fatal(err)
+			}
+			left, _ := op.testRows(xs)
+			for i := range xs.Rows {
+				if want := bruteNeighbours(op, left, op.allRows(), i, op.Dim(), k); !slices.Equal(got[i*k:(i+1)*k], want) {
+					t.Fatalf("d=%d k=%d: row %d has %v, want %v", d, k, i, got[i*k:(i+1)*k], want)
+				}
+			}
+		}
+	}
+}

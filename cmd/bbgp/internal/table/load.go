@@ -34,8 +34,8 @@ type Column struct {
 	FirstMissing, FirstText, FirstInf Place
 	Spellings                         map[string]int // of missing cells; "" is an empty one
 
-	asText bool
-	index  map[string]int32
+	as    As
+	index map[string]int32
 }
 
 // A Table holds all rows of an input.
@@ -49,12 +49,20 @@ type Table struct {
 	Lines     []int // line of each row; nil if row i stands on line i + 1 or i + 2
 }
 
-// Load reads all rows. Columns whose names are in asText keep every cell as
-// text, also one that looks like a number.
-func Load(r *Reader, asText map[string]bool) (*Table, error) {
+// As says how the cells of a column are read.
+type As uint8
+
+const (
+	AsFound As = iota // numbers where they look like numbers, text elsewhere
+	AsText            // text, also what looks like a number
+	AsDate            // dates, as days since 1970-01-01
+)
+
+// Load reads all rows; as names the columns that are not read AsFound.
+func Load(r *Reader, as map[string]As) (*Table, error) {
 	t := &Table{File: r.file, Delimiter: r.Delimiter, Decimal: r.Decimal, HasHeader: r.HasHeader}
 	for _, name := range r.Names {
-		t.Columns = append(t.Columns, &Column{Name: name, asText: asText[name]})
+		t.Columns = append(t.Columns, &Column{Name: name, as: as[name]})
 	}
 	for {
 		cells, err := r.Next()
@@ -101,10 +109,7 @@ func (t *Table) Line(i int) int {
 
 // add appends a cell.
 func (c *Column) add(r *Reader, cell []byte) {
-	v, k := math.NaN(), text
-	if w, kw := parse(cell, r.Decimal); !c.asText || kw == missing {
-		v, k = w, kw
-	}
+	v, k := parseAs(cell, r.Decimal, c.as)
 	switch k {
 	case number:
 		c.Num = append(c.Num, v)
@@ -247,3 +252,6 @@ func (c *Column) SpellingsList() []string {
 	}
 	return list
 }
+
+// Date says whether the column was read as dates.
+func (c *Column) Date() bool { return c.as == AsDate }

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"bbgp.dev/bbgp"
+	"bbgp.dev/cmd/bbgp/internal/inputs"
+	"bbgp.dev/cmd/bbgp/internal/table"
+)
+
+// say writes a line of words to standard error.
+func (a *app) say(format string, args ...any) {
+	fmt.Fprintf(a.errw, "bbgp: "+format+"\n", args...)
+}
+
+// load reads a whole table.
+func (a *app) load(name string, r *reading) (*table.Table, error) {
+	opt, err := r.options()
+	if err != nil {
+		return nil, err
+	}
+	f, err := table.Open(name, a.in)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	rd, err := table.NewReader(table.Label(name), f, opt)
+	if err != nil {
+		return nil, err
+	}
+	as := map[string]table.As{}
+	for _, set := range []struct {
+		names []string
+		as    table.As
+	}{{r.text, table.AsText}, {r.dates, table.AsDate}} {
+		for _, n := range set.names {
+			i, err := table.Find(table.Label(name), rd.Names, n)
+			if err != nil {
+				return nil, err
+			}
+			as[rd.Names[i]] = set.as
+		}
+	}
+	return table.Load(rd, as)
+}
+
+// A trainingSet is a table made ready for a fit.
+type trainingSet struct {
+	table *table.Table
+	plan  *inputs.Plan
+	set   *inputs.Set
+	data  *bbgp.Data
+	notes []string
+}
+
+// training reads a table and makes its columns inputs and target.
+func (a *app) training(name string, r *reading, keepDuplicates bool) (*trainingSet, error) {
+	opt, err := r.inputs()
+	if err != nil {
+		return nil, err
+	}
+	opt.KeepDuplicates = keepDuplicates
+	if r.target == "" {
+		return nil, usagef("--target is missing: name the column to model")
+	}
+	t, err := a.load(name, r)
+	if err != nil {
+		return nil, err
+	}
+	ts := &trainingSet{table: t}
+	if ts.plan, ts.notes, err = inputs.Make(t, opt); err != nil {
+		return nil, err
+	}
+	if ts.set, err = ts.plan.Apply(t, true); err != nil {
+		return nil, err
+	}
+	if n := len(ts.set.Blank); n > 0 {
+		ts.notes = append(ts.notes, fmt.Sprintf("%d rows have no %s: they are set aside for prediction, %d rows are used", n, ts.plan.Target, len(ts.set.Rows)))
+	}
+	if n := len(ts.set.Drop); n > 0 {
+		ts.notes = append(ts.notes, fmt.Sprintf("%d rows with missing inputs are dropped, %d rows are used", n, len(ts.set.Rows)))
+	}
+	ts.data = &bbgp.Data{X: ts.set.X, Y: ts.set.Y, Names: ts.plan.Names(), Target: ts.plan.Target,
+		NoiseScale: ts.set.Scale, NoiseExtra: ts.set.Extra}
+	return ts, nil
+}
+
+// locate adds file and line to a fault that the engine found in the data.
+func (ts *trainingSet) locate(err error) error {
+	var d *bbgp.DataError
+	if !errors.As(err, &d) {
+		return err
+	}
+	e := &table.Error{File: ts.table.File, Column: d.Column, Text: d.Reason}
+	if d.Row >= 0 && d.Row < len(ts.set.Rows) {
+		i := ts.set.Rows[d.Row]
+		e.Row, e.Line = i+1, ts.table.Line(i)
+	}
+	return e
+}
+
+// modelPlan returns how the inputs of a loaded model are made.
+func modelPlan(path string, m *bbgp.Model) (*inputs.Plan, error) {
+	if len(m.Extra) == 0 {
+		// A model that a program saved: its inputs are columns of numbers.
+		p := &inputs.Plan{Target: m.Target, Rule: "stop"}
+		for j := range m.D() {
+			name := fmt.Sprintf("x%d", j+1)
+			if j < len(m.Names) {
+				name = m.Names[j]
+			}
+			p.Inputs = append(p.Inputs, inputs.Input{Name: name, Column: name, Kind: inputs.Number})
+		}
+		return p, nil
+	}
+	p, err := inputs.Decode(m.Extra)
+	if err != nil {
+		return nil, &bbgp.FileError{Path: path, Reason: err.Error()}
+	}
+	return p, nil
+}
+
+// oneLine keeps a message on its line.
+func oneLine(s string) string { return strings.ReplaceAll(strings.TrimSpace(s), "\n", " ") }

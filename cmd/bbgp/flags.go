@@ -1,0 +1,248 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"bbgp.dev/asm"
+	"bbgp.dev/bbgp"
+	"bbgp.dev/cmd/bbgp/internal/inputs"
+	"bbgp.dev/cmd/bbgp/internal/table"
+	"bbgp.dev/linalg"
+)
+
+// flagError adds the nearest flag to the complaint about an unknown one.
+func flagError(c *cobra.Command, err error) error {
+	text := err.Error()
+	if m := regexp.MustCompile(`^unknown flag: --(\S+)`).FindStringSubmatch(text); m != nil {
+		var names []string
+		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		text = "unknown flag --" + m[1]
+		if near := table.Nearest(m[1], names); near != "" {
+			text += "; did you mean --" + near + "?"
+		} else {
+			text += "; see bbgp help " + c.Name()
+		}
+	}
+	return &usageError{text}
+}
+
+// exactly demands the named arguments.
+func exactly(names ...string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) == len(names) {
+			return nil
+		}
+		return usagef("%s takes %s, not %d arguments; for example: %s", c.Name(), strings.Join(names, " "), len(args), firstExample(c))
+	}
+}
+
+func firstExample(c *cobra.Command) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(c.Example), "\n")
+	return strings.TrimSpace(line)
+}
+
+// machine flags choose what a command computes on.
+type machine struct {
+	isa     string
+	threads int
+}
+
+func (m *machine) add(f *pflag.FlagSet) {
+	f.StringVar(&m.isa, "isa", "", "routines to use (see bbgp info); beats BBGP_ISA")
+	f.IntVar(&m.threads, "threads", 0, "threads; 0 is one per processor that this process may use")
+}
+
+func (m *machine) engine() (*linalg.Engine, error) {
+	if m.threads < 0 || m.threads > 4096 {
+		return nil, usagef("--threads %d is not between 0 and 4096", m.threads)
+	}
+	var impl *asm.Impl
+	if m.isa != "" {
+		var err error
+		if impl, err = asm.Lookup(m.isa); err != nil {
+			return nil, usagef("--isa: %v", err)
+		}
+	}
+	e, err := linalg.NewEngine(impl, m.threads)
+	if err != nil {
+		return nil, usagef("%v", err)
+	}
+	return e, nil
+}
+
+// reading flags say how a table is read and what its columns are.
+type reading struct {
+	target                     string
+	features, ignore           []string
+	text, dates                []string
+	weight, noiseVar           string
+	missing                    string
+	levels                     int
+	delimiter, decimal, header string
+}
+
+func (r *reading) add(f *pflag.FlagSet) {
+	f.StringVarP(&r.target, "target", "t", "", "column to model, by name or 1-based number")
+	f.StringSliceVar(&r.features, "features", nil, "columns to use as inputs (default: all others)")
+	f.StringSliceVar(&r.ignore, "ignore", nil, "columns to leave out")
+	f.StringSliceVar(&r.text, "text", nil, "columns to read as text even where they look like numbers")
+	f.StringSliceVar(&r.dates, "date", nil, "columns to read as dates, as days since 1970-01-01")
+	f.StringVar(&r.weight, "weight", "", "column of weights: the noise variance of a row is that of the model over its weight")
+	f.StringVar(&r.noiseVar, "noise-var", "", "column of known noise variances, added to that of the model")
+	f.StringVar(&r.missing, "missing", "stop", "missing inputs: stop, drop (the row) or indicator (an input that tells)")
+	f.IntVar(&r.levels, "levels", 20, "most different texts of a text column")
+	r.addFormat(f)
+}
+
+func (r *reading) addFormat(f *pflag.FlagSet) {
+	f.StringVar(&r.delimiter, "delimiter", "", "delimiter, a character or tab (default: detected)")
+	f.StringVar(&r.decimal, "decimal", "", "decimal mark, point or comma (default: detected)")
+	f.StringVar(&r.header, "header", "auto", "first line names the columns: yes, no or auto")
+}
+
+// options returns how a table is read.
+func (r *reading) options() (table.ReadOptions, error) {
+	var o table.ReadOptions
+	switch {
+	case r.delimiter == "tab" || r.delimiter == `\t`:
+		o.Delimiter = '\t'
+	case len(r.delimiter) == 1 && r.delimiter != "\"":
+		o.Delimiter = r.delimiter[0]
+	case r.delimiter != "":
+		return o, usagef("--delimiter %q is not one character or tab", r.delimiter)
+	}
+	switch r.decimal {
+	case "":
+	case "point", ".":
+		o.Decimal = '.'
+	case "comma", ",":
+		o.Decimal = ','
+	default:
+		return o, usagef("--decimal %q is not point or comma", r.decimal)
+	}
+	switch r.header {
+	case "auto":
+	case "yes":
+		o.Header = table.HeaderYes
+	case "no":
+		o.Header = table.HeaderNo
+	default:
+		return o, usagef("--header %q is not yes, no or auto", r.header)
+	}
+	return o, nil
+}
+
+func (r *reading) inputs() (inputs.Options, error) {
+	o := inputs.Options{Target: r.target, Features: r.features, Ignore: r.ignore, Weight: r.weight, NoiseVar: r.noiseVar, Missing: r.missing, MaxLevels: r.levels}
+	if !slices.Contains(inputs.Rules, r.missing) {
+		return o, usagef("--missing %q is not one of %s", r.missing, strings.Join(inputs.Rules, ", "))
+	}
+	if r.levels < 1 || r.levels > 1000 {
+		return o, usagef("--levels %d is not between 1 and 1000", r.levels)
+	}
+	return o, nil
+}
+
+// modelling flags set how a model is computed.
+type modelling struct {
+	kernel, method, precision string
+	eps                       float64
+	probes                    int
+	rank, neighbours          string
+	seed                      uint64
+	noScale                   bool
+	memory                    string
+	time                      time.Duration
+}
+
+func (m *modelling) add(f *pflag.FlagSet) {
+	f.StringVar(&m.method, "method", "", "bbgp or exact (default: the cheaper one)")
+	f.Float64Var(&m.eps, "eps", 1, "bound of the bias of an evaluation, in nats")
+	f.IntVar(&m.probes, "probes", 8, "random probes, 1 to 63")
+	f.StringVar(&m.rank, "rank", "auto", "rank of the preconditioner, 0 for none")
+	f.StringVar(&m.neighbours, "neighbours", "auto", "neighbours per row in the preconditioner, 0 for none")
+	f.Uint64Var(&m.seed, "seed", 0, "start of every random stream")
+	f.StringVar(&m.precision, "precision", "auto", "of kernel products: f32, f64 or auto")
+	f.BoolVar(&m.noScale, "no-scale", false, "take inputs and target as they are, not standardised")
+	f.StringVar(&m.memory, "memory", "", "memory budget, such as 2GiB (default: none)")
+	f.DurationVar(&m.time, "time", 0, "time budget, such as 90s (default: none)")
+}
+
+func (m *modelling) options(e *linalg.Engine) (bbgp.Options, error) {
+	o := bbgp.Options{Kernel: m.kernel, Method: m.method, Eps: m.eps, Probes: m.probes, Precision: m.precision,
+		NoScale: m.noScale, Seed: m.seed, Time: m.time, Engine: e}
+	var err error
+	if !(m.eps > 0) || math.IsInf(m.eps, 0) {
+		return o, usagef("--eps %v is not a positive number", m.eps)
+	}
+	if m.probes < 1 {
+		return o, usagef("--probes %d is not between 1 and 63", m.probes)
+	}
+	if m.time < 0 {
+		return o, usagef("--time %v is negative", m.time)
+	}
+	if o.Rank, err = autoNumber("rank", m.rank); err != nil {
+		return o, err
+	}
+	if o.Neighbours, err = autoNumber("neighbours", m.neighbours); err != nil {
+		return o, err
+	}
+	o.Memory, err = parseBytes(m.memory)
+	return o, err
+}
+
+// autoNumber reads auto as 0 (choose) and 0 as -1 (none), as bbgp.Options have it.
+func autoNumber(flag, s string) (int, error) {
+	if s == "auto" {
+		return 0, nil
+	}
+	v, err := strconv.Atoi(s)
+	if err != nil || v < 0 {
+		return 0, usagef("--%s %q is not auto or a number from 0", flag, s)
+	}
+	if v == 0 {
+		return -1, nil
+	}
+	return v, nil
+}
+
+// parseBytes reads sizes such as 500MB, 2GiB or 1.5g.
+func parseBytes(s string) (int64, error) {
+	if s == "" {
+		return 0, nil
+	}
+	m := regexp.MustCompile(`(?i)^([0-9.]+)\s*([kmgt]?)(i?)b?$`).FindStringSubmatch(s)
+	if m != nil {
+		base := 1000.0
+		if m[3] != "" {
+			base = 1024
+		}
+		power := float64(strings.Index("kmgt", strings.ToLower(m[2])) + 1)
+		if m[2] == "" {
+			power = 0
+		}
+		if v, err := strconv.ParseFloat(m[1], 64); err == nil && v > 0 && v*math.Pow(base, power) < 1<<60 {
+			return int64(v * math.Pow(base, power)), nil
+		}
+	}
+	return 0, usagef("--memory %q is not a size such as 2GiB", s)
+}
+
+func formatBytes(n int64) string {
+	switch {
+	case n >= 1<<30:
+		return fmt.Sprintf("%.2f GiB", float64(n)/(1<<30))
+	case n >= 1<<20:
+		return fmt.Sprintf("%.0f MiB", float64(n)/(1<<20))
+	}
+	return fmt.Sprintf("%d KiB", n>>10)
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"bbgp.dev/asm"
+	"bbgp.dev/bbgp"
+	"bbgp.dev/cmd/bbgp/internal/inputs"
+)
+
+// version is set by the linker for releases.
+var version = ""
+
+// versionString prefers the linker's word, then the module's, then the commit.
+func versionString() string {
+	if version != "" {
+		return version
+	}
+	b, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	v := b.Main.Version
+	if v == "" || v == "(devel)" {
+		v = "devel"
+		for _, s := range b.Settings {
+			if s.Key == "vcs.revision" {
+				v += "-" + s.Value[:min(12, len(s.Value))]
+			}
+		}
+	}
+	return v
+}
+
+func (a *app) infoCommand() *cobra.Command {
+	var mach machine
+	var asJSON bool
+	c := &cobra.Command{
+		Use:     "info [MODEL]",
+		Short:   "This program and machine, or what a model file holds",
+		Example: "  bbgp info\n  bbgp info model.bbgp --json",
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usagef("info takes at most one MODEL; for example: %s", firstExample(c))
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			a.started = true
+			if len(args) == 1 {
+				return a.modelInfo(args[0], asJSON)
+			}
+			return a.machineInfo(&mach, asJSON)
+		},
+	}
+	mach.add(c.Flags())
+	c.Flags().BoolVar(&asJSON, "json", false, "report as one JSON object")
+	return c
+}
+
+type machineReport struct {
+	Version   string   `json:"version"`
+	Go        string   `json:"go"`
+	OS        string   `json:"os"`
+	Arch      string   `json:"arch"`
+	CPU       string   `json:"cpu"`
+	Cores     int      `json:"cores"`
+	Threads   int      `json:"threads"`
+	ISA       string   `json:"isa"`
+	Available []string `json:"isa_available"`
+}
+
+func (a *app) machineInfo(mach *machine, asJSON bool) error {
+	e, err := mach.engine()
+	if err != nil {
+		return err
+	}
+	r := &machineReport{Version: versionString(), Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH,
+		CPU: asm.CPU(), Cores: runtime.NumCPU(), Threads: e.Par.Threads(), ISA: e.Impl.Name}
+	for _, im := range asm.All() {
+		r.Available = append(r.Available, im.Name)
+	}
+	if asJSON {
+		return writeJSON(a.out, r)
+	}
+	_, err = fmt.Fprintf(a.out, "bbgp      %s\nGo        %s, %s/%s\nCPU       %s\nthreads   %d of %d\nroutines  %s of %s\n",
+		r.Version, r.Go, r.OS, r.Arch, r.CPU, r.Threads, r.Cores, r.ISA, strings.Join(r.Available, ", "))
+	return err
+}
+
+// A modelReport is what info MODEL --json prints.
+type modelReport struct {
+	bbgp.Result
+	Target string         `json:"target"`
+	Inputs []inputs.Input `json:"inputs"`
+	Rule   string         `json:"missing"`
+}
+
+func (a *app) modelInfo(path string, asJSON bool) error {
+	m, err := bbgp.Load(path)
+	if err != nil {
+		return err
+	}
+	plan, err := modelPlan(path, m)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return writeJSON(a.out, &modelReport{Result: m.Result, Target: plan.Target, Inputs: plan.Inputs, Rule: plan.Rule})
+	}
+	fmt.Fprintf(a.out, "model of %s, %d rows, %d inputs, kernel %s, fitted by method %s\n", plan.Target, m.N(), m.D(), m.Parameters.Kernel, m.Result.Method)
+	return writeParameters(a.out, m)
+}
+
+// writeParameters prints the parameters in the units of the table, the most
+// relevant input first.
+func writeParameters(w io.Writer, m *bbgp.Model) error {
+	p, s := m.Parameters, m.Scaling
+	fmt.Fprintf(w, "noise sd      %-12.5g  of %s\n", math.Sqrt(p.Noise)*s.YScale, m.Target)
+	fmt.Fprintf(w, "function sd   %-12.5g  about a mean of %.5g\n", math.Sqrt(p.Variance)*s.YScale, s.YMean+s.YScale*p.Mean)
+	fmt.Fprintf(w, "lengthscales, in the units of each input, the shortest (most relevant) first; relative to the input's sd behind\n")
+	for _, j := range byRelevance(p.Lengthscales) {
+		l := p.Lengthscales[j]
+		if math.IsInf(l, 1) {
+			fmt.Fprintf(w, "  %-24s no influence\n", m.Names[j])
+			continue
+		}
+		fmt.Fprintf(w, "  %-24s %-12.5g %8.3g\n", m.Names[j], l*s.XScale[j], l)
+	}
+	return nil
+}

@@ -1,0 +1,132 @@
+package inputs
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"bbgp.dev/cmd/bbgp/internal/table"
+	"bbgp.dev/linalg"
+)
+
+// A Stream makes the inputs of rows as they are read, for prediction.
+type Stream struct {
+	plan   *Plan
+	r      *table.Reader
+	file   string
+	column []int // of the reader, per input
+	target int   // -1 if the table has none
+	// Extra names the columns that the model does not use.
+	Extra []string
+	// Unseen counts, per column, texts that training had not seen.
+	Unseen map[string]int
+	known  map[string]map[string]bool
+}
+
+// NewStream matches the columns of r by name.
+func (p *Plan) NewStream(file string, r *table.Reader) (*Stream, error) {
+	s := &Stream{plan: p, r: r, file: file, target: slices.Index(r.Names, p.Target),
+		Unseen: map[string]int{}, known: map[string]map[string]bool{}}
+	used := map[int]bool{s.target: true}
+	for _, in := range p.Inputs {
+		j := slices.Index(r.Names, in.Column)
+		if j < 0 {
+			return nil, p.absent(file, r.Names, in.Column)
+		}
+		s.column = append(s.column, j)
+		used[j] = true
+		if in.Kind == Level {
+			if s.known[in.Column] == nil {
+				s.known[in.Column] = map[string]bool{}
+			}
+			s.known[in.Column][in.Level] = true
+		}
+	}
+	for j, n := range r.Names {
+		if !used[j] && n != p.Weight && n != p.NoiseOf {
+			s.Extra = append(s.Extra, n)
+		}
+	}
+	return s, nil
+}
+
+// HasTarget says whether the table has the column of the target.
+func (s *Stream) HasTarget() bool { return s.target >= 0 }
+
+// Next fills up to x.Rows rows of x, and y with their targets (NaN where there
+// is none). ok[i] is false where an input is missing and the rule is to drop
+// such rows. It returns io.EOF with the last rows.
+func (s *Stream) Next(x linalg.Matrix, y []float64, ok []bool) (n int, err error) {
+	for n < x.Rows {
+		cells, err := s.r.Next()
+		if err != nil {
+			return n, err
+		}
+		y[n] = math.NaN()
+		if s.target >= 0 {
+			if v := table.ParseCell(cells[s.target], s.r.Decimal, table.AsFound); !v.Inf {
+				y[n] = v.Num
+			}
+		}
+		if ok[n], err = s.row(x.Row(n), cells); err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+func (s *Stream) row(dst []float64, cells [][]byte) (ok bool, err error) {
+	ok = true
+	for j := range s.plan.Inputs {
+		in := &s.plan.Inputs[j]
+		cell := cells[s.column[j]]
+		as := table.AsFound
+		switch in.Kind {
+		case Level, Missing:
+			as = table.AsText
+		case Date:
+			as = table.AsDate
+		}
+		v := table.ParseCell(cell, s.r.Decimal, as)
+		switch {
+		case v.Missing && s.plan.Rule == "stop":
+			return false, s.fault(in.Column, "the cell is missing, and the model has no rule for that")
+		case v.Missing && s.plan.Rule == "drop":
+			ok = false
+		case v.Inf:
+			return false, s.fault(in.Column, table.Quote(string(cell))+" is not finite")
+		case v.Text && as != table.AsText:
+			return false, s.fault(in.Column, table.Quote(string(cell))+" is no number")
+		}
+		dst[j], _ = in.value(v.Num, v.Missing, string(cell))
+		if in.Kind == Level && !v.Missing && (j == 0 || s.column[j-1] != s.column[j]) && !s.known[in.Column][string(cell)] {
+			s.Unseen[in.Column]++
+		}
+	}
+	return ok, nil
+}
+
+func (s *Stream) fault(column, text string) error {
+	return &table.Error{File: s.file, Row: s.r.Row(), Line: s.r.Line(), Column: column, Text: text}
+}
+
+// Notes says what the stream met that a user should know.
+func (s *Stream) Notes() []string {
+	var notes []string
+	if len(s.Extra) > 0 {
+		notes = append(notes, fmt.Sprintf("columns %s are not used by the model", table.List(s.Extra, 8)))
+	}
+	for _, in := range s.plan.Inputs {
+		if n := s.Unseen[in.Column]; n > 0 {
+			notes = append(notes, fmt.Sprintf("column %s: %d rows have a text that training had not seen", in.Column, n))
+			delete(s.Unseen, in.Column)
+		}
+	}
+	return notes
+}
+
+// Empty is the error of a table without rows.
+func (s *Stream) Empty() error {
+	return &table.Error{File: s.file, Text: "has a header and no rows"}
+}

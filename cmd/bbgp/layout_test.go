@@ -1,0 +1,188 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// ours says which packages of the module a folder may import: what stands to
+// its right in the picture of docs/DESIGN.md.
+var ours = map[string][]string{
+	"asm":      {},
+	"linalg":   {"asm"},
+	"kernelmv": {"linalg", "asm"},
+	"bbgp":     {"kernelmv", "linalg", "asm"},
+	"cmd":      {"cmd", "bench", "bbgp", "kernelmv", "linalg", "asm"},
+	"bench":    {"bench", "bbgp", "kernelmv", "linalg", "asm"},
+	"gen":      {},
+}
+
+// theirs says which files may import a module of others; tests may import gonum
+// and x/sys besides.
+var theirs = map[string][]string{
+	"github.com/klauspost/cpuid/v2": {"asm/"},
+	"github.com/mmcloughlin/avo":    {"gen/"},
+	"gonum.org/v1/gonum":            {"linalg/blas.go", "bbgp/minimize.go"},
+	"gonum.org/v1/plot":             {"cmd/bbgp/internal/plots/", "bench/"},
+	"github.com/spf13/cobra":        {"cmd/"},
+	"github.com/spf13/pflag":        {"cmd/"},
+	"github.com/klauspost/compress": {"cmd/bbgp/internal/table/"},
+	"golang.org/x/tools":            {"gen/"},
+	"golang.org/x/sys":              {},
+}
+
+var inTests = []string{"gonum.org/v1/gonum", "golang.org/x/sys", "golang.org/x/tools"}
+
+// goFiles calls f for every Go file of the module, whatever its build tags.
+func goFiles(t *testing.T, f func(path string, fset *token.FileSet, file *ast.File)) {
+	t.Helper()
+	root := filepath.Join("..", "..")
+	fset := token.NewFileSet()
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, _ := filepath.Rel(root, path)
+		rel = filepath.ToSlash(rel)
+		if d.IsDir() {
+			if name := d.Name(); rel != "." && (strings.HasPrefix(name, ".") || name == "testdata") {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(path, ".go") {
+			return nil
+		}
+		file, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution|parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		f(rel, fset, file)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestImportRules(t *testing.T) {
+	files := 0
+	goFiles(t, func(path string, _ *token.FileSet, file *ast.File) {
+		files++
+		for _, spec := range file.Imports {
+			name, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if why := forbidden(path, name); why != "" {
+				t.Errorf("%s imports %s: %s", path, name, why)
+			}
+		}
+	})
+	if files < 20 {
+		t.Errorf("only %d files were seen", files)
+	}
+}
+
+// forbidden says why a file must not import name, or "".
+func forbidden(path, name string) string {
+	test := strings.HasSuffix(path, "_test.go")
+	top, _, _ := strings.Cut(path, "/")
+	switch first, _, _ := strings.Cut(name, "/"); {
+	case name == "C":
+		return "no cgo"
+	case name == "math/rand":
+		return "random numbers come from math/rand/v2"
+	case first == "bbgp.dev":
+		to := strings.TrimPrefix(name, "bbgp.dev/")
+		to, _, _ = strings.Cut(to, "/")
+		switch {
+		case to == "gen":
+			return "nobody imports gen"
+		case to == top:
+			return ""
+		case test && to == "bench":
+			return "" // tests read the data sets of bench/uci
+		case !slices.Contains(ours[top], to):
+			return "against the picture"
+		}
+		return ""
+	case !strings.Contains(first, "."):
+		return "" // standard library
+	}
+	for module, places := range theirs {
+		if name != module && !strings.HasPrefix(name, module+"/") {
+			continue
+		}
+		if test && slices.Contains(inTests, module) {
+			return ""
+		}
+		for _, p := range places {
+			if strings.HasPrefix(path, p) {
+				return ""
+			}
+		}
+		return "only " + strings.Join(places, ", ") + " may"
+	}
+	return "a new dependency; add it to this test if it is wanted"
+}
+
+// Goroutines are started in linalg.Par alone: there the results are made
+// independent of their number.
+func TestGoStatements(t *testing.T) {
+	goFiles(t, func(path string, fset *token.FileSet, file *ast.File) {
+		if strings.HasSuffix(path, "_test.go") || path == "linalg/par.go" {
+			return
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if g, ok := n.(*ast.GoStmt); ok {
+				t.Errorf("%s: go statement", fset.Position(g.Pos()))
+			}
+			return true
+		})
+	})
+}
+
+// Files have at most 400 lines, functions 60.
+func TestLengths(t *testing.T) {
+	goFiles(t, func(path string, fset *token.FileSet, file *ast.File) {
+		if ast.IsGenerated(file) {
+			return
+		}
+		if n := fset.File(file.Pos()).LineCount(); n > 400 {
+			t.Errorf("%s has %d lines", path, n)
+		}
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || strings.HasSuffix(path, "_test.go") {
+				continue
+			}
+			if n := fset.Position(f.End()).Line - fset.Position(f.Pos()).Line + 1; n > 60 {
+				t.Errorf("%s: %s has %d lines", path, f.Name.Name, n)
+			}
+		}
+	})
+}
+
+func TestNoMachinePaths(t *testing.T) {
+	bad := []string{"/wo" + "rk/", "/ro" + "ot/", "TO" + "DO", "FIX" + "ME", "not imple" + "mented"}
+	goFiles(t, func(path string, _ *token.FileSet, _ *ast.File) {
+		b, err := os.ReadFile(filepath.Join("..", "..", path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range bad {
+			if strings.Contains(string(b), w) {
+				t.Errorf("%s contains %q", path, w)
+			}
+		}
+	})
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"bbgp.dev/bbgp"
+	"bbgp.dev/cmd/bbgp/internal/table"
+)
+
+type lmlFlags struct {
+	machine machine
+	read    reading
+	model   modelling
+	params  string
+	json    bool
+	quiet   bool
+}
+
+func (a *app) lmlCommand() *cobra.Command {
+	var f lmlFlags
+	c := &cobra.Command{
+		Use:   "lml DATA.csv --target NAME --params P.json",
+		Short: "The log marginal likelihood at given parameters: value, bounds, gradient",
+		Example: `  bbgp lml train.csv --target y --params p.json
+  bbgp lml train.csv --target y --params p.json --method exact --json`,
+		Args: exactly("DATA.csv"),
+		RunE: func(c *cobra.Command, args []string) error {
+			a.started = true
+			return a.lml(c.Context(), args[0], &f)
+		},
+	}
+	fl := c.Flags()
+	f.read.add(fl)
+	fl.StringVar(&f.params, "params", "", `file with {"kernel", "mean", "variance", "noise", "lengthscales"}, or all of a fit report`)
+	f.model.add(fl)
+	f.machine.add(fl)
+	fl.BoolVar(&f.json, "json", false, "report as one JSON object")
+	fl.BoolVarP(&f.quiet, "quiet", "q", false, "no remarks; errors only")
+	return c
+}
+
+func (a *app) lml(ctx context.Context, data string, f *lmlFlags) error {
+	if f.params == "" {
+		return usagef("--params is missing: name a file with the parameters")
+	}
+	e, err := f.machine.engine()
+	if err != nil {
+		return err
+	}
+	opt, err := f.model.options(e)
+	if err != nil {
+		return err
+	}
+	p, err := readParams(f.params)
+	if err != nil {
+		return err
+	}
+	ts, err := a.training(data, &f.read, true)
+	if err != nil {
+		return err
+	}
+	if len(ts.plan.Inputs) != len(p.Lengthscales) {
+		// The parameters may come from a fit, which leaves out duplicates.
+		if ts, err = a.training(data, &f.read, false); err != nil {
+			return err
+		}
+	}
+	if d := len(ts.plan.Inputs); d != len(p.Lengthscales) {
+		return &table.Error{File: f.params, Text: fmt.Sprintf("has %d lengthscales, the table %d inputs: %s", len(p.Lengthscales), d, table.List(ts.plan.Names(), 8))}
+	}
+	if !f.quiet {
+		for _, n := range ts.notes {
+			a.say("%s", n)
+		}
+	}
+	if f.model.time > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, f.model.time)
+		defer stop()
+	}
+	rep, err := bbgp.LogMarginalLikelihood(ctx, ts.data, *p, opt)
+	if err != nil {
+		return ts.locate(err)
+	}
+	if f.json {
+		return writeJSON(a.out, rep)
+	}
+	return writeLML(a.out, ts, rep)
+}
+
+func writeLML(w io.Writer, ts *trainingSet, r *bbgp.LMLReport) error {
+	fmt.Fprintf(w, "log marginal likelihood  %.6f\n", r.LML)
+	if r.Lower != r.Upper {
+		fmt.Fprintf(w, "bounds of its bias       [%.6f, %.6f] (%s)\n", r.Lower, r.Upper, r.BoundKind)
+		fmt.Fprintf(w, "standard error           %.4g (%d probes)\n", r.StdErr, r.Probes)
+		fmt.Fprintf(w, "work                     %d passes, rank %d, %d neighbours, %s\n", r.Passes, r.Rank, r.Neighbours, r.Precision)
+	}
+	if g := r.Gradient; g != nil {
+		fmt.Fprintf(w, "gradient by mean         %.6g\n            variance     %.6g\n            noise        %.6g\n", g.Mean, g.Variance, g.Noise)
+		for j, name := range ts.plan.Names() {
+			fmt.Fprintf(w, "            lengthscale  %.6g  %s\n", g.Lengthscales[j], name)
+		}
+	}
+	_, err := fmt.Fprintf(w, "time                     %.2f s, %s, method %s\n", r.Seconds, formatBytes(r.PeakBytes), r.Method)
+	return err
+}

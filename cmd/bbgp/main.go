@@ -1,0 +1,153 @@
+// Bbgp trains Gaussian processes on tables, with bounds on what it computes,
+// and predicts with them. See `bbgp help`.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"bbgp.dev/bbgp"
+	"bbgp.dev/cmd/bbgp/internal/table"
+)
+
+// Exit codes; docs/USAGE.md explains them to users.
+const (
+	exitOK          = 0
+	exitInternal    = 1
+	exitUsage       = 2
+	exitData        = 3
+	exitBudget      = 4
+	exitRefused     = 5
+	exitInterrupted = 130
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// run executes a command line and returns its exit code.
+func run(ctx context.Context, args []string, in io.Reader, out, errw io.Writer) (code int) {
+	a := &app{in: in, out: out, errw: errw}
+	defer func() {
+		if r := recover(); r != nil {
+			fmt.Fprintf(errw, "bbgp: internal error: %v; set BBGP_TRACE=1 to see where, and please report it with the output of bbgp info\n", r)
+			if os.Getenv("BBGP_TRACE") != "" {
+				errw.Write(debug.Stack())
+			}
+			code = exitInternal
+		}
+	}()
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(in)
+	root.SetOut(out)
+	root.SetErr(errw)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	code = a.exitCode(err)
+	line := strings.TrimSpace(err.Error())
+	if code == exitInterrupted {
+		line = "interrupted"
+	}
+	fmt.Fprintln(errw, "bbgp: "+line)
+	return code
+}
+
+// An app is one run of the program.
+type app struct {
+	in        io.Reader
+	out, errw io.Writer
+	started   bool // a command's own code runs: flags and arguments were right
+}
+
+// usageError is a mistake in the command line.
+type usageError struct{ text string }
+
+func (e *usageError) Error() string { return e.text }
+
+func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
+
+// budgetError ends a run whose time is used up; what it has is kept.
+type budgetError struct{ text string }
+
+func (e *budgetError) Error() string { return e.text }
+
+func (a *app) exitCode(err error) int {
+	var (
+		usage  *usageError
+		option *bbgp.OptionError
+		tab    *table.Error
+		data   *bbgp.DataError
+		param  *bbgp.ParamError
+		file   *bbgp.FileError
+		memory *bbgp.MemoryError
+		budget *budgetError
+	)
+	switch {
+	case errors.Is(err, context.Canceled):
+		return exitInterrupted
+	case errors.As(err, &budget), errors.Is(err, context.DeadlineExceeded):
+		return exitBudget
+	case errors.As(err, &memory):
+		return exitRefused
+	case errors.As(err, &tab), errors.As(err, &data), errors.As(err, &param), errors.As(err, &file):
+		return exitData
+	case !a.started, errors.As(err, &usage), errors.As(err, &option):
+		return exitUsage
+	}
+	return exitInternal
+}
+
+// root makes the tree of commands.
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "bbgp",
+		Short: "Gaussian process regression with bounds on every answer",
+		Long: `Bbgp trains Gaussian processes on tables and predicts with them. Every
+likelihood it computes comes with bounds of its bias.
+
+  bbgp fit train.csv --target y --out model.bbgp
+  bbgp predict model.bbgp new.csv --sd --out predictions.csv`,
+		SilenceErrors:              true,
+		SilenceUsage:               true,
+		SuggestionsMinimumDistance: 2,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return unknownCommand(c, args[0])
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error { return c.Help() },
+	}
+	root.CompletionOptions.HiddenDefaultCmd = false
+	root.SetFlagErrorFunc(flagError)
+	root.AddCommand(a.fitCommand(), a.predictCommand(), a.lmlCommand(), a.checkCommand(), a.infoCommand(), a.demoCommand())
+	return root
+}
+
+func unknownCommand(c *cobra.Command, name string) error {
+	var names []string
+	for _, s := range c.Commands() {
+		if s.IsAvailableCommand() {
+			names = append(names, s.Name())
+		}
+	}
+	if near := table.Nearest(name, names); near != "" {
+		return usagef("unknown command %q; did you mean %s?", name, near)
+	}
+	return usagef("unknown command %q; there are %s", name, strings.Join(names, ", "))
+}

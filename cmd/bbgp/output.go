@@ -1,0 +1,97 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+)
+
+// writeJSON prints v as one indented object.
+func writeJSON(w io.Writer, v any) error {
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	if _, err = w.Write(append(b, '\n')); err != nil {
+		return fmt.Errorf("writing the report: %w", err)
+	}
+	return nil
+}
+
+// A rowWriter writes rows of numbers as CSV; its first error stays.
+type rowWriter struct {
+	w   *bufio.Writer
+	buf []byte
+}
+
+func (r *rowWriter) header(names ...string) {
+	for i, n := range names {
+		if i > 0 {
+			r.w.WriteByte(',')
+		}
+		r.w.WriteString(n)
+	}
+	r.w.WriteByte('\n')
+}
+
+// row writes numbers in the shortest form that reads back as the same bits.
+func (r *rowWriter) row(v ...float64) {
+	r.buf = r.buf[:0]
+	for i, x := range v {
+		if i > 0 {
+			r.buf = append(r.buf, ',')
+		}
+		r.buf = strconv.AppendFloat(r.buf, x, 'g', -1, 64)
+	}
+	r.buf = append(r.buf, '\n')
+	r.w.Write(r.buf)
+}
+
+// empty writes a row of n cells without a value.
+func (r *rowWriter) empty(n int) {
+	for range n - 1 {
+		r.w.WriteByte(',')
+	}
+	r.w.WriteByte('\n')
+}
+
+// writeFile lets write fill the file at path, which appears only when it is
+// complete; "-" is standard output.
+func writeFile(path string, stdout io.Writer, write func(*rowWriter) error) (err error) {
+	if path == "-" {
+		w := &rowWriter{w: bufio.NewWriter(stdout)}
+		if err := write(w); err != nil {
+			w.w.Flush()
+			return err
+		}
+		return w.w.Flush()
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return usagef("%s cannot be written: %s", path, fileReason(err))
+	}
+	defer func() {
+		if err != nil {
+			f.Close()
+			os.Remove(f.Name())
+		}
+	}()
+	w := &rowWriter{w: bufio.NewWriterSize(f, 1<<16)}
+	if err = write(w); err != nil {
+		return err
+	}
+	if err = w.w.Flush(); err != nil {
+		return err
+	}
+	if err = f.Chmod(0o644); err != nil {
+		return err
+	}
+	if err = f.Close(); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}

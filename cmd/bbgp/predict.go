@@ -1,0 +1,210 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"bbgp.dev/bbgp"
+	"bbgp.dev/cmd/bbgp/internal/inputs"
+	"bbgp.dev/cmd/bbgp/internal/table"
+	"bbgp.dev/linalg"
+)
+
+// blockRows is the number of rows that are predicted at a time: memory does
+// not grow with the table, and the first rows leave before the last arrive.
+const blockRows = 1024
+
+type predictFlags struct {
+	machine machine
+	read    reading
+	opt     bbgp.PredictOptions
+	bounds  bool
+	out     string
+	json    bool
+	quiet   bool
+}
+
+func (a *app) predictCommand() *cobra.Command {
+	var f predictFlags
+	c := &cobra.Command{
+		Use:   "predict MODEL NEW.csv --out PRED.csv",
+		Short: "Predict the rows of a table with a saved model",
+		Example: `  bbgp predict model.bbgp new.csv --sd --out predictions.csv
+  zcat new.csv.gz | bbgp predict model.bbgp - > means.csv`,
+		Args: exactly("MODEL", "NEW.csv"),
+		RunE: func(c *cobra.Command, args []string) error {
+			a.started = true
+			return a.predict(c.Context(), args[0], args[1], &f)
+		},
+	}
+	fl := c.Flags()
+	fl.BoolVar(&f.opt.SD, "sd", false, "also the standard deviations sd (of the function) and sd_obs (of an observation)")
+	fl.BoolVar(&f.bounds, "bounds", false, "also the bounds of mean and sd")
+	fl.Float64Var(&f.opt.SDTol, "sd-tol", 0.05, "widest interval of sd, relative")
+	fl.Float64Var(&f.opt.MeanTol, "mean-tol", 1e-3, "largest error of the mean, in standard deviations of the target")
+	fl.StringVarP(&f.out, "out", "o", "-", "file for the predictions; - is standard output")
+	f.read.addFormat(fl)
+	f.machine.add(fl)
+	fl.BoolVar(&f.json, "json", false, "report as one JSON object (needs --out FILE)")
+	fl.BoolVarP(&f.quiet, "quiet", "q", false, "no remarks; errors only")
+	return c
+}
+
+// A predictReport is what predict --json prints.
+type predictReport struct {
+	N       int         `json:"n"`
+	Skipped int         `json:"skipped"`
+	Seconds float64     `json:"seconds"`
+	Out     string      `json:"out"`
+	ISA     string      `json:"isa"`
+	Score   *bbgp.Score `json:"score,omitempty"`
+	Notes   []string    `json:"notes"`
+}
+
+func (a *app) predict(ctx context.Context, path, data string, f *predictFlags) error {
+	if f.json && f.out == "-" {
+		return usagef("--json needs --out FILE: standard output cannot take both")
+	}
+	if !(f.opt.SDTol > 0) || !(f.opt.MeanTol > 0) {
+		return usagef("--sd-tol and --mean-tol must be positive")
+	}
+	f.opt.SD = f.opt.SD || f.bounds
+	e, err := f.machine.engine()
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	m, err := bbgp.Load(path)
+	if err != nil {
+		return err
+	}
+	plan, err := modelPlan(path, m)
+	if err != nil {
+		return err
+	}
+	ropt, err := f.read.options()
+	if err != nil {
+		return err
+	}
+	in, err := table.Open(data, a.in)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	rd, err := table.NewReader(table.Label(data), in, ropt)
+	if err != nil {
+		return err
+	}
+	s, err := plan.NewStream(table.Label(data), rd)
+	if err != nil {
+		return err
+	}
+	p := &predictor{model: m, stream: s, engine: e, flags: f}
+	if err := writeFile(f.out, a.out, func(w *rowWriter) error { return p.run(ctx, w, len(plan.Inputs)) }); err != nil {
+		return err
+	}
+	rep := &predictReport{N: p.rows, Skipped: p.skipped, Seconds: time.Since(start).Seconds(), Out: f.out, ISA: e.Impl.Name, Notes: p.notes()}
+	if f.json {
+		rep.Score = p.score()
+		return writeJSON(a.out, rep)
+	}
+	if !f.quiet {
+		for _, n := range rep.Notes {
+			a.say("%s", n)
+		}
+		a.say("%d rows predicted in %.2f s", rep.N-rep.Skipped, rep.Seconds)
+	}
+	return nil
+}
+
+// A predictor carries rows from a stream through a model to a writer.
+type predictor struct {
+	model   *bbgp.Model
+	stream  *inputs.Stream
+	engine  *linalg.Engine
+	flags   *predictFlags
+	rows    int
+	skipped int
+	scores  scoreSum
+}
+
+func (p *predictor) run(ctx context.Context, w *rowWriter, d int) error {
+	names := []string{"mean"}
+	if p.flags.opt.SD {
+		names = append(names, "sd", "sd_obs")
+	}
+	if p.flags.bounds {
+		names = append(names, "mean_lower", "mean_upper", "sd_lower", "sd_upper")
+	}
+	w.header(names...)
+	x := linalg.NewMatrix(blockRows, d)
+	y, ok := make([]float64, blockRows), make([]bool, blockRows)
+	for {
+		n, err := p.stream.Next(x, y, ok)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		if n > 0 {
+			if err := p.block(ctx, w, x.Sub(0, n, 0, d), y[:n], ok, len(names)); err != nil {
+				return err
+			}
+		}
+		if err != nil {
+			break
+		}
+	}
+	if p.rows == 0 {
+		return p.stream.Empty()
+	}
+	return nil
+}
+
+func (p *predictor) block(ctx context.Context, w *rowWriter, x linalg.Matrix, y []float64, ok []bool, cells int) error {
+	pred, err := p.model.Predict(ctx, p.engine, x, p.flags.opt)
+	if err != nil {
+		return err
+	}
+	for i := range y {
+		p.rows++
+		if !ok[i] {
+			p.skipped++
+			w.empty(cells)
+			continue
+		}
+		v := [7]float64{pred.Mean[i]}
+		k := 1
+		if p.flags.opt.SD {
+			v[1], v[2] = pred.SD[i], pred.SDObs[i]
+			k = 3
+		}
+		if p.flags.bounds {
+			v[3], v[4], v[5], v[6] = pred.MeanLower[i], pred.MeanUpper[i], pred.SDLower[i], pred.SDUpper[i]
+			k = 7
+		}
+		w.row(v[:k]...)
+		sd := math.NaN()
+		if p.flags.opt.SD {
+			sd = pred.SDObs[i]
+		}
+		p.scores.add(y[i], pred.Mean[i], sd)
+	}
+	return w.w.Flush()
+}
+
+func (p *predictor) notes() []string {
+	notes := p.stream.Notes()
+	if p.skipped > 0 {
+		notes = append(notes, "rows with missing inputs have no prediction: their cells are empty")
+	}
+	return notes
+}
+
+// score compares with the targets that the table has.
+func (p *predictor) score() *bbgp.Score {
+	return p.scores.score(p.model.Scaling.YScale)
+}

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"sort"
+
+	"bbgp.dev/bbgp"
+)
+
+// byRelevance returns the inputs with the shortest lengthscale first.
+func byRelevance(l []float64) []int {
+	order := make([]int, len(l))
+	for j := range order {
+		order[j] = j
+	}
+	sort.SliceStable(order, func(a, b int) bool { return l[order[a]] < l[order[b]] })
+	return order
+}
+
+// writeSummary prints a fit in words.
+func writeSummary(w io.Writer, m *bbgp.Model, r *fitReport) error {
+	fmt.Fprintf(w, "rows          %d, %d inputs, kernel %s\n", r.N, r.D, m.Parameters.Kernel)
+	fmt.Fprintf(w, "LML           %.2f", r.LML)
+	if r.Lower != r.Upper {
+		fmt.Fprintf(w, "  bias within [%.2f, %.2f] (%s), standard error %.2g", r.Lower, r.Upper, r.BoundKind, r.StdErr)
+	}
+	fmt.Fprintln(w)
+	if err := writeParameters(w, m); err != nil {
+		return err
+	}
+	if h := r.Holdout; h != nil {
+		fmt.Fprintf(w, "holdout       %d rows: RMSE %.5g, NLPD %.4g, %.1f %% in the 95 %% interval\n", h.N, h.RMSE, h.NLPD, 100*h.Coverage95)
+		fmt.Fprintf(w, "              R² %.4f; standardised RMSE %.4f, NLPD %.4f\n", h.R2, h.RMSEStd, h.NLPDStd)
+	}
+	fmt.Fprintf(w, "work          %d evaluations, %d passes, %.1f s, %.1f CPU s, %s, method %s, %s, %s\n",
+		r.Evaluations, r.Passes, r.Seconds, r.CPUSeconds, formatBytes(r.PeakBytes), r.Method, r.Precision, r.ISA)
+	for _, warn := range r.Warnings {
+		fmt.Fprintf(w, "warning       %s\n", warn)
+	}
+	if r.Stopped != "" && r.Stopped != "converged" {
+		fmt.Fprintf(w, "stopped       %s\n", r.Stopped)
+	}
+	var err error
+	if r.Model != "" {
+		_, err = fmt.Fprintf(w, "model         %s\n", r.Model)
+	}
+	return err
+}

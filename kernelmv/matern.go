@@ -11,9 +11,16 @@ func (k *Kernel) At(a, b []float64) float64 {
 	return k.Variance * unitCov(k.Family, k.dist2(a, b))
 }
 
+// WeightAt returns w(a, b) with ∂k(a, b)/∂log l_d = w ((a_d - b_d)/l_d)²:
+// Matérn-1/2 k/r (0 at r = 0), 3/2 3 s2 exp(-a), 5/2 (5/3) s2 (1 + a) exp(-a),
+// Gaussian k.
+func (k *Kernel) WeightAt(a, b []float64) float64 {
+	return k.Variance * unitWeight(k.Family, k.dist2(a, b))
+}
+
 // GradAt adds scale · ∂k(a, b)/∂log l_d to dst[d] for every input d.
 func (k *Kernel) GradAt(dst []float64, scale float64, a, b []float64) {
-	w := scale * k.Variance * unitWeight(k.Family, k.dist2(a, b))
+	w := scale * k.WeightAt(a, b)
 	for d, l := range k.Lengthscales {
 		if t := (a[d] - b[d]) / l; t != 0 {
 			dst[d] += w * t * t

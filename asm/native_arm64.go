@@ -42,4 +42,9 @@ var neon = Impl{
 	widenAdd: neonWidenAdd,
 	dot:      neonDot,
 	axpy:     neonAxpy,
+
+	cholRows:    neonCholRows,
+	cholLast:    neonCholLast,
+	gatherRows:  neonGatherRows,
+	scatterRows: neonScatterRows,
 }

@@ -8964,3 +8964,695 @@ loop:
 	SUBS $8, R2
 	BNE loop
 	RET
+
+// func neonCholRows(a, tau *float64, i int)
+TEXT ·neonCholRows(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD tau+8(FP), R1
+	MOVD i+16(FP), R2
+	ADD $1, R2, R8
+	MUL R2, R8, R8
+	ADD R8<<5, R0, R3
+	LSL $6, R2
+	ADD R2, R1
+	MOVD $2, R15 // halves of the lanes
+half:
+	MOVD R3, R4
+	ADD R2, R4, R5
+	ADD $64, R5
+	ADD R2, R5, R6
+	ADD $128, R6
+	ADD R2, R6, R7
+	ADD $192, R7
+	MOVD R0, R12 // the row of column j
+	MOVD $0, R14 // j in bytes
+	CBZ R2, diagonal
+left:
+	ADD R14, R12, R13
+	ADD $64, R13
+	ADD R14, R4, R8
+	FLDPQ 0(R8), (F0, F1)
+	FLDPQ 64(R8), (F2, F3)
+	ADD R14, R5, R8
+	FLDPQ 0(R8), (F4, F5)
+	FLDPQ 64(R8), (F6, F7)
+	ADD R14, R6, R8
+	FLDPQ 0(R8), (F8, F9)
+	FLDPQ 64(R8), (F10, F11)
+	ADD R14, R7, R8
+	FLDPQ 0(R8), (F12, F13)
+	FLDPQ 64(R8), (F14, F15)
+	MOVD R4, R8
+	MOVD R5, R9
+	MOVD R6, R10
+	MOVD R7, R11
+	MOVD R14, R19
+	CBZ R19, sumEnd
+sum:
+	FLDPQ.P 64(R8), (F16, F17)
+	FLDPQ.P 64(R9), (F18, F19)
+	FLDPQ.P 64(R10), (F20, F21)
+	FLDPQ.P 64(R11), (F22, F23)
+	FLDPQ.P 64(R12), (F24, F25)
+	VFMLS V24.D2, V16.D2, V0.D2
+	VFMLS V25.D2, V17.D2, V1.D2
+	VFMLS V24.D2, V18.D2, V4.D2
+	VFMLS V25.D2, V19.D2, V5.D2
+	VFMLS V24.D2, V20.D2, V8.D2
+	VFMLS V25.D2, V21.D2, V9.D2
+	VFMLS V24.D2, V22.D2, V12.D2
+	VFMLS V25.D2, V23.D2, V13.D2
+	FLDPQ.P 64(R13), (F26, F27)
+	VFMLS V26.D2, V16.D2, V2.D2
+	VFMLS V27.D2, V17.D2, V3.D2
+	VFMLS V26.D2, V18.D2, V6.D2
+	VFMLS V27.D2, V19.D2, V7.D2
+	VFMLS V26.D2, V20.D2, V10.D2
+	VFMLS V27.D2, V21.D2, V11.D2
+	VFMLS V26.D2, V22.D2, V14.D2
+	VFMLS V27.D2, V23.D2, V15.D2
+	SUBS $64, R19
+	BNE sum
+sumEnd:
+	// the block of 2 by 2 on the diagonal of the columns
+	FLDPQ 0(R12), (F24, F25)
+	WORD $0x6e78dc00 // fmul v0.2d, v0.2d, v24.2d
+	WORD $0x6e79dc21 // fmul v1.2d, v1.2d, v25.2d
+	WORD $0x6e78dc84 // fmul v4.2d, v4.2d, v24.2d
+	WORD $0x6e79dca5 // fmul v5.2d, v5.2d, v25.2d
+	WORD $0x6e78dd08 // fmul v8.2d, v8.2d, v24.2d
+	WORD $0x6e79dd29 // fmul v9.2d, v9.2d, v25.2d
+	WORD $0x6e78dd8c // fmul v12.2d, v12.2d, v24.2d
+	WORD $0x6e79ddad // fmul v13.2d, v13.2d, v25.2d
+	FSTPQ (F0, F1), 0(R8)
+	FSTPQ (F4, F5), 0(R9)
+	FSTPQ (F8, F9), 0(R10)
+	FSTPQ (F12, F13), 0(R11)
+	FLDPQ 0(R13), (F24, F25)
+	VFMLS V24.D2, V0.D2, V2.D2
+	VFMLS V25.D2, V1.D2, V3.D2
+	VFMLS V24.D2, V4.D2, V6.D2
+	VFMLS V25.D2, V5.D2, V7.D2
+	VFMLS V24.D2, V8.D2, V10.D2
+	VFMLS V25.D2, V9.D2, V11.D2
+	VFMLS V24.D2, V12.D2, V14.D2
+	VFMLS V25.D2, V13.D2, V15.D2
+	FLDPQ 64(R13), (F24, F25)
+	WORD $0x6e78dc42 // fmul v2.2d, v2.2d, v24.2d
+	WORD $0x6e79dc63 // fmul v3.2d, v3.2d, v25.2d
+	WORD $0x6e78dcc6 // fmul v6.2d, v6.2d, v24.2d
+	WORD $0x6e79dce7 // fmul v7.2d, v7.2d, v25.2d
+	WORD $0x6e78dd4a // fmul v10.2d, v10.2d, v24.2d
+	WORD $0x6e79dd6b // fmul v11.2d, v11.2d, v25.2d
+	WORD $0x6e78ddce // fmul v14.2d, v14.2d, v24.2d
+	WORD $0x6e79ddef // fmul v15.2d, v15.2d, v25.2d
+	FSTPQ (F2, F3), 64(R8)
+	FSTPQ (F6, F7), 64(R9)
+	FSTPQ (F10, F11), 64(R10)
+	FSTPQ (F14, F15), 64(R11)
+	ADD $128, R13, R12 // R13 stands at the diagonal of row j+1, less one
+	ADD $128, R14
+	CMP R2, R14
+	BLT left
+diagonal:
+	FMOVD $1.0, F28
+	VDUP V28.D[0], V28.D2
+	ADD R2, R4, R8
+	FLDPQ 0(R8), (F0, F1)
+	ADD R2, R5, R8
+	FLDPQ 0(R8), (F2, F3)
+	FLDPQ 64(R8), (F4, F5)
+	ADD R2, R6, R8
+	FLDPQ 0(R8), (F6, F7)
+	FLDPQ 64(R8), (F8, F9)
+	FLDPQ 128(R8), (F10, F11)
+	ADD R2, R7, R8
+	FLDPQ 0(R8), (F12, F13)
+	FLDPQ 64(R8), (F14, F15)
+	FLDPQ 128(R8), (F16, F17)
+	FLDPQ 192(R8), (F18, F19)
+	MOVD R4, R8
+	MOVD R5, R9
+	MOVD R6, R10
+	MOVD R7, R11
+	MOVD R2, R19
+	CBZ R19, squareEnd
+square:
+	FLDPQ.P 64(R8), (F20, F21)
+	VFMLS V20.D2, V20.D2, V0.D2
+	VFMLS V21.D2, V21.D2, V1.D2
+	FLDPQ.P 64(R9), (F22, F23)
+	VFMLS V20.D2, V22.D2, V2.D2
+	VFMLS V21.D2, V23.D2, V3.D2
+	VFMLS V22.D2, V22.D2, V4.D2
+	VFMLS V23.D2, V23.D2, V5.D2
+	FLDPQ.P 64(R10), (F24, F25)
+	VFMLS V20.D2, V24.D2, V6.D2
+	VFMLS V21.D2, V25.D2, V7.D2
+	VFMLS V22.D2, V24.D2, V8.D2
+	VFMLS V23.D2, V25.D2, V9.D2
+	VFMLS V24.D2, V24.D2, V10.D2
+	VFMLS V25.D2, V25.D2, V11.D2
+	FLDPQ.P 64(R11), (F26, F27)
+	VFMLS V20.D2, V26.D2, V12.D2
+	VFMLS V21.D2, V27.D2, V13.D2
+	VFMLS V22.D2, V26.D2, V14.D2
+	VFMLS V23.D2, V27.D2, V15.D2
+	VFMLS V24.D2, V26.D2, V16.D2
+	VFMLS V25.D2, V27.D2, V17.D2
+	VFMLS V26.D2, V26.D2, V18.D2
+	VFMLS V27.D2, V27.D2, V19.D2
+	SUBS $64, R19
+	BNE square
+squareEnd:
+	// pivot 0: 1/sqrt, or 0 where it is not above tau
+	FLDPQ 0(R1), (F20, F21)
+	WORD $0x6ef4e414 // fcmgt v20.2d, v0.2d, v20.2d
+	WORD $0x6ee1f800 // fsqrt v0.2d, v0.2d
+	WORD $0x6e60ff80 // fdiv v0.2d, v28.2d, v0.2d
+	VAND V20.B16, V0.B16, V0.B16
+	WORD $0x6ef5e435 // fcmgt v21.2d, v1.2d, v21.2d
+	WORD $0x6ee1f821 // fsqrt v1.2d, v1.2d
+	WORD $0x6e61ff81 // fdiv v1.2d, v28.2d, v1.2d
+	VAND V21.B16, V1.B16, V1.B16
+	FSTPQ (F0, F1), 0(R8)
+	WORD $0x6e60dc42 // fmul v2.2d, v2.2d, v0.2d
+	WORD $0x6e61dc63 // fmul v3.2d, v3.2d, v1.2d
+	FSTPQ (F2, F3), 0(R9)
+	WORD $0x6e60dcc6 // fmul v6.2d, v6.2d, v0.2d
+	WORD $0x6e61dce7 // fmul v7.2d, v7.2d, v1.2d
+	FSTPQ (F6, F7), 0(R10)
+	WORD $0x6e60dd8c // fmul v12.2d, v12.2d, v0.2d
+	WORD $0x6e61ddad // fmul v13.2d, v13.2d, v1.2d
+	FSTPQ (F12, F13), 0(R11)
+	VFMLS V2.D2, V2.D2, V4.D2
+	VFMLS V3.D2, V3.D2, V5.D2
+	VFMLS V2.D2, V6.D2, V8.D2
+	VFMLS V3.D2, V7.D2, V9.D2
+	VFMLS V2.D2, V12.D2, V14.D2
+	VFMLS V3.D2, V13.D2, V15.D2
+	// pivot 1: 1/sqrt, or 0 where it is not above tau
+	FLDPQ 64(R1), (F20, F21)
+	WORD $0x6ef4e494 // fcmgt v20.2d, v4.2d, v20.2d
+	WORD $0x6ee1f884 // fsqrt v4.2d, v4.2d
+	WORD $0x6e64ff84 // fdiv v4.2d, v28.2d, v4.2d
+	VAND V20.B16, V4.B16, V4.B16
+	WORD $0x6ef5e4b5 // fcmgt v21.2d, v5.2d, v21.2d
+	WORD $0x6ee1f8a5 // fsqrt v5.2d, v5.2d
+	WORD $0x6e65ff85 // fdiv v5.2d, v28.2d, v5.2d
+	VAND V21.B16, V5.B16, V5.B16
+	FSTPQ (F4, F5), 64(R9)
+	WORD $0x6e64dd08 // fmul v8.2d, v8.2d, v4.2d
+	WORD $0x6e65dd29 // fmul v9.2d, v9.2d, v5.2d
+	FSTPQ (F8, F9), 64(R10)
+	WORD $0x6e64ddce // fmul v14.2d, v14.2d, v4.2d
+	WORD $0x6e65ddef // fmul v15.2d, v15.2d, v5.2d
+	FSTPQ (F14, F15), 64(R11)
+	VFMLS V6.D2, V6.D2, V10.D2
+	VFMLS V7.D2, V7.D2, V11.D2
+	VFMLS V6.D2, V12.D2, V16.D2
+	VFMLS V7.D2, V13.D2, V17.D2
+	VFMLS V8.D2, V8.D2, V10.D2
+	VFMLS V9.D2, V9.D2, V11.D2
+	VFMLS V8.D2, V14.D2, V16.D2
+	VFMLS V9.D2, V15.D2, V17.D2
+	// pivot 2: 1/sqrt, or 0 where it is not above tau
+	FLDPQ 128(R1), (F20, F21)
+	WORD $0x6ef4e554 // fcmgt v20.2d, v10.2d, v20.2d
+	WORD $0x6ee1f94a // fsqrt v10.2d, v10.2d
+	WORD $0x6e6aff8a // fdiv v10.2d, v28.2d, v10.2d
+	VAND V20.B16, V10.B16, V10.B16
+	WORD $0x6ef5e575 // fcmgt v21.2d, v11.2d, v21.2d
+	WORD $0x6ee1f96b // fsqrt v11.2d, v11.2d
+	WORD $0x6e6bff8b // fdiv v11.2d, v28.2d, v11.2d
+	VAND V21.B16, V11.B16, V11.B16
+	FSTPQ (F10, F11), 128(R10)
+	WORD $0x6e6ade10 // fmul v16.2d, v16.2d, v10.2d
+	WORD $0x6e6bde31 // fmul v17.2d, v17.2d, v11.2d
+	FSTPQ (F16, F17), 128(R11)
+	VFMLS V12.D2, V12.D2, V18.D2
+	VFMLS V13.D2, V13.D2, V19.D2
+	VFMLS V14.D2, V14.D2, V18.D2
+	VFMLS V15.D2, V15.D2, V19.D2
+	VFMLS V16.D2, V16.D2, V18.D2
+	VFMLS V17.D2, V17.D2, V19.D2
+	// pivot 3: 1/sqrt, or 0 where it is not above tau
+	FLDPQ 192(R1), (F20, F21)
+	WORD $0x6ef4e654 // fcmgt v20.2d, v18.2d, v20.2d
+	WORD $0x6ee1fa52 // fsqrt v18.2d, v18.2d
+	WORD $0x6e72ff92 // fdiv v18.2d, v28.2d, v18.2d
+	VAND V20.B16, V18.B16, V18.B16
+	WORD $0x6ef5e675 // fcmgt v21.2d, v19.2d, v21.2d
+	WORD $0x6ee1fa73 // fsqrt v19.2d, v19.2d
+	WORD $0x6e73ff93 // fdiv v19.2d, v28.2d, v19.2d
+	VAND V21.B16, V19.B16, V19.B16
+	FSTPQ (F18, F19), 192(R11)
+	// the other half
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R3
+	SUBS $1, R15
+	BNE half
+	RET
+
+// func neonCholLast(a, tau *float64, n int)
+TEXT ·neonCholLast(SB), NOSPLIT, $0-24
+	MOVD a+0(FP), R0
+	MOVD tau+8(FP), R1
+	MOVD n+16(FP), R2
+	SUB $1, R2
+	ADD $1, R2, R8
+	MUL R2, R8, R8
+	ADD R8<<5, R0, R3
+	LSL $6, R2
+	ADD R2, R1
+	ADD R2, R3, R9
+	VLD1 (R9), [V20.B16, V21.B16, V22.B16, V23.B16]
+	CBZ R2, pivot
+	// forward: four columns at a time, their squares off the pivot
+	MOVD R0, R4
+	MOVD $0, R14
+forward:
+	ADD R14, R4, R5
+	ADD $64, R5
+	ADD R14, R5, R6
+	ADD $128, R6
+	ADD R14, R6, R7
+	ADD $192, R7
+	ADD R14, R3, R9
+	VLD1.P 64(R9), [V0.B16, V1.B16, V2.B16, V3.B16]
+	VLD1.P 64(R9), [V4.B16, V5.B16, V6.B16, V7.B16]
+	VLD1.P 64(R9), [V8.B16, V9.B16, V10.B16, V11.B16]
+	VLD1.P 64(R9), [V12.B16, V13.B16, V14.B16, V15.B16]
+	MOVD R3, R9
+	MOVD R14, R10
+	CBZ R10, sumEnd
+sum:
+	VLD1.P 64(R9), [V24.B16, V25.B16, V26.B16, V27.B16]
+	VLD1.P 64(R4), [V28.B16, V29.B16, V30.B16, V31.B16]
+	VFMLS V28.D2, V24.D2, V0.D2
+	VFMLS V29.D2, V25.D2, V1.D2
+	VFMLS V30.D2, V26.D2, V2.D2
+	VFMLS V31.D2, V27.D2, V3.D2
+	VLD1.P 64(R5), [V28.B16, V29.B16, V30.B16, V31.B16]
+	VFMLS V28.D2, V24.D2, V4.D2
+	VFMLS V29.D2, V25.D2, V5.D2
+	VFMLS V30.D2, V26.D2, V6.D2
+	VFMLS V31.D2, V27.D2, V7.D2
+	VLD1.P 64(R6), [V28.B16, V29.B16, V30.B16, V31.B16]
+	VFMLS V28.D2, V24.D2, V8.D2
+	VFMLS V29.D2, V25.D2, V9.D2
+	VFMLS V30.D2, V26.D2, V10.D2
+	VFMLS V31.D2, V27.D2, V11.D2
+	VLD1.P 64(R7), [V28.B16, V29.B16, V30.B16, V31.B16]
+	VFMLS V28.D2, V24.D2, V12.D2
+	VFMLS V29.D2, V25.D2, V13.D2
+	VFMLS V30.D2, V26.D2, V14.D2
+	VFMLS V31.D2, V27.D2, V15.D2
+	SUBS $64, R10
+	BNE sum
+sumEnd:
+	VLD1.P 64(R4), [V28.B16, V29.B16, V30.B16, V31.B16]
+	WORD $0x6e7cdc00 // fmul v0.2d, v0.2d, v28.2d
+	WORD $0x6e7ddc21 // fmul v1.2d, v1.2d, v29.2d
+	WORD $0x6e7edc42 // fmul v2.2d, v2.2d, v30.2d
+	WORD $0x6e7fdc63 // fmul v3.2d, v3.2d, v31.2d
+	VFMLS V0.D2, V0.D2, V20.D2
+	VFMLS V1.D2, V1.D2, V21.D2
+	VFMLS V2.D2, V2.D2, V22.D2
+	VFMLS V3.D2, V3.D2, V23.D2
+	VST1.P [V0.B16, V1.B16, V2.B16, V3.B16], 64(R9)
+	VLD1.P 64(R5), [V28.B16, V29.B16, V30.B16, V31.B16]
+	VFMLS V28.D2, V0.D2, V4.D2
+	VFMLS V29.D2, V1.D2, V5.D2
+	VFMLS V30.D2, V2.D2, V6.D2
+	VFMLS V31.D2, V3.D2, V7.D2
+	VLD1.P 64(R5), [V28.B16, V29.B16, V30.B16, V31.B16]
+	WORD $0x6e7cdc84 // fmul v4.2d, v4.2d, v28.2d
+	WORD $0x6e7ddca5 // fmul v5.2d, v5.2d, v29.2d
+	WORD $0x6e7edcc6 // fmul v6.2d, v6.2d, v30.2d
+	WORD $0x6e7fdce7 // fmul v7.2d, v7.2d, v31.2d
+	VFMLS V4.D2, V4.D2, V20.D2
+	VFMLS V5.D2, V5.D2, V21.D2
+	VFMLS V6.D2, V6.D2, V22.D2
+	VFMLS V7.D2, V7.D2, V23.D2
+	VST1.P [V4.B16, V5.B16, V6.B16, V7.B16], 64(R9)
+	VLD1.P 64(R6), [V28.B16, V29.B16, V30.B16, V31.B16]
+	VFMLS V28.D2, V0.D2, V8.D2
+	VFMLS V29.D2, V1.D2, V9.D2
+	VFMLS V30.D2, V2.D2, V10.D2
+	VFMLS V31.D2, V3.D2, V11.D2
+	VLD1.P 64(R6), [V28.B16, V29.B16, V30.B16, V31.B16]
+	VFMLS V28.D2, V4.D2, V8.D2
+	VFMLS V29.D2, V5.D2, V9.D2
+	VFMLS V30.D2, V6.D2, V10.D2
+	VFMLS V31.D2, V7.D2, V11.D2
+	VLD1.P 64(R6), [V28.B16, V29.B16, V30.B16, V31.B16]
+	WORD $0x6e7cdd08 // fmul v8.2d, v8.2d, v28.2d
+	WORD $0x6e7ddd29 // fmul v9.2d, v9.2d, v29.2d
+	WORD $0x6e7edd4a // fmul v10.2d, v10.2d, v30.2d
+	WORD $0x6e7fdd6b // fmul v11.2d, v11.2d, v31.2d
+	VFMLS V8.D2, V8.D2, V20.D2
+	VFMLS V9.D2, V9.D2, V21.D2
+	VFMLS V10.D2, V10.D2, V22.D2
+	VFMLS V11.D2, V11.D2, V23.D2
+	VST1.P [V8.B16, V9.B16, V10.B16, V11.B16], 64(R9)
+	VLD1.P 64(R7), [V28.B16, V29.B16, V30.B16, V31.B16]
+	VFMLS V28.D2, V0.D2, V12.D2
+	VFMLS V29.D2, V1.D2, V13.D2
+	VFMLS V30.D2, V2.D2, V14.D2
+	VFMLS V31.D2, V3.D2, V15.D2
+	VLD1.P 64(R7), [V28.B16, V29.B16, V30.B16, V31.B16]
+	VFMLS V28.D2, V4.D2, V12.D2
+	VFMLS V29.D2, V5.D2, V13.D2
+	VFMLS V30.D2, V6.D2, V14.D2
+	VFMLS V31.D2, V7.D2, V15.D2
+	VLD1.P 64(R7), [V28.B16, V29.B16, V30.B16, V31.B16]
+	VFMLS V28.D2, V8.D2, V12.D2
+	VFMLS V29.D2, V9.D2, V13.D2
+	VFMLS V30.D2, V10.D2, V14.D2
+	VFMLS V31.D2, V11.D2, V15.D2
+	VLD1.P 64(R7), [V28.B16, V29.B16, V30.B16, V31.B16]
+	WORD $0x6e7cdd8c // fmul v12.2d, v12.2d, v28.2d
+	WORD $0x6e7dddad // fmul v13.2d, v13.2d, v29.2d
+	WORD $0x6e7eddce // fmul v14.2d, v14.2d, v30.2d
+	WORD $0x6e7fddef // fmul v15.2d, v15.2d, v31.2d
+	VFMLS V12.D2, V12.D2, V20.D2
+	VFMLS V13.D2, V13.D2, V21.D2
+	VFMLS V14.D2, V14.D2, V22.D2
+	VFMLS V15.D2, V15.D2, V23.D2
+	VST1.P [V12.B16, V13.B16, V14.B16, V15.B16], 64(R9)
+	ADD $256, R14
+	MOVD R7, R4 // R7 stands behind its row
+	CMP R2, R14
+	BLT forward
+pivot:
+	ADD R2, R3, R9
+	VLD1 (R1), [V16.B16, V17.B16, V18.B16, V19.B16]
+	FMOVD $1.0, F31
+	VDUP V31.D[0], V31.D2
+	VEOR V30.B16, V30.B16, V30.B16
+	WORD $0x6ef0e698 // fcmgt v24.2d, v20.2d, v16.2d
+	WORD $0x6ef1e6b9 // fcmgt v25.2d, v21.2d, v17.2d
+	WORD $0x6ef2e6da // fcmgt v26.2d, v22.2d, v18.2d
+	WORD $0x6ef3e6fb // fcmgt v27.2d, v23.2d, v19.2d
+	VBSL V16.B16, V20.B16, V24.B16
+	VBSL V17.B16, V21.B16, V25.B16
+	VBSL V18.B16, V22.B16, V26.B16
+	VBSL V19.B16, V23.B16, V27.B16
+	WORD $0x6ee1fb18 // fsqrt v24.2d, v24.2d
+	WORD $0x6ee1fb39 // fsqrt v25.2d, v25.2d
+	WORD $0x6ee1fb5a // fsqrt v26.2d, v26.2d
+	WORD $0x6ee1fb7b // fsqrt v27.2d, v27.2d
+	WORD $0x6e78fff4 // fdiv v20.2d, v31.2d, v24.2d
+	WORD $0x6e79fff5 // fdiv v21.2d, v31.2d, v25.2d
+	WORD $0x6e7afff6 // fdiv v22.2d, v31.2d, v26.2d
+	WORD $0x6e7bfff7 // fdiv v23.2d, v31.2d, v27.2d
+	VST1 [V20.B16, V21.B16, V22.B16, V23.B16], (R9)
+	// backward: four rows at a time, times -1/sqrt
+	WORD $0x4ef4d7d4 // fsub v20.2d, v30.2d, v20.2d
+	WORD $0x4ef5d7d5 // fsub v21.2d, v30.2d, v21.2d
+	WORD $0x4ef6d7d6 // fsub v22.2d, v30.2d, v22.2d
+	WORD $0x4ef7d7d7 // fsub v23.2d, v30.2d, v23.2d
+	CBZ R2, done
+backward:
+	SUB $256, R2
+	LSR $6, R2, R8
+	ADD $1, R8, R9
+	MUL R8, R9, R9
+	ADD R9<<5, R0, R4
+	ADD R2, R4, R5
+	ADD $64, R5
+	ADD R2, R5, R6
+	ADD $128, R6
+	ADD R2, R6, R7
+	ADD $192, R7
+	ADD $192, R2, R10
+	ADD R10, R3, R9
+	VLD1 (R9), [V12.B16, V13.B16, V14.B16, V15.B16]
+	ADD R10, R7, R11
+	VLD1 (R11), [V24.B16, V25.B16, V26.B16, V27.B16]
+	WORD $0x6e78dd8c // fmul v12.2d, v12.2d, v24.2d
+	WORD $0x6e79ddad // fmul v13.2d, v13.2d, v25.2d
+	WORD $0x6e7addce // fmul v14.2d, v14.2d, v26.2d
+	WORD $0x6e7bddef // fmul v15.2d, v15.2d, v27.2d
+	WORD $0x6e74dd98 // fmul v24.2d, v12.2d, v20.2d
+	WORD $0x6e75ddb9 // fmul v25.2d, v13.2d, v21.2d
+	WORD $0x6e76ddda // fmul v26.2d, v14.2d, v22.2d
+	WORD $0x6e77ddfb // fmul v27.2d, v15.2d, v23.2d
+	VST1 [V24.B16, V25.B16, V26.B16, V27.B16], (R9)
+	ADD $128, R2, R10
+	ADD R10, R3, R9
+	VLD1 (R9), [V8.B16, V9.B16, V10.B16, V11.B16]
+	ADD R10, R7, R11
+	VLD1 (R11), [V24.B16, V25.B16, V26.B16, V27.B16]
+	VFMLS V24.D2, V12.D2, V8.D2
+	VFMLS V25.D2, V13.D2, V9.D2
+	VFMLS V26.D2, V14.D2, V10.D2
+	VFMLS V27.D2, V15.D2, V11.D2
+	ADD R10, R6, R11
+	VLD1 (R11), [V24.B16, V25.B16, V26.B16, V27.B16]
+	WORD $0x6e78dd08 // fmul v8.2d, v8.2d, v24.2d
+	WORD $0x6e79dd29 // fmul v9.2d, v9.2d, v25.2d
+	WORD $0x6e7add4a // fmul v10.2d, v10.2d, v26.2d
+	WORD $0x6e7bdd6b // fmul v11.2d, v11.2d, v27.2d
+	WORD $0x6e74dd18 // fmul v24.2d, v8.2d, v20.2d
+	WORD $0x6e75dd39 // fmul v25.2d, v9.2d, v21.2d
+	WORD $0x6e76dd5a // fmul v26.2d, v10.2d, v22.2d
+	WORD $0x6e77dd7b // fmul v27.2d, v11.2d, v23.2d
+	VST1 [V24.B16, V25.B16, V26.B16, V27.B16], (R9)
+	ADD $64, R2, R10
+	ADD R10, R3, R9
+	VLD1 (R9), [V4.B16, V5.B16, V6.B16, V7.B16]
+	ADD R10, R7, R11
+	VLD1 (R11), [V24.B16, V25.B16, V26.B16, V27.B16]
+	VFMLS V24.D2, V12.D2, V4.D2
+	VFMLS V25.D2, V13.D2, V5.D2
+	VFMLS V26.D2, V14.D2, V6.D2
+	VFMLS V27.D2, V15.D2, V7.D2
+	ADD R10, R6, R11
+	VLD1 (R11), [V24.B16, V25.B16, V26.B16, V27.B16]
+	VFMLS V24.D2, V8.D2, V4.D2
+	VFMLS V25.D2, V9.D2, V5.D2
+	VFMLS V26.D2, V10.D2, V6.D2
+	VFMLS V27.D2, V11.D2, V7.D2
+	ADD R10, R5, R11
+	VLD1 (R11), [V24.B16, V25.B16, V26.B16, V27.B16]
+	WORD $0x6e78dc84 // fmul v4.2d, v4.2d, v24.2d
+	WORD $0x6e79dca5 // fmul v5.2d, v5.2d, v25.2d
+	WORD $0x6e7adcc6 // fmul v6.2d, v6.2d, v26.2d
+	WORD $0x6e7bdce7 // fmul v7.2d, v7.2d, v27.2d
+	WORD $0x6e74dc98 // fmul v24.2d, v4.2d, v20.2d
+	WORD $0x6e75dcb9 // fmul v25.2d, v5.2d, v21.2d
+	WORD $0x6e76dcda // fmul v26.2d, v6.2d, v22.2d
+	WORD $0x6e77dcfb // fmul v27.2d, v7.2d, v23.2d
+	VST1 [V24.B16, V25.B16, V26.B16, V27.B16], (R9)
+	ADD $0, R2, R10
+	ADD R10, R3, R9
+	VLD1 (R9), [V0.B16, V1.B16, V2.B16, V3.B16]
+	ADD R10, R7, R11
+	VLD1 (R11), [V24.B16, V25.B16, V26.B16, V27.B16]
+	VFMLS V24.D2, V12.D2, V0.D2
+	VFMLS V25.D2, V13.D2, V1.D2
+	VFMLS V26.D2, V14.D2, V2.D2
+	VFMLS V27.D2, V15.D2, V3.D2
+	ADD R10, R6, R11
+	VLD1 (R11), [V24.B16, V25.B16, V26.B16, V27.B16]
+	VFMLS V24.D2, V8.D2, V0.D2
+	VFMLS V25.D2, V9.D2, V1.D2
+	VFMLS V26.D2, V10.D2, V2.D2
+	VFMLS V27.D2, V11.D2, V3.D2
+	ADD R10, R5, R11
+	VLD1 (R11), [V24.B16, V25.B16, V26.B16, V27.B16]
+	VFMLS V24.D2, V4.D2, V0.D2
+	VFMLS V25.D2, V5.D2, V1.D2
+	VFMLS V26.D2, V6.D2, V2.D2
+	VFMLS V27.D2, V7.D2, V3.D2
+	ADD R10, R4, R11
+	VLD1 (R11), [V24.B16, V25.B16, V26.B16, V27.B16]
+	WORD $0x6e78dc00 // fmul v0.2d, v0.2d, v24.2d
+	WORD $0x6e79dc21 // fmul v1.2d, v1.2d, v25.2d
+	WORD $0x6e7adc42 // fmul v2.2d, v2.2d, v26.2d
+	WORD $0x6e7bdc63 // fmul v3.2d, v3.2d, v27.2d
+	WORD $0x6e74dc18 // fmul v24.2d, v0.2d, v20.2d
+	WORD $0x6e75dc39 // fmul v25.2d, v1.2d, v21.2d
+	WORD $0x6e76dc5a // fmul v26.2d, v2.2d, v22.2d
+	WORD $0x6e77dc7b // fmul v27.2d, v3.2d, v23.2d
+	VST1 [V24.B16, V25.B16, V26.B16, V27.B16], (R9)
+	MOVD R3, R9
+	MOVD R2, R10
+	CBZ R10, takeEnd
+take:
+	VLD1 (R9), [V24.B16, V25.B16, V26.B16, V27.B16]
+	VLD1.P 64(R7), [V28.B16, V29.B16, V30.B16, V31.B16]
+	VFMLS V28.D2, V12.D2, V24.D2
+	VFMLS V29.D2, V13.D2, V25.D2
+	VFMLS V30.D2, V14.D2, V26.D2
+	VFMLS V31.D2, V15.D2, V27.D2
+	VLD1.P 64(R6), [V28.B16, V29.B16, V30.B16, V31.B16]
+	VFMLS V28.D2, V8.D2, V24.D2
+	VFMLS V29.D2, V9.D2, V25.D2
+	VFMLS V30.D2, V10.D2, V26.D2
+	VFMLS V31.D2, V11.D2, V27.D2
+	VLD1.P 64(R5), [V28.B16, V29.B16, V30.B16, V31.B16]
+	VFMLS V28.D2, V4.D2, V24.D2
+	VFMLS V29.D2, V5.D2, V25.D2
+	VFMLS V30.D2, V6.D2, V26.D2
+	VFMLS V31.D2, V7.D2, V27.D2
+	VLD1.P 64(R4), [V28.B16, V29.B16, V30.B16, V31.B16]
+	VFMLS V28.D2, V0.D2, V24.D2
+	VFMLS V29.D2, V1.D2, V25.D2
+	VFMLS V30.D2, V2.D2, V26.D2
+	VFMLS V31.D2, V3.D2, V27.D2
+	VST1.P [V24.B16, V25.B16, V26.B16, V27.B16], 64(R9)
+	SUBS $64, R10
+	BNE take
+takeEnd:
+	CBNZ R2, backward
+done:
+	RET
+
+// func neonGatherRows(y, w *float64, idx *int32, x *float64, rows, width int)
+TEXT ·neonGatherRows(SB), NOSPLIT, $0-48
+	MOVD y+0(FP), R0
+	MOVD w+8(FP), R1
+	MOVD idx+16(FP), R2
+	MOVD x+24(FP), R3
+	MOVD rows+32(FP), R4
+	MOVD width+40(FP), R5
+	LSR $2, R5 // groups of four entries
+row:
+	MOVW.P 4(R2), R6
+	ADD R6<<6, R3, R7
+	FMOVD.P 8(R1), F20
+	VLD1 (R7), [V16.B16, V17.B16, V18.B16, V19.B16]
+	WORD $0x4fd49200 // fmul v0.2d, v16.2d, v20.d[0]
+	WORD $0x4fd49221 // fmul v1.2d, v17.2d, v20.d[0]
+	WORD $0x4fd49242 // fmul v2.2d, v18.2d, v20.d[0]
+	WORD $0x4fd49263 // fmul v3.2d, v19.2d, v20.d[0]
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+	VEOR V14.B16, V14.B16, V14.B16
+	VEOR V15.B16, V15.B16, V15.B16
+	MOVD R5, R8
+	CBZ R8, rowEnd
+group:
+	FLDPQ.P 32(R1), (F28, F29)
+	MOVW.P 4(R2), R6
+	ADD R6<<6, R3, R7
+	VLD1 (R7), [V16.B16, V17.B16, V18.B16, V19.B16]
+	WORD $0x4fdc1204 // fmla v4.2d, v16.2d, v28.d[0]
+	WORD $0x4fdc1225 // fmla v5.2d, v17.2d, v28.d[0]
+	WORD $0x4fdc1246 // fmla v6.2d, v18.2d, v28.d[0]
+	WORD $0x4fdc1267 // fmla v7.2d, v19.2d, v28.d[0]
+	MOVW.P 4(R2), R6
+	ADD R6<<6, R3, R7
+	VLD1 (R7), [V16.B16, V17.B16, V18.B16, V19.B16]
+	WORD $0x4fdc1a08 // fmla v8.2d, v16.2d, v28.d[1]
+	WORD $0x4fdc1a29 // fmla v9.2d, v17.2d, v28.d[1]
+	WORD $0x4fdc1a4a // fmla v10.2d, v18.2d, v28.d[1]
+	WORD $0x4fdc1a6b // fmla v11.2d, v19.2d, v28.d[1]
+	MOVW.P 4(R2), R6
+	ADD R6<<6, R3, R7
+	VLD1 (R7), [V16.B16, V17.B16, V18.B16, V19.B16]
+	WORD $0x4fdd120c // fmla v12.2d, v16.2d, v29.d[0]
+	WORD $0x4fdd122d // fmla v13.2d, v17.2d, v29.d[0]
+	WORD $0x4fdd124e // fmla v14.2d, v18.2d, v29.d[0]
+	WORD $0x4fdd126f // fmla v15.2d, v19.2d, v29.d[0]
+	MOVW.P 4(R2), R6
+	ADD R6<<6, R3, R7
+	VLD1 (R7), [V16.B16, V17.B16, V18.B16, V19.B16]
+	WORD $0x4fdd1a00 // fmla v0.2d, v16.2d, v29.d[1]
+	WORD $0x4fdd1a21 // fmla v1.2d, v17.2d, v29.d[1]
+	WORD $0x4fdd1a42 // fmla v2.2d, v18.2d, v29.d[1]
+	WORD $0x4fdd1a63 // fmla v3.2d, v19.2d, v29.d[1]
+	SUBS $1, R8
+	BNE group
+rowEnd:
+	WORD $0x4e68d400 // fadd v0.2d, v0.2d, v8.2d
+	WORD $0x4e69d421 // fadd v1.2d, v1.2d, v9.2d
+	WORD $0x4e6ad442 // fadd v2.2d, v2.2d, v10.2d
+	WORD $0x4e6bd463 // fadd v3.2d, v3.2d, v11.2d
+	WORD $0x4e6cd484 // fadd v4.2d, v4.2d, v12.2d
+	WORD $0x4e6dd4a5 // fadd v5.2d, v5.2d, v13.2d
+	WORD $0x4e6ed4c6 // fadd v6.2d, v6.2d, v14.2d
+	WORD $0x4e6fd4e7 // fadd v7.2d, v7.2d, v15.2d
+	WORD $0x4e64d400 // fadd v0.2d, v0.2d, v4.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	VST1.P [V0.B16, V1.B16, V2.B16, V3.B16], 64(R0)
+	SUBS $1, R4
+	BNE row
+	RET
+
+// func neonScatterRows(y, w *float64, idx *int32, x *float64, rows, width int)
+TEXT ·neonScatterRows(SB), NOSPLIT, $0-48
+	MOVD y+0(FP), R0
+	MOVD w+8(FP), R1
+	MOVD idx+16(FP), R2
+	MOVD x+24(FP), R3
+	MOVD rows+32(FP), R4
+	MOVD width+40(FP), R5
+	LSR $2, R5 // groups of four entries
+row:
+	VLD1.P 64(R3), [V0.B16, V1.B16, V2.B16, V3.B16]
+	FMOVD.P 8(R1), F28
+	MOVW.P 4(R2), R6
+	ADD R6<<6, R0, R7
+	VLD1 (R7), [V16.B16, V17.B16, V18.B16, V19.B16]
+	WORD $0x4fdc1010 // fmla v16.2d, v0.2d, v28.d[0]
+	WORD $0x4fdc1031 // fmla v17.2d, v1.2d, v28.d[0]
+	WORD $0x4fdc1052 // fmla v18.2d, v2.2d, v28.d[0]
+	WORD $0x4fdc1073 // fmla v19.2d, v3.2d, v28.d[0]
+	VST1 [V16.B16, V17.B16, V18.B16, V19.B16], (R7)
+	MOVD R5, R8
+	CBZ R8, rowEnd
+group:
+	FLDPQ.P 32(R1), (F28, F29)
+	MOVW.P 4(R2), R6
+	ADD R6<<6, R0, R7
+	VLD1 (R7), [V16.B16, V17.B16, V18.B16, V19.B16]
+	WORD $0x4fdc1010 // fmla v16.2d, v0.2d, v28.d[0]
+	WORD $0x4fdc1031 // fmla v17.2d, v1.2d, v28.d[0]
+	WORD $0x4fdc1052 // fmla v18.2d, v2.2d, v28.d[0]
+	WORD $0x4fdc1073 // fmla v19.2d, v3.2d, v28.d[0]
+	VST1 [V16.B16, V17.B16, V18.B16, V19.B16], (R7)
+	MOVW.P 4(R2), R6
+	ADD R6<<6, R0, R7
+	VLD1 (R7), [V16.B16, V17.B16, V18.B16, V19.B16]
+	WORD $0x4fdc1810 // fmla v16.2d, v0.2d, v28.d[1]
+	WORD $0x4fdc1831 // fmla v17.2d, v1.2d, v28.d[1]
+	WORD $0x4fdc1852 // fmla v18.2d, v2.2d, v28.d[1]
+	WORD $0x4fdc1873 // fmla v19.2d, v3.2d, v28.d[1]
+	VST1 [V16.B16, V17.B16, V18.B16, V19.B16], (R7)
+	MOVW.P 4(R2), R6
+	ADD R6<<6, R0, R7
+	VLD1 (R7), [V16.B16, V17.B16, V18.B16, V19.B16]
+	WORD $0x4fdd1010 // fmla v16.2d, v0.2d, v29.d[0]
+	WORD $0x4fdd1031 // fmla v17.2d, v1.2d, v29.d[0]
+	WORD $0x4fdd1052 // fmla v18.2d, v2.2d, v29.d[0]
+	WORD $0x4fdd1073 // fmla v19.2d, v3.2d, v29.d[0]
+	VST1 [V16.B16, V17.B16, V18.B16, V19.B16], (R7)
+	MOVW.P 4(R2), R6
+	ADD R6<<6, R0, R7
+	VLD1 (R7), [V16.B16, V17.B16, V18.B16, V19.B16]
+	WORD $0x4fdd1810 // fmla v16.2d, v0.2d, v29.d[1]
+	WORD $0x4fdd1831 // fmla v17.2d, v1.2d, v29.d[1]
+	WORD $0x4fdd1852 // fmla v18.2d, v2.2d, v29.d[1]
+	WORD $0x4fdd1873 // fmla v19.2d, v3.2d, v29.d[1]
+	VST1 [V16.B16, V17.B16, V18.B16, V19.B16], (R7)
+	SUBS $1, R8
+	BNE group
+rowEnd:
+	SUBS $1, R4
+	BNE row
+	RET

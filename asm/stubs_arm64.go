@@ -258,3 +258,23 @@ func neonDot(x, y *float64, n int) float64
 //
 //go:noescape
 func neonAxpy(a float64, x, y *float64, n int)
+
+// neonCholRows works like genericCholRows.
+//
+//go:noescape
+func neonCholRows(a, tau *float64, i int)
+
+// neonCholLast works like genericCholLast.
+//
+//go:noescape
+func neonCholLast(a, tau *float64, n int)
+
+// neonGatherRows works like genericGatherRows.
+//
+//go:noescape
+func neonGatherRows(y, w *float64, idx *int32, x *float64, rows, width int)
+
+// neonScatterRows works like genericScatterRows.
+//
+//go:noescape
+func neonScatterRows(y, w *float64, idx *int32, x *float64, rows, width int)

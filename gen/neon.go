@@ -285,6 +285,10 @@ func neonFiles() (map[string][]byte, error) {
 	neonWidenAdd(g)
 	neonDot(g)
 	neonAxpy(g)
+	neonCholRows(g)
+	neonCholLast(g)
+	neonGatherRows(g)
+	neonScatterRows(g)
 	return map[string][]byte{
 		"neon_arm64.s":   slices.Clone(g.asm.Bytes()),
 		"stubs_arm64.go": slices.Clone(g.stubs.Bytes()),

@@ -1,0 +1,55 @@
+# What developers and CI run. `make check` is all of it.
+STATICCHECK = go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
+PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+PKGS = ./asm ./linalg ./kernelmv
+COUNT ?= 10
+
+.PHONY: check fmt vet static rules test race test-avx512 test-arm64 generate bench release
+
+check: fmt vet static rules test race test-avx512 test-arm64
+
+fmt:
+	@bad=$$(gofmt -l .); if [ -n "$$bad" ]; then echo "not gofmt-clean: $$bad"; exit 1; fi
+
+vet:
+	GOARCH=amd64 go vet ./...
+	GOARCH=arm64 go vet ./...
+	go vet -tags purego ./...
+
+static:
+	$(STATICCHECK) ./...
+
+rules:
+	go test -run 'ImportRules|GoStatements|Lengths|MachinePaths' ./cmd/bbgp
+
+test:
+	go test ./...
+
+# The race detector needs cgo and a C compiler; the plain Go routines suffice.
+race:
+	CGO_ENABLED=1 go test -race -short -tags purego ./...
+
+# Every routine under emulation, on CPUs that this machine need not be.
+test-avx512:
+	.ci/isa/test-avx512
+
+test-arm64:
+	.ci/isa/test-arm64
+
+generate:
+	go generate ./...
+
+bench:
+	go test -run '^$$' -bench . -count $(COUNT) $(PKGS)
+
+# Static binaries with their version, checksums and a list of their modules.
+release:
+	rm -rf dist && mkdir -p dist
+	for p in $(PLATFORMS); do \
+	  os=$${p%/*}; arch=$${p#*/}; ext=; [ $$os = windows ] && ext=.exe; \
+	  CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' \
+	    -o dist/bbgp-$(VERSION)-$$os-$$arch$$ext ./cmd/bbgp || exit 1; \
+	done
+	go version -m dist/bbgp-$(VERSION)-linux-amd64 | tail -n +2 > dist/modules.txt
+	cd dist && sha256sum * > SHA256SUMS

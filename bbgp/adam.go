@@ -1,0 +1,62 @@
+package bbgp
+
+import (
+	"context"
+	"math"
+)
+
+// The paper's optimiser: Adam with step 0.1 on u, θ = 1e-6 + softplus(u), with
+// a new preconditioner and new probes at every step.
+
+const (
+	adamStep   = 0.1
+	adamWindow = 20 // steps over which a gain below eps ends the training
+)
+
+// runAdam climbs from p. t.cur ends as the best point by its lower bound.
+func (t *trainer) runAdam(ctx context.Context, p Params) (string, error) {
+	t.out = make([]bool, t.d.X.Cols)
+	for j, c := range t.constant {
+		t.out[j] = c || math.IsInf(p.Lengthscales[j], 1)
+	}
+	u := softVector(p)
+	opt := newAdam(len(u), adamStep)
+	var means []float64 // of windows
+	sum := 0.0
+	for t.stage = 1; ; t.stage++ {
+		q := t.withOut(fromSoft(p.Kernel, u))
+		t.eval.Seed = t.opt.Seed + uint64(t.stage)
+		if err := t.obj.Rebuild(ctx, q, t.eval); err != nil {
+			return "", err
+		}
+		pt, err := t.evaluate(ctx, q, math.Inf(-1))
+		if err != nil {
+			return "", err
+		}
+		better := t.cur.ev == nil || pt.ev.Lower > t.cur.ev.Lower
+		t.report(pt, better)
+		if better {
+			t.cur = pt
+		}
+		if t.count.evals >= t.maxEvals {
+			return "max-steps", nil
+		}
+		if sum += pt.ev.LML / adamWindow; t.stage%adamWindow == 0 {
+			means = append(means, sum)
+			sum = 0
+			if k := len(means); k > 2 && means[k-1]-means[k-2] < t.eval.Eps {
+				return "converged", nil
+			}
+		}
+		g := softGradient(pt.ev.Gradient, u)
+		for j, o := range t.out {
+			if o {
+				g[j] = 0
+			}
+		}
+		if t.opt.FixMean {
+			g[len(g)-1] = 0
+		}
+		opt.move(u, g)
+	}
+}

@@ -1,0 +1,206 @@
+package bbgp
+
+import (
+	"bufio"
+	"compress/gzip"
+	"encoding/binary"
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"bbgp.dev/linalg"
+)
+
+// The golden values were computed in long double from the UCI sets; the README
+// beside them says how. BBGP_DATA names the folder of the sets, whose sibling
+// "reference" holds the values. Without them the tests skip, unless
+// BBGP_REQUIRE_DATA=1.
+
+func dataDir(t testing.TB) string {
+	dir := os.Getenv("BBGP_DATA")
+	if dir == "" {
+		dir = filepath.Join("..", "..", "shared", "data")
+	}
+	if _, err := os.Stat(filepath.Join(dir, "splits")); err != nil {
+		if os.Getenv("BBGP_REQUIRE_DATA") == "1" {
+			t.Fatalf("BBGP_REQUIRE_DATA is set: %v", err)
+		}
+		t.Skipf("no data sets (set BBGP_DATA): %v", err)
+	}
+	return dir
+}
+
+// readTable returns the columns x and the last column y of NAME.csv.gz.
+func readTable(t testing.TB, name string) (linalg.Matrix, []float64) {
+	f, err := os.Open(filepath.Join(dataDir(t), name+".csv.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var x, y []float64
+	d := 0
+	lines := bufio.NewScanner(z)
+	for lines.Scan() {
+		cells := strings.Split(lines.Text(), ",")
+		if d == 0 {
+			d = len(cells) - 1 // the header
+			continue
+		}
+		for j, c := range cells {
+			v, err := strconv.ParseFloat(c, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if j < d {
+				x = append(x, v)
+			} else {
+				y = append(y, v)
+			}
+		}
+	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return linalg.Matrix{Rows: len(y), Cols: d, Stride: d, Data: x}, y
+}
+
+// readSplit returns permutation s of splits/NAME.npy: uint16, shape (5, n).
+func readSplit(t testing.TB, name string, s, n int) []int {
+	b, err := os.ReadFile(filepath.Join(dataDir(t), "splits", name+".npy"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := b[10+int(binary.LittleEndian.Uint16(b[8:])):]
+	if len(body) != 5*2*n {
+		t.Fatalf("%s.npy: %d bytes for 5 x %d", name, len(body), n)
+	}
+	perm := make([]int, n)
+	for i := range perm {
+		perm[i] = int(binary.LittleEndian.Uint16(body[2*(s*n+i):]))
+	}
+	return perm
+}
+
+// loadSplit returns the first n training rows (0: all) and the test rows of
+// split 0, in the units of the set.
+func loadSplit(t testing.TB, name string, n int) (train, test *Data) {
+	x, y := readTable(t, name)
+	perm := readSplit(t, name, 0, x.Rows)
+	cut := int(0.67 * float64(x.Rows))
+	if n == 0 {
+		n = cut
+	}
+	all := &Data{X: x, Y: y}
+	return all.Rows(perm[:n]), all.Rows(perm[cut:])
+}
+
+type number float64
+
+func (v *number) UnmarshalJSON(b []byte) error {
+	f, err := strconv.ParseFloat(strings.Trim(string(b), `"`), 64)
+	*v = number(f)
+	return err
+}
+
+type goldenPoint struct {
+	C, S2, Sigma2 number
+	L             []number
+	LML           number
+	GradC         number   `json:"grad_c"`
+	GradS2        number   `json:"grad_s2"`
+	GradL         []number `json:"grad_l"`
+	GradSigma2    number   `json:"grad_sigma2"`
+	RMSE, NLPD    number
+}
+
+func (g goldenPoint) params() Params {
+	p := Params{Kernel: "matern32", Mean: float64(g.C), Variance: float64(g.S2), Noise: float64(g.Sigma2)}
+	for _, l := range g.L {
+		p.Lengthscales = append(p.Lengthscales, float64(l))
+	}
+	return p
+}
+
+// gradient returns all components: lengthscales, variance, noise, mean.
+func (g goldenPoint) gradient() []float64 {
+	var v []float64
+	for _, l := range g.GradL {
+		v = append(v, float64(l))
+	}
+	return append(v, float64(g.GradS2), float64(g.GradSigma2), float64(g.GradC))
+}
+
+func flat(g *Gradient) []float64 {
+	return append(append([]float64{}, g.Lengthscales...), g.Variance, g.Noise, g.Mean)
+}
+
+type golden struct {
+	X00   number `json:"check_x00"`
+	Y0    number `json:"check_y0"`
+	SumX  number `json:"check_sum_abs_x"`
+	SumY  number `json:"check_sum_abs_y"`
+	N1000 struct {
+		Initial  goldenPoint
+		LowNoise goldenPoint `json:"low_noise"`
+	}
+	Initial, Optimum goldenPoint
+}
+
+// loadGolden returns the golden values of a set, its 2000 training rows and
+// test rows, and the training rows standardised, checked against the values'.
+func loadGolden(t testing.TB, name string) (g golden, train, test, std *Data) {
+	b, err := os.ReadFile(filepath.Join(dataDir(t), "..", "reference", name+"_n2000.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(b, &g); err != nil {
+		t.Fatal(err)
+	}
+	train, test = loadSplit(t, name, 2000)
+	s := NewScaling(train, false)
+	std = s.apply(train)
+	sum := func(v []float64) (a float64) {
+		for _, x := range v {
+			a += math.Abs(x)
+		}
+		return a
+	}
+	for _, c := range [][2]float64{{std.X.At(0, 0), float64(g.X00)}, {std.Y[0], float64(g.Y0)},
+		{sum(std.X.Data), float64(g.SumX)}, {sum(std.Y), float64(g.SumY)}} {
+		if relative(c[0], c[1]) > 1e-12 {
+			t.Fatalf("%s: standardised data differ: %v, want %v", name, c[0], c[1])
+		}
+	}
+	return g, train, test, std
+}
+
+func relative(got, want float64) float64 {
+	if got == want {
+		return 0
+	}
+	return math.Abs(got-want) / math.Abs(want)
+}
+
+func firstRows(d *Data, n int) *Data {
+	rows := make([]int, n)
+	for i := range rows {
+		rows[i] = i
+	}
+	return d.Rows(rows)
+}
+
+func engine(t testing.TB) *linalg.Engine {
+	e, err := linalg.NewEngine(nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}

@@ -9,6 +9,9 @@ import "github.com/klauspost/cpuid/v2"
 // system saves their registers.
 func native() []*Impl {
 	var all []*Impl
+	if cpuid.CPU.Supports(avx512Needs...) {
+		all = append(all, &avx512)
+	}
 	if cpuid.CPU.Supports(avx2Needs...) {
 		all = append(all, &avx2)
 	}
@@ -53,8 +56,52 @@ var avx2 = Impl{
 	dot:      avx2Dot,
 	axpy:     avx2Axpy,
 
-	cholRows:    genericCholRows,
-	cholLast:    genericCholLast,
-	gatherRows:  genericGatherRows,
-	scatterRows: genericScatterRows,
+	cholRows:    avx2CholRows,
+	cholLast:    avx2CholLast,
+	gatherRows:  avx2GatherRows,
+	scatterRows: avx2ScatterRows,
+}
+
+var avx512 = Impl{
+	Name: "avx512",
+	F32: Kit[float32]{
+		TileRows: RowUnit, TileCols: 192,
+		dist:   avx512DistF32,
+		cov:    [...]func(*float32, int){avx512CovMatern12F32, avx512CovMatern32F32, avx512CovMatern52F32, avx512CovGaussianF32},
+		weight: [...]func(*float32, int){avx512WeightMatern12F32, avx512WeightMatern32F32, avx512WeightMatern52F32, avx512WeightGaussianF32},
+		accJ:   avx512AccJF32, accI: avx512AccIF32,
+		fused1: [...]func(yi *float64, yj, buf, vi, vj *float32, rows, cols int){
+			avx512Fused1Matern12F32, avx512Fused1Matern32F32, avx512Fused1Matern52F32, avx512Fused1GaussianF32,
+		},
+		fused2: [...]func(yi *float64, yj, buf, vi, vj *float32, rows, cols int){
+			avx512Fused2Matern12F32, avx512Fused2Matern32F32, avx512Fused2Matern52F32, avx512Fused2GaussianF32,
+		},
+		outer: avx512OuterF32, rowSum: avx512RowSumF32, gemm: avx512GemmF32,
+		peak: avx512PeakF32, peakFlops: 12 * 2 * 16,
+	},
+	F64: Kit[float64]{
+		TileRows: RowUnit, TileCols: 96,
+		dist:   avx512DistF64,
+		cov:    [...]func(*float64, int){avx512CovMatern12F64, avx512CovMatern32F64, avx512CovMatern52F64, avx512CovGaussianF64},
+		weight: [...]func(*float64, int){avx512WeightMatern12F64, avx512WeightMatern32F64, avx512WeightMatern52F64, avx512WeightGaussianF64},
+		accJ:   avx512AccJF64, accI: avx512AccIF64,
+		fused1: [...]func(yi *float64, yj, buf, vi, vj *float64, rows, cols int){
+			avx512Fused1Matern12F64, avx512Fused1Matern32F64, avx512Fused1Matern52F64, avx512Fused1GaussianF64,
+		},
+		fused2: [...]func(yi *float64, yj, buf, vi, vj *float64, rows, cols int){
+			avx512Fused2Matern12F64, avx512Fused2Matern32F64, avx512Fused2Matern52F64, avx512Fused2GaussianF64,
+		},
+		outer: avx512OuterF64, rowSum: avx512RowSumF64, gemm: avx512GemmF64,
+		peak: avx512PeakF64, peakFlops: 12 * 2 * 8,
+	},
+	narrow:   avx512Narrow,
+	widen:    avx512Widen,
+	widenAdd: avx512WidenAdd,
+	dot:      avx512Dot,
+	axpy:     avx512Axpy,
+
+	cholRows:    avx512CholRows,
+	cholLast:    avx512CholLast,
+	gatherRows:  avx512GatherRows,
+	scatterRows: avx512ScatterRows,
 }

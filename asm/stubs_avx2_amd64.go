@@ -258,3 +258,23 @@ func avx2Dot(x *float64, y *float64, n int) float64
 //
 //go:noescape
 func avx2Axpy(a float64, x *float64, y *float64, n int)
+
+// avx2CholRows works like genericCholRows.
+//
+//go:noescape
+func avx2CholRows(a *float64, tau *float64, i int)
+
+// avx2CholLast works like genericCholLast.
+//
+//go:noescape
+func avx2CholLast(a *float64, tau *float64, n int)
+
+// avx2GatherRows works like genericGatherRows.
+//
+//go:noescape
+func avx2GatherRows(y *float64, w *float64, idx *int32, x *float64, rows int, width int)
+
+// avx2ScatterRows works like genericScatterRows.
+//
+//go:noescape
+func avx2ScatterRows(y *float64, w *float64, idx *int32, x *float64, rows int, width int)

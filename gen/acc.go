@@ -145,12 +145,7 @@ func (e *emitter) accI() {
 				}
 			})
 			e.Comment("sums across lanes, added in float64")
-			for i := range acc {
-				s := e.sum4(acc[i])
-				e.VADDPD(at(y, 0), s, s)
-				e.VMOVUPD(s, at(y, 0))
-				e.ADDQ(yStride, y)
-			}
+			e.addSums(acc, y, yStride)
 			if rows > 3 {
 				e.ADDQ(stride3, kRow)
 			}
@@ -160,37 +155,6 @@ func (e *emitter) accI() {
 		e.LEAQ(atIdx(vCol, stride, 4, 0), vCol)
 	})
 	e.end()
-}
-
-// sum4 returns the sums across the lanes of four vectors as four float64. It
-// uses up the vectors.
-func (e *emitter) sum4(a []vec) vec {
-	y := make([]vec, 4)
-	for i := range y {
-		if !e.wide() {
-			y[i] = a[i]
-			continue
-		}
-		y[i] = e.YMM()
-		e.VEXTRACTF64X4(operand.Imm(1), a[i], y[i])
-		e.pick(e.VADDPS, e.VADDPD)(a[i].AsY(), y[i], y[i])
-	}
-	if e.size == 4 {
-		e.VHADDPS(y[1], y[0], y[0])
-		e.VHADDPS(y[3], y[2], y[2])
-		e.VHADDPS(y[2], y[0], y[0])
-		high := e.XMM()
-		e.VEXTRACTF128(operand.Imm(1), y[0], high)
-		e.VADDPS(y[0].AsX(), high, high)
-		e.VCVTPS2PD(high, y[0])
-		return y[0]
-	}
-	e.VHADDPD(y[1], y[0], y[0])
-	e.VHADDPD(y[3], y[2], y[2])
-	e.VPERM2F128(operand.Imm(0x20), y[2], y[0], y[1])
-	e.VPERM2F128(operand.Imm(0x31), y[2], y[0], y[0])
-	e.VADDPD(y[1], y[0], y[0])
-	return y[0]
 }
 
 // rowSum sums four rows at a time.
@@ -217,9 +181,7 @@ func (e *emitter) rowSum() {
 		for i := range 4 {
 			e.add(acc[4+i], acc[i], acc[i])
 		}
-		s := e.sum4(acc[:4])
-		e.VADDPD(at(dst, 0), s, s)
-		e.VMOVUPD(s, at(dst, 0))
+		e.addSums([][]vec{acc[:4]}, dst, nil)
 		e.inc(4*8, dst)
 		e.LEAQ(atIdx(kRow, stride, 4, 0), kRow)
 	})

@@ -81,9 +81,7 @@ func (e *emitter) fused(f family, p int) {
 		use(false)
 		e.Comment("sums across lanes, added in float64")
 		if p == 2 {
-			s := e.sum4(acc)
-			e.VADDPD(at(yi, 0), s, s)
-			e.VMOVUPD(s, at(yi, 0))
+			e.addSums([][]vec{acc}, yi, nil)
 		} else {
 			zero := e.newVecs(2)
 			e.zero(zero...)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"github.com/mmcloughlin/avo/operand"
-	"github.com/mmcloughlin/avo/reg"
 )
 
 // vectors emits the routines on plain vectors, whose length is a multiple of 32.
@@ -76,7 +75,7 @@ func (e *emitter) dot() {
 	e.Comment("sum across accumulators, then across lanes")
 	s := e.sum4(acc)
 	high := e.XMM()
-	e.VEXTRACTF128(operand.Imm(1), s, high)
+	e.VEXTRACTF128(operand.Imm(1), s.AsY(), high)
 	e.VADDPD(s.AsX(), high, high)
 	e.VHADDPD(high, high, high)
 	e.Store(high, e.ReturnIndex(0))
@@ -105,5 +104,3 @@ func (e *emitter) axpy() {
 	})
 	e.end()
 }
-
-var _ reg.GPVirtual

@@ -26,6 +26,7 @@ type target struct {
 func x86Targets() []target {
 	return []target{
 		{"avx2", 32, 16, (*build.Context).YMM},
+		{"avx512", 64, 32, (*build.Context).ZMM},
 	}
 }
 
@@ -67,7 +68,6 @@ func x86Files() (map[string][]byte, error) {
 // compile builds the file of a target: all routines for both element types.
 func compile(t target) (*ir.File, error) {
 	c := build.NewContext()
-	c.Package("bbgp.dev/asm")
 	c.Constraint(buildtags.Not("purego"))
 	for _, size := range []int{4, 8} {
 		e := &emitter{Context: c, target: t, size: size}
@@ -87,6 +87,8 @@ func compile(t target) (*ir.File, error) {
 		e.peak()
 	}
 	vectors(&emitter{Context: c, target: t, size: 8})
+	cholesky(&emitter{Context: c, target: t, size: 8})
+	sparse(&emitter{Context: c, target: t, size: 8})
 	f, err := c.Result()
 	if err != nil {
 		return nil, err
@@ -100,8 +102,21 @@ func writeNeeds(w *bytes.Buffer, t target, f *ir.File) {
 	var isa []string
 	for _, fn := range f.Functions() {
 		isa = append(isa, fn.ISA...)
+		for _, i := range fn.Instructions() {
+			if slices.ContainsFunc(i.Registers(), needsVL) {
+				isa = append(isa, "AVX512VL")
+			}
+		}
 	}
 	slices.Sort(isa)
 	fmt.Fprintf(w, "\n// %sNeeds are the CPU features that the routines of %s use.\n", t.name, t.name)
 	fmt.Fprintf(w, "var %sNeeds = []cpuid.FeatureID{cpuid.%s}\n", t.name, strings.Join(slices.Compact(isa), ", cpuid."))
+}
+
+// needsVL tells whether r is a short vector register that only AVX-512VL has.
+// avo chooses the form of an instruction, and so its feature, before it
+// chooses the register.
+func needsVL(r reg.Register) bool {
+	p, ok := r.(reg.Physical)
+	return ok && p.Kind() == reg.KindVector && p.Size() < 64 && p.PhysicalIndex() >= 16
 }

@@ -62,7 +62,7 @@ func NewCG(e *Engine, n, p int) *CG {
 }
 
 // Solve sets x ≈ Khat^-1 b, both n×q with q at most p; they do not overlap.
-func (s *CG) Solve(ctx context.Context, op SymOp, f Preconditioner, x, b Matrix, opt CGOptions) (CGResult, error) {
+func (s *CG) Solve(ctx context.Context, op SymOp, f Solver, x, b Matrix, opt CGOptions) (CGResult, error) {
 	q := b.Cols
 	if op.Dim() != s.n || f.Dim() != s.n || x.Rows != s.n || b.Rows != s.n || x.Cols != q || q > s.p || q < 1 {
 		panic("linalg: CG.Solve: shapes differ")
@@ -117,7 +117,7 @@ func (s *CG) residual(ctx context.Context, op SymOp, r, x, b Matrix, res *CGResu
 }
 
 // precondition sets z = P^-1 r and the r'P^-1 r of its columns.
-func (s *CG) precondition(f Preconditioner, z, r Matrix) {
+func (s *CG) precondition(f Solver, z, r Matrix) {
 	f.SolveTo(z, r)
 	g := view(s.small[2], r.Cols, r.Cols)
 	s.e.GramTo(g, r, z)
@@ -127,7 +127,7 @@ func (s *CG) precondition(f Preconditioner, z, r Matrix) {
 }
 
 // run iterates until every column has converged or opt.OnPass ends it (stop).
-func (s *CG) run(ctx context.Context, op SymOp, f Preconditioner, x, r, z Matrix, opt CGOptions, res *CGResult) (stop bool, err error) {
+func (s *CG) run(ctx context.Context, op SymOp, f Solver, x, r, z Matrix, opt CGOptions, res *CGResult) (stop bool, err error) {
 	dir := Matrix{Rows: s.n} // orthonormal search directions, n×m
 	var mul, chol Matrix     // Khat dir, and the Cholesky factor of dir'Khat dir
 	for {

@@ -6,18 +6,23 @@ import (
 	"time"
 )
 
-// A Preconditioner is P = F F', near the operator it is made for.
-type Preconditioner interface {
+// A Solver applies the inverse of an n×n matrix P.
+type Solver interface {
 	// Dim returns n.
 	Dim() int
+	// SolveTo sets dst = P^-1 src; dst may be src.
+	SolveTo(dst, src Matrix)
+}
+
+// A Preconditioner is P = F F', near the operator it is made for.
+type Preconditioner interface {
+	Solver
 	// LogDet returns log det P.
 	LogDet() float64
 	// FInvTo sets dst = F^-1 src; dst may be src.
 	FInvTo(dst, src Matrix)
 	// FInvTransTo sets dst = F'^-1 src; dst may be src.
 	FInvTransTo(dst, src Matrix)
-	// SolveTo sets dst = P^-1 src; dst may be src.
-	SolveTo(dst, src Matrix)
 }
 
 // LanczosOptions holds the settings of a Lanczos process.
@@ -123,6 +128,9 @@ func (l *Lanczos) accept(q Matrix, rank, at int) {
 
 // Exhausted reports that T spans an invariant subspace: there is no next block.
 func (l *Lanczos) Exhausted() bool { return l.cur.Cols == 0 }
+
+// Width returns the columns of the current block, which the next Step multiplies.
+func (l *Lanczos) Width() int { return l.cur.Cols }
 
 // Bytes returns the memory held by the basis and the blocks.
 func (l *Lanczos) Bytes() int64 {

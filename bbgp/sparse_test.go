@@ -1,0 +1,158 @@
+package bbgp
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"bbgp.dev/linalg"
+)
+
+// sparseCase returns a small standardised problem with uneven noise.
+func sparseCase(n, d int) (*Data, Params) {
+	rng := rand.New(rand.NewPCG(5, uint64(n)))
+	data := &Data{X: linalg.NewMatrix(n, d), Y: make([]float64, n), NoiseScale: make([]float64, n), NoiseExtra: make([]float64, n)}
+	for i := range n {
+		for j := range d {
+			data.X.Set(i, j, rng.NormFloat64())
+		}
+		data.Y[i] = math.Sin(2*data.X.At(i, 0)) + 0.2*rng.NormFloat64()
+		data.NoiseScale[i] = 0.5 + rng.Float64()
+		data.NoiseExtra[i] = 0.1 * rng.Float64()
+	}
+	p := DefaultParams("", d)
+	p.Mean, p.Variance, p.Noise = 0.2, 1.3, 0.07
+	for j := range p.Lengthscales {
+		p.Lengthscales[j] = 0.8 + 0.4*float64(j)
+	}
+	return data, p
+}
+
+// denseBound is the bound by dense formulas that share no step with sparse.go;
+// v is the auxiliary vector of CGLB, nil for SGPR.
+func denseBound(e *linalg.Engine, d *Data, p Params, pivots []int32, v []float64) float64 {
+	n, m := d.X.Rows, len(pivots)
+	k := kernelOf(p)
+	noise := noiseOf(p, d)
+	kuf, kuu := linalg.NewMatrix(m, n), linalg.NewMatrix(m, m)
+	for a, i := range pivots {
+		for j := range n {
+			kuf.Set(a, j, k.At(d.X.Row(int(i)), d.X.Row(j)))
+		}
+		for b, j := range pivots {
+			kuu.Set(a, b, k.At(d.X.Row(int(i)), d.X.Row(int(j))))
+		}
+		kuu.Set(a, a, kuu.At(a, a)+jitterShare*p.Variance)
+	}
+	uu, err := e.NewCholesky(kuu)
+	if err != nil {
+		panic(err)
+	}
+	w := linalg.NewMatrix(m, n)
+	uu.SolveTo(w, kuf)
+	q := linalg.NewMatrix(n, n)
+	e.GemmTo(q, 1, kuf, true, w, false, 0)
+	t := 0.0
+	for i := range n {
+		t += (p.Variance - q.At(i, i)) / noise[i]
+		q.Set(i, i, q.At(i, i)+noise[i])
+	}
+	pc, err := e.NewCholesky(q)
+	if err != nil {
+		panic(err)
+	}
+	r, u := linalg.NewMatrix(n, 1), linalg.NewMatrix(n, 1)
+	for i := range n {
+		r.Data[i] = d.Y[i] - p.Mean
+	}
+	value := -0.5 * (float64(n)*math.Log(2*math.Pi) + pc.LogDet())
+	if v == nil {
+		pc.SolveTo(u, r)
+		return value - 0.5*(t+e.Dot(r.Data, u.Data))
+	}
+	quad := 0.0
+	for i := range n {
+		kv := noise[i] * v[i]
+		for j := range n {
+			kv += k.At(d.X.Row(i), d.X.Row(j)) * v[j]
+		}
+		r.Data[i] -= kv
+		quad += v[i] * (2*r.Data[i] + kv)
+	}
+	pc.SolveTo(u, r)
+	return value - 0.5*(float64(n)*math.Log1p(t/float64(n))+quad+e.Dot(r.Data, u.Data))
+}
+
+func TestSparseBounds(t *testing.T) {
+	e, err := linalg.NewEngine(nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := context.Background()
+	data, p := sparseCase(150, 3)
+	exact, err := newExactObjective(e, data, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	truth, err := exact.Evaluate(ctx, p, EvalOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, conjugate := range []bool{false, true} {
+		for _, rank := range []int{1, 20, 150} {
+			s, err := newSparse(e, data, p, rank, conjugate)
+			if err != nil {
+				t.Fatal(err)
+			}
+			opt := EvalOptions{Eps: 1, Gradient: true}
+			if err := s.Rebuild(ctx, p, opt); err != nil {
+				t.Fatal(err)
+			}
+			ev, err := s.Evaluate(ctx, p, opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var v []float64
+			if conjugate {
+				v = ev.Alpha
+			}
+			want := denseBound(e, data, p, s.pivots, v)
+			if math.Abs(ev.LML-want) > 1e-8*math.Abs(want) {
+				t.Errorf("conjugate %v rank %d: bound %.12g, dense formula %.12g", conjugate, rank, ev.LML, want)
+			}
+			if ev.LML > truth.LML+1e-6 {
+				t.Errorf("conjugate %v rank %d: %g is above the exact %g", conjugate, rank, ev.LML, truth.LML)
+			}
+			if rank == 150 && !conjugate && truth.LML-ev.LML > 1e-2 {
+				t.Errorf("all rows: bound %g, exact %g", ev.LML, truth.LML)
+			}
+			checkSparseGradient(t, e, data, p, s.pivots, v, ev.Gradient)
+		}
+	}
+}
+
+// checkSparseGradient compares g with central differences of denseBound.
+func checkSparseGradient(t *testing.T, e *linalg.Engine, d *Data, p Params, pivots []int32, v []float64, g *Gradient) {
+	t.Helper()
+	at := func(q Params) float64 { return denseBound(e, d, q, pivots, v) }
+	check := func(name string, got float64, set func(q *Params) *float64) {
+		t.Helper()
+		q := p.Clone()
+		x := set(&q)
+		mid, h := *x, 1e-5
+		*x = mid + h
+		up := at(q)
+		*x = mid - h
+		down := at(q)
+		if want := (up - down) / (2 * h); math.Abs(got-want) > 1e-6*math.Abs(want)+2e-6 {
+			t.Errorf("rank %d, CGLB %v: d by %s is %.10g, differences give %.10g", len(pivots), v != nil, name, got, want)
+		}
+	}
+	check("mean", g.Mean, func(q *Params) *float64 { return &q.Mean })
+	check("variance", g.Variance, func(q *Params) *float64 { return &q.Variance })
+	check("noise", g.Noise, func(q *Params) *float64 { return &q.Noise })
+	for j := range p.Lengthscales {
+		check("lengthscale", g.Lengthscales[j], func(q *Params) *float64 { return &q.Lengthscales[j] })
+	}
+}

@@ -1,0 +1,79 @@
+package plots
+
+import (
+	"bytes"
+	"image/png"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"gonum.org/v1/plot"
+)
+
+func save(t *testing.T, p *plot.Plot, err error, name string) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths, err := Save(p, filepath.Join(t.TempDir(), name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(paths[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	im, err := png.Decode(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b := im.Bounds(); b.Dx() < 400 || b.Dy() < 300 {
+		t.Errorf("the picture is %v", b)
+	}
+	svg, err := os.ReadFile(paths[1])
+	if err != nil || !bytes.Contains(svg, []byte("<svg")) {
+		t.Errorf("no SVG: %v", err)
+	}
+}
+
+func TestPictures(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	var trace []TracePoint
+	for i := range 30 {
+		l := -4000*math.Exp(-float64(i)/4) + 500
+		trace = append(trace, TracePoint{float64(i) / 3, l, l - 1, l + 0.5})
+	}
+	p, err := Trace(trace)
+	save(t, p, err, "trace")
+	p, err = Trace(trace[:1])
+	save(t, p, err, "one")
+	var y, mean, sd []float64
+	for range 500 {
+		m := rng.NormFloat64()
+		mean, sd, y = append(mean, m), append(sd, 0.2), append(y, m+0.2*rng.NormFloat64())
+	}
+	p, err = Predicted("y", y, mean, sd)
+	save(t, p, err, "predicted")
+	p, err = Predicted("y", y[:1], mean[:1], nil)
+	save(t, p, err, "one")
+	if _, err := Trace(nil); err == nil {
+		t.Error("a trace of nothing")
+	}
+	if _, err := Predicted("y", nil, nil, nil); err == nil {
+		t.Error("predictions of nothing")
+	}
+}
+
+// The first steps, far below, do not hide the end of the training.
+func TestUsefulRange(t *testing.T) {
+	lo, hi := usefulRange([]TracePoint{{0, -1e6, -1e6, -1e6}, {1, 0, -1, 1}, {2, 9, 8, 10}, {3, 10, 9, 11}})
+	if lo < 7 || hi < 11 || hi > 12 {
+		t.Errorf("%v to %v", lo, hi)
+	}
+	if lo, hi = usefulRange([]TracePoint{{0, 5, 5, 5}}); !(lo < 5 && 5 < hi) {
+		t.Errorf("one point: %v to %v", lo, hi)
+	}
+}

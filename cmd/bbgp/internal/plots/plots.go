@@ -4,15 +4,17 @@ package plots
 import (
 	"fmt"
 	"image/color"
+	"io"
 	"math"
 	"os"
-	"path/filepath"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
 )
 
 // Colours that can be told apart in print and by colour-blind readers
@@ -20,7 +22,7 @@ import (
 var (
 	blue   = color.NRGBA{0x00, 0x72, 0xb2, 0xff}
 	orange = color.NRGBA{0xd5, 0x5e, 0x00, 0xff}
-	band   = color.NRGBA{0x56, 0xb4, 0xe9, 0x60}
+	band   = color.NRGBA{0x56, 0xb4, 0xe9, 0x90}
 )
 
 // A TracePoint is one accepted step of a training.
@@ -32,6 +34,7 @@ func newPlot(title, x, y string) *plot.Plot {
 	p := plot.New()
 	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, x, y
 	p.Title.Padding = vg.Points(6)
+	p.BackgroundColor = color.White
 	for _, s := range []*font.Font{&p.Title.TextStyle.Font, &p.X.Label.TextStyle.Font, &p.Y.Label.TextStyle.Font,
 		&p.X.Tick.Label.Font, &p.Y.Tick.Label.Font, &p.Legend.TextStyle.Font} {
 		s.Variant = "Sans"
@@ -39,6 +42,7 @@ func newPlot(title, x, y string) *plot.Plot {
 	p.X.Tick.Marker, p.Y.Tick.Marker = ticks{}, ticks{}
 	p.Legend.ThumbnailWidth = vg.Points(18)
 	p.Legend.Padding = vg.Points(3)
+	p.Legend.XOffs, p.Legend.YOffs = vg.Points(-8), vg.Points(8)
 	grid := plotter.NewGrid()
 	grid.Horizontal.Color = color.NRGBA{0, 0, 0, 0x20}
 	grid.Vertical.Color = color.NRGBA{0, 0, 0, 0x20}
@@ -46,15 +50,21 @@ func newPlot(title, x, y string) *plot.Plot {
 	return p
 }
 
-// ticks are the default ones without labels such as 1.0000000000000002e+03.
+// ticks are at multiples of 1, 2 or 5 times a power of ten, 4 to 9 of them.
 type ticks struct{}
 
 func (ticks) Ticks(lo, hi float64) []plot.Tick {
-	t := plot.DefaultTicks{}.Ticks(lo, hi)
-	for i := range t {
-		if t[i].Label != "" {
-			t[i].Label = fmt.Sprintf("%.6g", t[i].Value)
+	step := math.Pow(10, math.Floor(math.Log10((hi-lo)/4)))
+	for _, m := range []float64{5, 2} {
+		if (hi-lo)/(m*step) >= 4 {
+			step *= m
+			break
 		}
+	}
+	var t []plot.Tick
+	for k := math.Ceil(lo / step); k*step <= hi && len(t) < 20; k++ {
+		v := k * step
+		t = append(t, plot.Tick{Value: v, Label: fmt.Sprintf("%.10g", math.Round(v/step*1e6)/1e6*step)})
 	}
 	return t
 }
@@ -90,6 +100,8 @@ func Trace(points []TracePoint) (*plot.Plot, error) {
 	p.Legend.Add("bounds of its bias", area)
 	p.Legend.Top = false
 	p.Y.Min, p.Y.Max = usefulRange(points)
+	p.X.Min = 0
+	p.X.Max = max(points[len(points)-1].Seconds*1.03, 1e-3)
 	return p, nil
 }
 
@@ -153,30 +165,41 @@ func Predicted(name string, observed, mean, sd []float64) (*plot.Plot, error) {
 	p.Legend.Add("row", s)
 	p.Legend.Add("predicted = observed", diagonal)
 	p.Legend.Top, p.Legend.Left = true, true
+	p.Legend.XOffs, p.Legend.YOffs = vg.Points(8), vg.Points(-4)
+	pad := 0.03 * max(hi-lo, 1e-9)
+	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = lo-pad, hi+pad, min(p.Y.Min, lo-pad), max(p.Y.Max, hi+pad)
 	return p, nil
 }
 
 // Save writes p as base.png and base.svg and returns their paths.
 func Save(p *plot.Plot, base string) ([]string, error) {
+	const width, height = 16 * vg.Centimeter, 11 * vg.Centimeter
+	raster := vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(150))}
+	vector := vgsvg.New(width, height)
 	var paths []string
-	for _, ext := range []string{"png", "svg"} {
-		w, err := p.WriterTo(16*vg.Centimeter, 11*vg.Centimeter, ext)
-		if err != nil {
-			return nil, err
-		}
-		path := base + "." + ext
-		f, err := os.Create(path)
-		if err != nil {
+	for _, c := range []struct {
+		ext string
+		vg.CanvasWriterTo
+	}{{"png", raster}, {"svg", vector}} {
+		canvas := draw.New(c)
+		p.Draw(draw.Crop(canvas, vg.Points(4), vg.Points(-10), vg.Points(4), vg.Points(-4)))
+		path := base + "." + c.ext
+		if err := writeTo(path, c); err != nil {
 			return nil, fmt.Errorf("picture: %w", err)
-		}
-		if _, err = w.WriteTo(f); err != nil {
-			f.Close()
-			return nil, fmt.Errorf("picture %s: %w", filepath.Base(path), err)
-		}
-		if err = f.Close(); err != nil {
-			return nil, err
 		}
 		paths = append(paths, path)
 	}
 	return paths, nil
+}
+
+func writeTo(path string, c io.WriterTo) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	if _, err = c.WriteTo(f); err != nil {
+		f.Close()
+		return err
+	}
+	return f.Close()
 }

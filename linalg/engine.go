@@ -9,9 +9,10 @@ type Engine struct {
 	Impl *asm.Impl
 	Par  *Par
 
-	job  *gemmJob // work areas, made when they are needed
-	gram *gramJob
-	leaf *triJob
+	job   *gemmJob // work areas, made when they are needed
+	gram  *gramJob
+	leaf  *triJob
+	parts []float64
 }
 
 // NewEngine returns an Engine; a nil impl means asm.Default, 0 threads

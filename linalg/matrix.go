@@ -28,9 +28,9 @@ func (m Matrix) Sub(i0, i1, j0, j1 int) Matrix {
 	if i0 < 0 || i1 < i0 || i1 > m.Rows || j0 < 0 || j1 < j0 || j1 > m.Cols {
 		panic("linalg: Sub: bad range")
 	}
-	v := Matrix{Rows: i1 - i0, Cols: j1 - j0, Stride: m.Stride}
-	if v.Rows > 0 && v.Cols > 0 {
-		v.Data = m.Data[i0*m.Stride+j0 : (i1-1)*m.Stride+j1]
+	v := Matrix{Rows: i1 - i0, Cols: j1 - j0}
+	if v.Rows > 0 && v.Cols > 0 { // an empty view has stride 0, so that Row works on it
+		v.Stride, v.Data = m.Stride, m.Data[i0*m.Stride+j0:(i1-1)*m.Stride+j1]
 	}
 	return v
 }

@@ -67,3 +67,9 @@ func reserve(s []float64, n int) []float64 {
 
 // roundUp is the smallest multiple of unit that is at least n.
 func roundUp(n, unit int) int { return (n + unit - 1) / unit * unit }
+
+// reserveParts returns n numbers of scratch memory that lives until the next call.
+func (e *Engine) reserveParts(n int) []float64 {
+	e.parts = reserve(e.parts, n)
+	return e.parts
+}

@@ -1,0 +1,248 @@
+package linalg
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"bbgp.dev/asm"
+)
+
+func newPrecond(t testing.TB, e *Engine, k ColOp, noise []float64, opt PrecondOptions) *Precond {
+	t.Helper()
+	p, err := NewPrecond(context.Background(), e, k, noise, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func toDense(m Matrix) *mat.Dense {
+	d := mat.NewDense(m.Rows, m.Cols, nil)
+	for i := range m.Rows {
+		d.SetRow(i, m.Row(i))
+	}
+	return d
+}
+
+// denseFactorOf returns F^-1 and log det P by gonum, from the formulas at the
+// head of precond.go. The signs that a QR is free to choose cancel in F.
+func denseFactorOf(t *testing.T, e *Engine, k ColOp, noise []float64, opt PrecondOptions) (*mat.Dense, float64) {
+	t.Helper()
+	n, ctx := k.Dim(), context.Background()
+	l, _, _, err := PivotedCholesky(ctx, e, k, PivotOptions{MaxRank: opt.Rank, TraceTol: opt.TraceTol, Greedy: opt.Greedy, Seed: opt.Seed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, logDet := mat.NewDense(n, n, nil), 0.0
+	if opt.Neighbours > 0 {
+		v, err := NewVecchia(ctx, e, k, l, noise, opt.Neighbours, opt.Seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, logDet = toDense(applied(v, false)), v.LogDet()
+	} else {
+		for i, s := range noise {
+			w.Set(i, i, 1/math.Sqrt(s))
+			logDet += math.Log(s)
+		}
+	}
+	m := l.Cols
+	if m == 0 {
+		return w, logDet
+	}
+	var wl, qFull, q, r, c, f mat.Dense
+	wl.Mul(w, toDense(l))
+	var qr mat.QR
+	qr.Factorize(&wl)
+	qr.QTo(&qFull)
+	q.CloneFrom(qFull.Slice(0, n, 0, m))
+	r.Mul(q.T(), &wl)
+	c.Mul(&r, r.T())
+	sym := mat.NewSymDense(m, nil)
+	for i := range m {
+		for j := range i + 1 {
+			sym.SetSym(i, j, c.At(i, j))
+		}
+		sym.SetSym(i, i, c.At(i, i)+1)
+	}
+	var chol mat.Cholesky
+	if !chol.Factorize(sym) {
+		t.Fatal("gonum: I + R R' is not positive definite")
+	}
+	var tri mat.TriDense
+	chol.LTo(&tri)
+	var inv, left, qtw mat.Dense
+	if err := inv.Inverse(&tri); err != nil {
+		t.Fatal(err)
+	}
+	for i := range m {
+		inv.Set(i, i, inv.At(i, i)-1)
+	}
+	left.Mul(&q, &inv)
+	qtw.Mul(q.T(), w)
+	f.Mul(&left, &qtw)
+	f.Add(&f, w)
+	return &f, logDet + chol.LogDet()
+}
+
+// checkPrecond compares P with the dense construction: A = F^-1 Khat F^-T,
+// P^-1 = F^-T F^-1 and log det P.
+func checkPrecond(t *testing.T, e *Engine, name string, k scalarCov, noise []float64, opt PrecondOptions) {
+	t.Helper()
+	n := k.Dim()
+	p := newPrecond(t, e, k, noise, opt)
+	f, logDet := denseFactorOf(t, e, k, noise, opt)
+	if d := math.Abs(p.LogDet() - logDet); !(d <= 1e-9*(1+math.Abs(logDet))) {
+		t.Errorf("%s: log det P %g, want %g", name, p.LogDet(), logDet)
+	}
+	khat := NewMatrix(n, n)
+	for i := range n {
+		for j := range n {
+			khat.Set(i, j, k.at(i, j))
+		}
+		khat.Set(i, i, khat.At(i, i)+noise[i])
+	}
+	half, a := NewMatrix(n, n), NewMatrix(n, n)
+	p.FInvTo(half, khat)
+	half = transposed(half)
+	p.FInvTo(a, half)
+	var wantA, fk, wantP mat.Dense
+	fk.Mul(f, toDense(khat))
+	wantA.Mul(&fk, f.T())
+	compare(t, name+": A", a, &wantA)
+
+	unit := NewMatrix(n, n)
+	for i := range n {
+		unit.Set(i, i, 1)
+	}
+	trans := unit.Clone()
+	p.FInvTransTo(trans, trans) // in place
+	compare(t, name+": F^-T", trans, f.T())
+	p.SolveTo(unit, unit)
+	wantP.Mul(f.T(), f)
+	compare(t, name+": P^-1", unit, &wantP)
+}
+
+func compare(t *testing.T, name string, got Matrix, want mat.Matrix) {
+	t.Helper()
+	worst, size := 0.0, mat.Max(want)
+	for i := range got.Rows {
+		for j := range got.Cols {
+			worst = max(worst, math.Abs(got.At(i, j)-want.At(i, j)))
+		}
+	}
+	if !(worst <= 1e-9*max(1, size)) {
+		t.Errorf("%s: off by %g of %g", name, worst, size)
+	}
+}
+
+func TestPrecondDense(t *testing.T) {
+	engines(t, func(t *testing.T, e *Engine) {
+		n := 500
+		if e.Impl.Name == "generic" {
+			n = 120
+		}
+		for _, family := range []string{"matern12", "matern32", "gaussian"} {
+			for _, noise := range []float64{1, 1e-4} {
+				k, s := randomCov(family, n, 3, noise, 31)
+				for _, opt := range []PrecondOptions{
+					{}, {Rank: 60, Greedy: true}, {Rank: 100, Seed: 5}, {Neighbours: 12, Seed: 6}, {Rank: 40, Neighbours: 10, Seed: 7},
+				} {
+					checkPrecond(t, e, fmt.Sprintf("%s noise %g %+v", family, noise, opt), k, s, opt)
+				}
+			}
+		}
+	})
+}
+
+func TestPrecondSmall(t *testing.T) {
+	engines(t, func(t *testing.T, e *Engine) {
+		for n := 1; n <= 3; n++ {
+			k, s := randomCov("matern32", n, 2, 1e-2, 32)
+			for _, opt := range []PrecondOptions{{}, {Rank: 1}, {Rank: 10}, {Rank: 10, Greedy: true}, {Neighbours: 4}, {Rank: 2, Neighbours: 2}} {
+				checkPrecond(t, e, fmt.Sprintf("n %d %+v", n, opt), k, s, opt)
+			}
+		}
+	})
+}
+
+// TestPrecondDuplicates: every row twice, so that K has half the rank that is asked for.
+func TestPrecondDuplicates(t *testing.T) {
+	engines(t, func(t *testing.T, e *Engine) {
+		k, s := randomCov("matern32", 80, 2, 1e-3, 33)
+		for i := 40; i < 80; i++ {
+			copy(k.x.Row(i), k.x.Row(i-40))
+		}
+		for _, greedy := range []bool{false, true} {
+			opt := PrecondOptions{Rank: 80, Greedy: greedy}
+			if p := newPrecond(t, e, k, s, opt); p.Rank() != 40 || !(p.ResidualTrace() <= 1e-12) {
+				t.Errorf("greedy %t: rank %d, trace %g", greedy, p.Rank(), p.ResidualTrace())
+			}
+			checkPrecond(t, e, fmt.Sprintf("duplicates, greedy %t", greedy), k, s, opt)
+			opt.Rank, opt.Neighbours = 30, 8
+			checkPrecond(t, e, fmt.Sprintf("duplicates with Vecchia, greedy %t", greedy), k, s, opt)
+		}
+	})
+}
+
+func TestPrecondNoise(t *testing.T) {
+	e := testEngine(t, nil, 2)
+	k, s := randomCov("matern32", 20, 2, 1e-3, 34)
+	s[7] = 0
+	var bad *NotPDError
+	if _, err := NewPrecond(context.Background(), e, k, s, PrecondOptions{Rank: 3}); !errors.As(err, &bad) || bad.Pivot != 7 {
+		t.Errorf("noise 0: %v", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	s[7] = 1
+	if _, err := NewPrecond(ctx, e, k, s, PrecondOptions{Rank: 3}); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+// TestPrecondThreads: the same bits for any number of threads and, for each
+// column, whatever other columns stand beside it in a block of the same padded width.
+func TestPrecondThreads(t *testing.T) {
+	im, err := asm.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, s := randomCov("matern32", 400, 3, 1e-2, 35)
+	x := randMatrix(newRand(36), 400, 9)
+	var want [3]Matrix
+	for _, threads := range []int{1, 2, 3} {
+		p := newPrecond(t, testEngine(t, im, threads), k, s, PrecondOptions{Rank: 150, Neighbours: 9, Seed: 1})
+		got := [3]Matrix{NewMatrix(400, 9), NewMatrix(400, 9), NewMatrix(400, 9)}
+		p.FInvTo(got[0], x)
+		p.FInvTransTo(got[1], x)
+		p.SolveTo(got[2], x)
+		if threads == 1 {
+			want = got
+		}
+		for f := range got {
+			for i, v := range got[f].Data {
+				if v != want[f].Data[i] {
+					t.Fatalf("%d threads, product %d: element %d differs", threads, f, i)
+				}
+			}
+		}
+	}
+}
+
+func TestPrecondAllocations(t *testing.T) {
+	k, s := randomCov("matern32", 300, 3, 1e-2, 37)
+	p := newPrecond(t, testEngine(t, nil, 2), k, s, PrecondOptions{Rank: 100, Neighbours: 9})
+	x := randMatrix(newRand(38), 300, 9)
+	if got := testing.AllocsPerRun(10, func() { p.FInvTo(x, x); p.FInvTransTo(x, x); p.SolveTo(x, x) }); got != 0 {
+		t.Errorf("products with F allocate %g times", got)
+	}
+	if p.Bytes() < 8*300*100 {
+		t.Errorf("Bytes: %d", p.Bytes())
+	}
+}

@@ -1,0 +1,139 @@
+package linalg
+
+import "bbgp.dev/asm"
+
+const (
+	tileRows = 240 // rows of a tile: 240×96 numbers, half of L2
+	tileCols = asm.Pad
+	// tiledRows is the least number of rows whose products are summed into one
+	// part; more than tiledParts parts are never kept.
+	tiledRows  = 2048
+	tiledParts = 32
+)
+
+// A tiled is an r×m matrix packed for products with blocks of few columns:
+// groups of 96 columns, [group][r padded to RowUnit][96], so that asm's
+// accumulation routines run over it without repacking. It takes
+// 8·roundUp(r, 24)·roundUp(m, 96) bytes.
+//
+// A block with q columns comes in two forms, q padded to a multiple of ColUnit:
+// tall, [rows padded][q], and flat, [group][q][96].
+type tiled struct {
+	e          *Engine
+	rows, cols int // of the matrix
+	rp, cp     int // padded
+	data       []float64
+
+	q          int
+	tall, flat []float64
+	parts      []float64 // [part][group][q][96]
+	partRows   int
+
+	sumPart, sumTile, addTile func(worker, i int)
+}
+
+func newTiled(e *Engine, rows, cols int) *tiled {
+	t := &tiled{e: e, rows: rows, cols: cols, rp: roundUp(rows, asm.RowUnit), cp: roundUp(cols, tileCols)}
+	t.data = make([]float64, t.rp*t.cp)
+	t.partRows = roundUp(max(tiledRows, (t.rp+tiledParts-1)/tiledParts), tileRows)
+	t.sumPart, t.sumTile, t.addTile = t.transPart, t.addParts, t.mulRows
+	return t
+}
+
+// set copies columns j0 .. of the matrix from m.
+func (t *tiled) set(m Matrix, j0 int) {
+	for j := 0; j < m.Cols; {
+		group, at := (j0+j)/tileCols, (j0+j)%tileCols
+		width := min(tileCols-at, m.Cols-j)
+		for i := range m.Rows {
+			copy(t.data[(group*t.rp+i)*tileCols+at:][:width], m.Row(i)[j:])
+		}
+		j += width
+	}
+}
+
+// transMul sets flat = (M' tall)': flat [cp/96][q][96], tall [rp][q]. The sum over rows
+// is taken in parts that depend on the number of rows alone.
+func (t *tiled) transMul(flat, tall []float64, q int) {
+	t.q, t.tall, t.flat = q, tall, flat
+	parts := (t.rp + t.partRows - 1) / t.partRows
+	if parts == 1 {
+		t.parts = flat
+		t.e.Par.For(t.cp/tileCols, t.sumPart)
+		t.parts = nil
+	} else {
+		buf := t.e.reserveParts(parts * q * t.cp)
+		t.parts = buf
+		t.e.Par.For(parts*(t.cp/tileCols), t.sumPart)
+		t.e.Par.For(q, t.sumTile)
+		t.parts = nil
+	}
+	t.tall, t.flat = nil, nil
+}
+
+// transPart sums one part of the rows for one group of columns. Inside a part
+// the layout is [group][q][96].
+func (t *tiled) transPart(_, i int) {
+	groups := t.cp / tileCols
+	part, group := i/groups, i%groups
+	out := t.parts[(part*groups+group)*t.q*tileCols:][:t.q*tileCols]
+	clear(out)
+	end := min((part+1)*t.partRows, t.rp)
+	for r := part * t.partRows; r < end; r += tileRows {
+		h := min(tileRows, end-r)
+		t.e.Impl.F64.AccJ(out, t.data[(group*t.rp+r)*tileCols:][:h*tileCols], t.tall[r*t.q:][:h*t.q], h, tileCols, t.q)
+	}
+}
+
+// addParts adds up column c of the block over the parts, in order.
+func (t *tiled) addParts(_, c int) {
+	groups := t.cp / tileCols
+	for g := range groups {
+		out := t.flat[(g*t.q+c)*tileCols:][:tileCols]
+		clear(out)
+		for k := 0; k*t.partRows < t.rp; k++ {
+			for j, v := range t.parts[((k*groups+g)*t.q+c)*tileCols:][:tileCols] {
+				out[j] += v
+			}
+		}
+	}
+}
+
+// mulAdd adds tall += M flat', flat as transMul gives it.
+func (t *tiled) mulAdd(tall, flat []float64, q int) {
+	t.q, t.tall, t.flat = q, tall, flat
+	t.e.Par.For((t.rp+tileRows-1)/tileRows, t.addTile)
+	t.tall, t.flat = nil, nil
+}
+
+func (t *tiled) mulRows(_, i int) {
+	r := i * tileRows
+	h := min(tileRows, t.rp-r)
+	for g := range t.cp / tileCols {
+		t.e.Impl.F64.AccI(t.tall[r*t.q:][:h*t.q], t.data[(g*t.rp+r)*tileCols:][:h*tileCols],
+			t.flat[g*t.q*tileCols:][:t.q*tileCols], h, tileCols, t.q)
+	}
+}
+
+// flatToTall sets tall[j][c] = flat, [cp][q] from [group][q][96].
+func flatToTall(tall, flat []float64, cp, q int) {
+	for g := range cp / tileCols {
+		for c := range q {
+			for j, v := range flat[(g*q+c)*tileCols:][:tileCols] {
+				tall[(g*tileCols+j)*q+c] = v
+			}
+		}
+	}
+}
+
+// tallToFlat is the inverse of flatToTall.
+func tallToFlat(flat, tall []float64, cp, q int) {
+	for g := range cp / tileCols {
+		for c := range q {
+			out := flat[(g*q+c)*tileCols:][:tileCols]
+			for j := range out {
+				out[j] = tall[(g*tileCols+j)*q+c]
+			}
+		}
+	}
+}

@@ -32,7 +32,7 @@ func TestCov(t *testing.T) { forEachKit(t, testCov[float32], testCov[float64]) }
 func testCov[T Float](t *testing.T, k *Kit[T]) {
 	r := newRand(7)
 	for f := range families {
-		for _, units := range []int{1, 2, 3, 5, 8} {
+		for _, units := range sizes([]int{1, 2, 3, 5, 8}, []int{1, 3}) {
 			dist := squares[T](r, f, units*RowUnit*Pad)
 			got, want := guard(dist, units), append([]T(nil), dist...)
 			k.Cov(f, got.data)

@@ -9,9 +9,15 @@ import (
 	"unsafe"
 )
 
-// forEach runs f on every implementation that this CPU can run.
+// forEach runs f on every implementation that this CPU can run. Under -short,
+// which emulated CPUs use, it leaves out the reference where there is another:
+// the reference is tested wherever tests run at full speed.
 func forEach(t *testing.T, f func(*testing.T, *Impl)) {
-	for _, im := range All() {
+	all := All()
+	for _, im := range all {
+		if testing.Short() && len(all) > 1 && im.Name == "generic" {
+			continue
+		}
 		t.Run(im.Name, func(t *testing.T) { f(t, im) })
 	}
 }
@@ -158,4 +164,20 @@ func genericOf[T Float]() *Kit[T] {
 		return any(&generic.F32).(*Kit[T])
 	}
 	return any(&generic.F64).(*Kit[T])
+}
+
+// sizes returns the first list, or under -short the second.
+func sizes[E any](all, short []E) []E {
+	if testing.Short() {
+		return short
+	}
+	return all
+}
+
+// span is first, first+step, ..., at most last.
+func span(first, last, step int) (v []int) {
+	for i := first; i <= last; i += step {
+		v = append(v, i)
+	}
+	return v
 }

@@ -50,7 +50,7 @@ func TestPages(t *testing.T) {
 func testPages[T Float](t *testing.T, k *Kit[T], after bool) {
 	r := newRand(10)
 	m := func(n int) []T { return paged(t, normals[T](r, n, 1), after) }
-	for _, s := range tileShapes[:2] {
+	for _, s := range tileShapes()[:2] {
 		rows, cols := s.rows, s.cols
 		tile := m(rows * cols)
 		for _, d := range []int{1, 2, 3, 8} {

@@ -6,15 +6,18 @@ import (
 )
 
 // tileShapes are the sizes that the routines are tested with.
-var tileShapes = []struct{ rows, cols int }{{24, 96}, {24, 192}, {48, 96}, {72, 288}, {24, 384}}
+func tileShapes() []struct{ rows, cols int } {
+	all := []struct{ rows, cols int }{{24, 96}, {48, 192}, {72, 288}, {24, 384}, {48, 96}}
+	return sizes(all, all[:2])
+}
 
 func TestDist(t *testing.T) { forEachKit(t, testDist[float32], testDist[float64]) }
 
 // testDist compares with the reference bit by bit, for every small depth.
 func testDist[T Float](t *testing.T, k *Kit[T]) {
 	r := newRand(1)
-	for _, s := range tileShapes {
-		for d := 1; d <= 20; d++ {
+	for _, s := range tileShapes() {
+		for _, d := range sizes(span(1, 20, 1), []int{1, 2, 3, 8, 19}) {
 			x, y := normals[T](r, s.rows*d, 3), normals[T](r, s.cols*d, 3)
 			copy(y, x) // some distances are zero
 			off := d % 16
@@ -33,8 +36,8 @@ func TestOuter(t *testing.T) { forEachKit(t, testOuter[float32], testOuter[float
 
 func testOuter[T Float](t *testing.T, k *Kit[T]) {
 	rnd := newRand(2)
-	for _, s := range tileShapes {
-		for _, r := range []int{1, 2, 3, 4, 8, 13, 16} {
+	for _, s := range tileShapes() {
+		for _, r := range sizes([]int{1, 2, 3, 4, 8, 13, 16}, []int{1, 2, 7}) {
 			u, v, w := normals[T](rnd, s.rows*r, 1), normals[T](rnd, s.cols*r, 1), normals[T](rnd, s.rows*s.cols, 1)
 			ui, uj, got := guard(packI(u, s.rows, r), 1), guard(packJ(v, s.cols, r), 3), guard(w, 5)
 			k.Outer(got.data, ui.data, uj.data, r, s.rows, s.cols)
@@ -59,8 +62,8 @@ func TestAcc(t *testing.T) { forEachKit(t, testAcc[float32], testAcc[float64]) }
 
 func testAcc[T Float](t *testing.T, k *Kit[T]) {
 	r := newRand(3)
-	for _, s := range tileShapes {
-		for _, p := range []int{4, 8, 12, 16, 32, 64} {
+	for _, s := range tileShapes() {
+		for _, p := range sizes([]int{4, 8, 12, 16, 32, 64}, []int{4, 12}) {
 			tile, vi := guard(normals[T](r, s.rows*s.cols, 1), p%7), guard(normals[T](r, s.rows*p, 1), 1)
 			vj := guard(normals[T](r, p*s.cols, 1), 2)
 			y0i, y0j := normals[float64](r, s.rows*p, 1), normals[T](r, p*s.cols, 1)
@@ -106,7 +109,7 @@ func TestFused(t *testing.T) { forEachKit(t, testFused[float32], testFused[float
 func testFused[T Float](t *testing.T, k *Kit[T]) {
 	r := newRand(4)
 	for f := range families {
-		for _, s := range tileShapes {
+		for _, s := range tileShapes() {
 			for p := 1; p <= 2; p++ {
 				dist := squares[T](r, f, s.rows*s.cols)
 				h := append([]T(nil), dist...)
@@ -129,7 +132,7 @@ func TestRowSum(t *testing.T) { forEachKit(t, testRowSum[float32], testRowSum[fl
 
 func testRowSum[T Float](t *testing.T, k *Kit[T]) {
 	r := newRand(5)
-	for _, s := range tileShapes {
+	for _, s := range tileShapes() {
 		tile, y0 := guard(normals[T](r, s.rows*s.cols, 1), 1), normals[float64](r, s.rows, 1)
 		y := guard(y0, 3)
 		k.RowSum(y.data, tile.data, s.rows, s.cols)
@@ -152,7 +155,7 @@ func TestGemm(t *testing.T) { forEachKit(t, testGemm[float32], testGemm[float64]
 func testGemm[T Float](t *testing.T, k *Kit[T]) {
 	r, blk := newRand(6), Block[T]()
 	nr := 2 * blk
-	for depth := 1; depth <= 67; depth++ {
+	for _, depth := range sizes(span(1, 67, 1), span(1, 67, 7)) {
 		ldc := nr + depth%5
 		a, b := guard(normals[T](r, depth*Panel, 1), 1), guard(normals[T](r, depth*nr, 1), 2)
 		c0 := normals[T](r, (Panel-1)*ldc+nr, 1)

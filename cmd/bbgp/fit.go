@@ -83,6 +83,9 @@ func (a *app) fit(ctx context.Context, data string, f *fitFlags) error {
 	if err != nil {
 		return err
 	}
+	if err := writable(f.out, f.blanks); err != nil {
+		return err
+	}
 	ts, err := a.training(data, &f.read, false)
 	if err != nil {
 		return err

@@ -37,9 +37,10 @@ var theirs = map[string][]string{
 	"github.com/klauspost/compress": {"cmd/bbgp/internal/table/"},
 	"golang.org/x/tools":            {"gen/"},
 	"golang.org/x/sys":              {},
+	"golang.org/x/arch":             {},
 }
 
-var inTests = []string{"gonum.org/v1/gonum", "golang.org/x/sys", "golang.org/x/tools"}
+var inTests = []string{"gonum.org/v1/gonum", "golang.org/x/sys", "golang.org/x/tools", "golang.org/x/arch"}
 
 // goFiles calls f for every Go file of the module, whatever its build tags.
 func goFiles(t *testing.T, f func(path string, fset *token.FileSet, file *ast.File)) {

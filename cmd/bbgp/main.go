@@ -63,6 +63,9 @@ func run(ctx context.Context, args []string, in io.Reader, out, errw io.Writer) 
 	if code == exitInterrupted {
 		line = "interrupted"
 	}
+	if isTerminal(errw) {
+		line += clearLine // a line of progress may be there
+	}
 	fmt.Fprintln(errw, "bbgp: "+line)
 	return code
 }
@@ -118,9 +121,8 @@ func (a *app) root() *cobra.Command {
 		Use:   "bbgp",
 		Short: "Gaussian process regression with bounds on every answer",
 		Long: `Bbgp trains Gaussian processes on tables and predicts with them. Every
-likelihood it computes comes with bounds of its bias.
-
-  bbgp fit train.csv --target y --out model.bbgp
+likelihood it computes comes with bounds of its bias.`,
+		Example: `  bbgp fit train.csv --target y --out model.bbgp
   bbgp predict model.bbgp new.csv --sd --out predictions.csv`,
 		SilenceErrors:              true,
 		SilenceUsage:               true,
@@ -135,7 +137,8 @@ likelihood it computes comes with bounds of its bias.
 	}
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(a.fitCommand(), a.predictCommand(), a.lmlCommand(), a.checkCommand(), a.infoCommand(), a.demoCommand())
+	root.SetUsageTemplate(usageTemplate)
+	root.AddCommand(a.fitCommand(), a.predictCommand(), a.lmlCommand(), a.checkCommand(), a.infoCommand(), a.demoCommand(), a.manCommand())
 	return root
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -72,7 +73,7 @@ func writeFile(path string, stdout io.Writer, write func(*rowWriter) error) (err
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
-		return usagef("%s cannot be written: %s", path, fileReason(err))
+		return usagef("%s cannot be written: %s", path, folderReason(err))
 	}
 	defer func() {
 		if err != nil {
@@ -94,4 +95,33 @@ func writeFile(path string, stdout io.Writer, write func(*rowWriter) error) (err
 		return err
 	}
 	return os.Rename(f.Name(), path)
+}
+
+// writable tells early that a file cannot be written, before the work that
+// would fill it.
+func writable(paths ...string) error {
+	for _, path := range paths {
+		if path == "" || path == "-" {
+			continue
+		}
+		if st, err := os.Stat(path); err == nil && st.IsDir() {
+			return usagef("%s cannot be written: it is a folder", path)
+		}
+		f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+		if err != nil {
+			return usagef("%s cannot be written: %s", path, folderReason(err))
+		}
+		f.Close()
+		if err := os.Remove(f.Name()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func folderReason(err error) string {
+	if errors.Is(err, os.ErrNotExist) {
+		return "no such folder"
+	}
+	return oneLine(err.Error())
 }

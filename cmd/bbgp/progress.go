@@ -22,8 +22,12 @@ func (p *progressFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&p.format, "progress", "plain", "progress on standard error: plain, json (a line per step) or none")
 }
 
+// clearLine is what makes a terminal forget the rest of a line.
+const clearLine = "\x1b[K"
+
 // reporter returns the function that tells each step, nil for silence. Plain
-// lines come at most twice a second, but for the first of a phase.
+// lines come at most twice a second, but for the first of a phase; a terminal
+// has one line that is rewritten.
 func (p *progressFlags) reporter(w io.Writer) (func(bbgp.Step), error) {
 	switch {
 	case p.format != "plain" && p.format != "json" && p.format != "none":
@@ -38,14 +42,26 @@ func (p *progressFlags) reporter(w io.Writer) (func(bbgp.Step), error) {
 			_ = enc.Encode(s)
 		}, nil
 	}
+	live := isTerminal(w)
+	every, end := 500*time.Millisecond, "\n"
+	if live {
+		every, end = 100*time.Millisecond, clearLine+"\r"
+	}
 	var last time.Time
 	phase := ""
 	return func(s bbgp.Step) {
-		if s.Phase == phase && time.Since(last) < 500*time.Millisecond || s.Rejected {
+		if s.Phase == phase && time.Since(last) < every || s.Rejected {
 			return
 		}
+		if live && phase != "" && s.Phase != phase && phase != "final" {
+			fmt.Fprintln(w) // the last line of a phase stays
+		}
 		last, phase = time.Now(), s.Phase
-		fmt.Fprintln(w, stepLine(s))
+		if s.Phase == "final" {
+			fmt.Fprintln(w, stepLine(s))
+			return
+		}
+		fmt.Fprint(w, stepLine(s)+end)
 	}, nil
 }
 

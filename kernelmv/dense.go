@@ -55,7 +55,10 @@ func (t *gradient[T]) timesDense(s *gradScratch[T], buf []T, i, rows, j0, cols i
 	copy(cov, buf)
 	t.kit.Cov(t.op.kernel.Family, cov)
 	t.kit.Weight(t.op.kernel.Family, buf)
-	n := t.op.Dim()
+	n, share := t.op.Dim(), T(1)
+	if diagonal {
+		share = 0.5
+	}
 	for a := range rows {
 		w, k := buf[a*cols:(a+1)*cols], cov[a*cols:(a+1)*cols]
 		live := 0
@@ -63,18 +66,13 @@ func (t *gradient[T]) timesDense(s *gradScratch[T], buf []T, i, rows, j0, cols i
 			live = min(cols, max(0, n-j0))
 			m := t.m.Row(t.op.row(i + a))
 			for j := range live {
-				v := T(m[t.op.row(j0+j)])
+				v := share * T(m[t.op.row(j0+j)])
 				w[j] *= v
 				k[j] *= v
 			}
 		}
 		clear(w[live:])
 		clear(k[live:])
-		if diagonal {
-			for j := range live {
-				k[j] *= 0.5
-			}
-		}
 	}
 	t.kit.RowSum(t.mk[i:i+rows], cov, rows, cols)
 }

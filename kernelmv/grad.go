@@ -52,6 +52,7 @@ type gradient[T asm.Float] struct {
 
 type gradScratch[T asm.Float] struct {
 	tile, cov []T
+	half      []T // ui of a tile on the diagonal, halved
 	sum       []T // [group][width][cols]
 }
 
@@ -135,6 +136,9 @@ func (t *gradient[T]) vectors(ctx context.Context, inputs []int, u linalg.Matrix
 	}
 	t.rank, t.u, t.g, t.m = u.Cols, u, g, linalg.Matrix{}
 	t.ui, t.uj = grow(t.ui, t.op.sched.padded*t.rank), grow(t.uj, t.op.sched.padded*t.rank)
+	for w := range t.scratch {
+		t.scratch[w].half = grow(t.scratch[w].half, t.kit.TileRows*t.rank)
+	}
 	t.setScale()
 	t.op.engine.Par.For(t.op.sched.count, t.packBody)
 	sums, err := t.run(ctx)
@@ -227,13 +231,15 @@ func (t *gradient[T]) weighted(s *gradScratch[T], i, rows, j0, cols int, diagona
 	if t.m.Rows > 0 {
 		t.timesDense(s, buf, i, rows, j0, cols, diagonal)
 	} else {
-		t.kit.Weight(f, buf)
-		t.kit.Outer(buf, t.ui[i*r:(i+rows)*r], t.uj[j0*r:(j0+cols)*r], r, rows, cols)
-	}
-	if diagonal {
-		for k := range buf {
-			buf[k] *= 0.5
+		ui := t.ui[i*r : (i+rows)*r]
+		if diagonal {
+			ui = s.half[:rows*r]
+			for k, v := range t.ui[i*r : (i+rows)*r] {
+				ui[k] = v / 2
+			}
 		}
+		t.kit.Weight(f, buf)
+		t.kit.Outer(buf, ui, t.uj[j0*r:(j0+cols)*r], r, rows, cols)
 	}
 	return buf
 }

@@ -6,10 +6,19 @@ import (
 	"slices"
 )
 
-const (
-	maxTreeDim = 4  // inputs in the distance up to which the tree is faster
-	leafSize   = 16 // points in a leaf
-)
+const leafSize = 16 // points in a leaf
+
+// treePays tells whether a tree is faster than tiles for n points: a query of
+// the tree costs some hundred points for 3 inputs, some thousand for 5.
+func treePays(dim, n int) bool {
+	switch {
+	case dim <= 3:
+		return n > 4*leafSize
+	case dim <= 5:
+		return n > 30000
+	}
+	return false
+}
 
 // A tree is a k-d tree over scaled points: a node cuts the longest side of the
 // box of its points at the median. Node v has the children 2v+1 and 2v+2.
@@ -87,13 +96,33 @@ func boundingBox(box []float64, pts []int32, at func(int32) []float64) (widest i
 // selectBy brings the k members with the smallest keys to the front, ties by
 // member, so that the result does not depend on the order at the start.
 func selectBy(pts []int32, k int, key func(int32) float64) {
-	c := make([]candidate, len(pts))
-	for i, p := range pts {
-		c[i] = candidate{key(p), p}
+	less := func(a, b int32) bool {
+		x, y := key(a), key(b)
+		return x < y || x == y && a < b
 	}
-	selectBest(c, k)
-	for i := range c {
-		pts[i] = c[i].pos
+	for lo, hi := 0, len(pts)-1; lo < hi; {
+		pivot := pts[lo+(hi-lo)/2]
+		i, j := lo, hi
+		for i <= j {
+			for less(pts[i], pivot) {
+				i++
+			}
+			for less(pivot, pts[j]) {
+				j--
+			}
+			if i <= j {
+				pts[i], pts[j] = pts[j], pts[i]
+				i, j = i+1, j-1
+			}
+		}
+		switch {
+		case k <= j:
+			hi = j
+		case k >= i:
+			lo = i
+		default:
+			return
+		}
 	}
 }
 
@@ -148,21 +177,9 @@ func (t *tree) scan(n *nearest, node *treeNode, x []float64, end int32) {
 			}
 		}
 	}
-	// A limit after every leaf prunes more than the selection costs.
-	if len(n.buf) >= n.k+n.k/2+leafSize || len(n.buf) >= n.k && math.IsInf(n.limit, 1) {
-		n.tighten()
-	}
-}
-
-// tighten lowers the limit to the k-th smallest distance so far.
-func (n *nearest) tighten() {
-	if len(n.buf) > n.k {
+	if n.size >= n.k && math.IsInf(n.limit, 1) {
 		n.shrink()
-		return
-	}
-	n.limit = 0
-	for _, c := range n.buf {
-		n.limit = max(n.limit, c.d)
+		n.limit = slices.Max(n.d[:n.size]) // shrink does nothing for exactly k
 	}
 }
 

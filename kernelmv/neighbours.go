@@ -1,6 +1,7 @@
 package kernelmv
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -12,10 +13,11 @@ import (
 // Nearest rows are exact: they go by the float64 squared distance of scaled
 // points, summed over the inputs in order as in asm.Kit.Dist, and by position
 // where that is equal. The blocked search evaluates the distances tile by tile
-// and keeps, for each row, a buffer of candidates below a threshold; whenever
-// the buffer is full, a selection leaves the k best and lowers the threshold.
-// So a candidate costs a few steps, not a logarithm of k. For few inputs a k-d
-// tree (kdtree.go) looks at less.
+// and keeps, for each row, a buffer of candidates below a limit; whenever the
+// buffer is full, a selection leaves little more than the k best and lowers
+// the limit. So a candidate costs a few steps, not a logarithm of k. Columns
+// come in order of position, so what ties with the limit later has lost. For
+// few inputs a k-d tree (kdtree.go) looks at less.
 
 // NeighboursTo sets dst[i*k : (i+1)*k], for each position i of the ordering,
 // to the min(k, i) positions j < i whose rows order[j] are nearest to row
@@ -56,7 +58,7 @@ func (o *Op) search(ctx context.Context, dst []int32, left, right rowSet, k int,
 	if k == 0 || left.n == 0 {
 		return ctx.Err()
 	}
-	if o.pts.dim <= maxTreeDim && right.n > 4*leafSize {
+	if treePays(o.pts.dim, right.n) {
 		return o.searchTree(ctx, dst, left, right, k, earlier)
 	}
 	s := &blockSearch{walk: o.newWalk(left, right), dst: dst, k: k, earlier: earlier}
@@ -71,104 +73,142 @@ func (o *Op) search(ctx context.Context, dst []int32, left, right rowSet, k int,
 	return s.walk.run(ctx)
 }
 
+// nearest holds the candidates for one row.
+type nearest struct {
+	k     int
+	limit float64 // at least k candidates are at or below it
+	size  int
+	d     []float64 // squared distances
+	pos   []int32   // positions
+	keys  []float64 // work area of shrink
+	pairs []candidate
+}
+
 // A candidate is a position with its squared distance.
 type candidate struct {
 	d   float64
 	pos int32
 }
 
-func (a candidate) less(b candidate) bool { return a.d < b.d || a.d == b.d && a.pos < b.pos }
-
-// nearest holds the candidates for one row. Positions must be added in
-// increasing order, or all at once with their ties.
-type nearest struct {
-	k     int
-	limit float64 // the k-th smallest distance of the last selection
-	buf   []candidate
+func compare(a, b candidate) int {
+	if c := cmp.Compare(a.d, b.d); c != 0 {
+		return c
+	}
+	return cmp.Compare(a.pos, b.pos)
 }
 
 func (n *nearest) reset(k int) {
-	n.k, n.limit = k, math.Inf(1)
-	n.buf = slices.Grow(n.buf[:0], 2*k+32)
+	n.k, n.limit, n.size = k, math.Inf(1), 0
+	room := 3*k + 32
+	n.d, n.pos, n.keys = grow(n.d, room), grow(n.pos, room), grow(n.keys, room)
 }
 
-// add adds a candidate with d < limit.
+// add adds a candidate.
 func (n *nearest) add(d float64, pos int32) {
-	n.buf = append(n.buf, candidate{d, pos})
-	if len(n.buf) == 2*n.k+32 {
+	n.d[n.size], n.pos[n.size] = d, pos
+	n.size++
+	if n.size == len(n.d) {
 		n.shrink()
 	}
 }
 
-// shrink keeps the k best candidates.
+// shrink lowers the limit and drops what lies above it. It leaves between k
+// and 5/4 k candidates, in the order in which they came.
 func (n *nearest) shrink() {
-	if len(n.buf) <= n.k {
+	if n.size <= n.k {
 		return
 	}
-	selectBest(n.buf, n.k)
-	n.buf = n.buf[:n.k]
-	n.limit = 0
-	for _, c := range n.buf {
-		n.limit = max(n.limit, c.d)
+	keys := n.keys[:n.size]
+	copy(keys, n.d)
+	limit, kept := upperBound(keys, n.k)
+	n.limit = limit
+	if kept > n.k+n.k/4 {
+		n.cut() // many equal distances
+		return
+	}
+	to := 0
+	for i, d := range n.d[:n.size] {
+		n.d[to], n.pos[to] = d, n.pos[i]
+		to += flag(d <= limit)
+	}
+	n.size = to
+}
+
+// cut sorts the candidates and leaves k.
+func (n *nearest) cut() {
+	n.pairs = n.pairs[:0]
+	for i, d := range n.d[:n.size] {
+		n.pairs = append(n.pairs, candidate{d, n.pos[i]})
+	}
+	slices.SortFunc(n.pairs, compare)
+	n.size = min(n.size, n.k)
+	for i, c := range n.pairs[:n.size] {
+		n.d[i], n.pos[i] = c.d, c.pos
 	}
 }
 
 // write puts the k best positions into dst, in order.
 func (n *nearest) write(dst []int32) {
 	n.shrink()
-	slices.SortFunc(n.buf, func(a, b candidate) int {
-		if a.less(b) {
-			return -1
-		}
-		return 1
-	})
+	n.cut()
 	for i := range dst {
 		dst[i] = -1
-		if i < len(n.buf) {
-			dst[i] = n.buf[i].pos
+		if i < n.size {
+			dst[i] = n.pos[i]
 		}
 	}
 }
 
-// selectBest brings the k smallest candidates to the front (Hoare's
-// quickselect with the median of three; candidates are all different).
-func selectBest(c []candidate, k int) {
-	lo, hi := 0, len(c)-1
-	for lo < hi {
-		mid := lo + (hi-lo)/2
-		if c[mid].less(c[lo]) {
-			c[mid], c[lo] = c[lo], c[mid]
+// flag is 1 for true, without a branch.
+func flag(b bool) int {
+	var i int
+	if b {
+		i = 1
+	}
+	return i
+}
+
+// upperBound returns a value that at least k of the keys do not exceed, and
+// their number: at most 5/4 k unless many keys are equal. The keys are
+// permuted. It is a quickselect that stops early; its branches depend on
+// counts, not on keys, because those of a random order cannot be predicted.
+func upperBound(keys []float64, k int) (limit float64, kept int) {
+	below := 0 // keys that are known to be smaller than those at hand
+	for {
+		pivot := medianOf3(keys[0], keys[len(keys)/2], keys[len(keys)-1])
+		less := 0
+		for i, x := range keys {
+			keys[i] = keys[less]
+			keys[less] = x
+			less += flag(x < pivot)
 		}
-		if c[hi].less(c[lo]) {
-			c[hi], c[lo] = c[lo], c[hi]
-		}
-		if c[hi].less(c[mid]) {
-			c[hi], c[mid] = c[mid], c[hi]
-		}
-		pivot := c[mid]
-		i, j := lo, hi
-		for i <= j {
-			for c[i].less(pivot) {
-				i++
-			}
-			for pivot.less(c[j]) {
-				j--
-			}
-			if i <= j {
-				c[i], c[j] = c[j], c[i]
-				i++
-				j--
-			}
+		upTo := less
+		for i := less; i < len(keys); i++ {
+			x := keys[i]
+			keys[i] = keys[upTo]
+			keys[upTo] = x
+			upTo += flag(x == pivot)
 		}
 		switch {
-		case k <= j:
-			hi = j
-		case k >= i:
-			lo = i
+		case below+less >= k && below+less <= k+k/4:
+			limit = keys[0]
+			for _, x := range keys[:less] {
+				limit = max(limit, x)
+			}
+			return limit, below + less
+		case below+less >= k:
+			keys = keys[:less]
+		case below+upTo >= k:
+			return pivot, below + upTo
 		default:
-			return
+			below += upTo
+			keys = keys[upTo:]
 		}
 	}
+}
+
+func medianOf3(a, b, c float64) float64 {
+	return max(min(a, b), min(max(a, b), c))
 }
 
 // A blockSearch finds nearest rows by a walk over all tiles of distances.
@@ -200,12 +240,31 @@ func (s *blockSearch) visit(worker, _ int, t crossTile[float64]) {
 		if cols <= 0 {
 			continue
 		}
-		limit := n.limit
-		for b, d := range t.data[a*t.stride : a*t.stride+cols] {
-			if d < limit {
-				n.add(d, int32(t.j+b))
-				limit = n.limit
+		n.scan(t.data[a*t.stride:a*t.stride+cols], int32(t.j))
+	}
+}
+
+// scan adds the distances below the limit, which are those of the positions
+// from pos on. Four at a time are compared, as integers: distances are not
+// negative, so their bits are in the same order.
+func (n *nearest) scan(row []float64, pos int32) {
+	limit := int64(math.Float64bits(n.limit))
+	for len(row) >= 4 {
+		a, b := int64(math.Float64bits(row[0])), int64(math.Float64bits(row[1]))
+		c, d := int64(math.Float64bits(row[2])), int64(math.Float64bits(row[3]))
+		if (a-limit)|(b-limit)|(c-limit)|(d-limit) < 0 {
+			for k, d := range row[:4] {
+				if d < n.limit {
+					n.add(d, pos+int32(k))
+				}
 			}
+			limit = int64(math.Float64bits(n.limit))
+		}
+		row, pos = row[4:], pos+4
+	}
+	for k, d := range row {
+		if d < n.limit {
+			n.add(d, pos+int32(k))
 		}
 	}
 }

@@ -31,12 +31,7 @@ func bruteNeighbours(op *Op, left, right rowSet, i, end, k int) []int32 {
 		}
 		all = append(all, candidate{s, int32(j)})
 	}
-	slices.SortFunc(all, func(a, b candidate) int {
-		if a.less(b) {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(all, compare)
 	out := make([]int32, k)
 	for i := range out {
 		out[i] = -1
@@ -58,7 +53,7 @@ func clumped(rng *rand.Rand, n, d int) linalg.Matrix {
 
 func TestNeighboursTo(t *testing.T) {
 	forEach(t, func(t *testing.T, im *asm.Impl) {
-		for _, d := range []int{1, 2, 4, 5, 9} {
+		for _, d := range []int{1, 2, 3, 5, 9} {
 			for _, n := range []int{1, 2, 97, 500} {
 				for kind, make := range map[string]func(*rand.Rand, int, int) linalg.Matrix{
 					"normal": linalgtest.RandMatrix, "clumped": clumped,
@@ -66,7 +61,7 @@ func TestNeighboursTo(t *testing.T) {
 					rng := rand.New(rand.NewPCG(uint64(d), uint64(n)))
 					op := newOp(t, engine(t, im, 3), make(rng, n, d), randKernel(rng, Matern32, d), nil)
 					for _, k := range []int{1, 16, 65, 600} {
-						if k == 600 && d != 4 && d != 9 {
+						if k == 600 && d != 3 && d != 9 {
 							continue
 						}
 						checkNeighbours(t, op, rng, k, fmt.Sprintf("%s n=%d d=%d k=%d", kind, n, d, k))

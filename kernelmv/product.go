@@ -34,8 +34,9 @@ type product[T asm.Float] struct {
 	scratch []tileScratch[T]
 
 	dst, src  linalg.Matrix
-	blockMax  []float64 // [superblock][maxCols]
-	scale     [maxCols]float64
+	blockMax  []float64        // [superblock][maxCols]
+	scale     [maxCols]float64 // V is divided by these
+	factor    [maxCols]float64 // s2·scale
 	maxBody   func(worker, b int)
 	packBody  func(worker, b int)
 	pairBody  func(worker, a, b int)
@@ -134,6 +135,7 @@ func (t *product[T]) setScale() {
 			largest = max(largest, t.blockMax[b*maxCols+c])
 		}
 		t.scale[c] = unitOf(largest)
+		t.factor[c] = t.op.kernel.Variance * t.scale[c]
 	}
 }
 
@@ -267,15 +269,18 @@ func (t *product[T]) flush(s *tileScratch[T], j0, cols int) {
 func (t *product[T]) store(_, b int) {
 	o := t.op
 	from, to := o.sched.span(b)
-	n, w, s2 := o.sched.padded, t.width, o.kernel.Variance
+	n, w := o.sched.padded, t.width
 	for q := from; q < min(to, t.src.Rows); q++ {
 		i := o.row(q)
 		dst, src, noise := t.dst.Row(i), t.src.Row(i), o.noise[i]
 		j0, cols := t.grid.tileOf(q)
-		for k := range dst {
-			g, c := k/w, k%w
-			y := t.yi[(g*n+q)*w+c] + t.yj[(g*n+j0)*w+c*cols+q-j0]
-			dst[k] = s2*t.scale[k]*y + noise*src[k]
+		for g := range t.groups {
+			first := g * w
+			yi, yj := t.yi[(g*n+q)*w:], t.yj[(g*n+j0)*w+q-j0:]
+			for c := range min(w, len(dst)-first) {
+				k := first + c
+				dst[k] = t.factor[k]*(yi[c]+yj[c*cols]) + noise*src[k]
+			}
 		}
 	}
 }

@@ -139,6 +139,7 @@ likelihood it computes comes with bounds of its bias.`,
 	root.SetFlagErrorFunc(flagError)
 	root.SetUsageTemplate(usageTemplate)
 	root.AddCommand(a.fitCommand(), a.predictCommand(), a.lmlCommand(), a.checkCommand(), a.infoCommand(), a.demoCommand(), a.manCommand())
+	addConfig(root)
 	return root
 }
 

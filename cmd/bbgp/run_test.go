@@ -176,6 +176,33 @@ func TestHelpAndInfo(t *testing.T) {
 	}
 }
 
+func TestConfig(t *testing.T) {
+	dir := t.TempDir()
+	data := write(t, dir, "d.csv", "x1,x2,y\n1,2,3\n2,1,4\n3,5,1\n")
+	config := write(t, dir, "c.txt", "# a comment\ntarget = y # to predict\n\nignore = x2\neps = 0.5\nquiet = true\n")
+	r := want(t, exitOK, "fit", data, "--config", config, "--eps", "2", "--print-config")
+	for _, line := range []string{"target = y\n", "ignore = x2\n", "eps = 2\n", "quiet = true\n", "probes = 8\n"} {
+		if !strings.Contains(r.out, line) {
+			t.Errorf("no %q in\n%s", line, r.out)
+		}
+	}
+	again := write(t, dir, "again.txt", r.out)
+	if s := want(t, exitOK, "fit", data, "--config", again, "--print-config"); s.out != r.out {
+		t.Errorf("what is printed does not read back:\n%s", s.out)
+	}
+	for content, line := range map[string]string{
+		"targt = y\n":       ": line 1: there is no flag targt; did you mean target?",
+		"target = y\neps\n": ": line 2: \"eps\" is no `name = value`",
+		"probes = many\n":   ": line 1: ",
+	} {
+		bad := write(t, dir, "bad.txt", content)
+		if r := want(t, exitUsage, "fit", data, "--config", bad); !strings.HasPrefix(r.err, "bbgp: "+bad+line) || strings.Count(r.err, "\n") != 1 {
+			t.Error(r.err)
+		}
+	}
+	want(t, exitUsage, "fit", data, "--config", filepath.Join(dir, "none"))
+}
+
 func TestParseBytes(t *testing.T) {
 	for s, n := range map[string]int64{"": 0, "500": 500, "2GiB": 2 << 30, "1.5g": 1.5e9, "10 MB": 1e7, "3kib": 3072} {
 		if got, err := parseBytes(s); err != nil || got != n {

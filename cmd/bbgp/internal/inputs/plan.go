@@ -48,7 +48,7 @@ var Rules = []string{"stop", "drop", "indicator"}
 // Options say what becomes an input.
 type Options struct {
 	Target           string
-	Features, Ignore []string // nil Features: all other columns
+	Features, Ignore []string // no Features: all other columns
 	Weight, NoiseVar string
 	Missing          string // a rule; "" is stop
 	MaxLevels        int    // most different texts of a column; 0 is 20
@@ -156,7 +156,7 @@ func choose(t *table.Table, names []string, opt Options, p *Plan) ([]int, error)
 			chosen = append(chosen, i)
 		}
 	}
-	if opt.Features == nil {
+	if len(opt.Features) == 0 {
 		for i := range names {
 			if !out[i] {
 				chosen = append(chosen, i)

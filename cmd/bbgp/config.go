@@ -1,0 +1,108 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"bbgp.dev/cmd/bbgp/internal/table"
+)
+
+// A config file sets flags by their names, one `name = value` per line, with
+// comments after #. What the command line sets beats it.
+
+const (
+	configFlag = "config"
+	printFlag  = "print-config"
+)
+
+// addConfig gives every command that has flags of its own the two flags.
+func addConfig(root *cobra.Command) {
+	for _, c := range root.Commands() {
+		if !c.HasAvailableLocalFlags() || c.RunE == nil {
+			continue
+		}
+		c.Flags().String(configFlag, "", "file of flags, a line `name = value` each; the command line beats it")
+		c.Flags().Bool(printFlag, false, "print all flags as such a file and stop")
+		inner := c.RunE
+		c.RunE = func(c *cobra.Command, args []string) error {
+			if path, _ := c.Flags().GetString(configFlag); path != "" {
+				if err := readConfig(c.Flags(), path); err != nil {
+					return err
+				}
+			}
+			if print, _ := c.Flags().GetBool(printFlag); print {
+				return printConfig(c)
+			}
+			return inner(c, args)
+		}
+	}
+}
+
+// readConfig sets the flags that the file names and the command line did not.
+func readConfig(flags *pflag.FlagSet, path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return usagef("%s: no such file", path)
+		}
+		return usagef("%s", oneLine(err.Error()))
+	}
+	defer f.Close()
+	var names []string
+	flags.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	given := map[string]bool{}
+	flags.Visit(func(f *pflag.Flag) { given[f.Name] = true })
+	sc := bufio.NewScanner(f)
+	for line := 1; sc.Scan(); line++ {
+		text := sc.Text()
+		if i := strings.Index(text, "#"); i >= 0 {
+			text = text[:i]
+		}
+		if strings.TrimSpace(text) == "" {
+			continue
+		}
+		name, value, ok := strings.Cut(text, "=")
+		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+		if !ok {
+			return usagef("%s: line %d: %q is no `name = value`", path, line, name)
+		}
+		flag := flags.Lookup(name)
+		if flag == nil || name == configFlag || name == printFlag || name == "help" {
+			near := table.Nearest(name, names)
+			if near != "" {
+				near = "; did you mean " + near + "?"
+			}
+			return usagef("%s: line %d: there is no flag %s%s", path, line, name, near)
+		}
+		if given[name] {
+			continue
+		}
+		if err := flags.Set(name, value); err != nil {
+			return usagef("%s: line %d: %s", path, line, oneLine(err.Error()))
+		}
+	}
+	if err := sc.Err(); err != nil {
+		return usagef("%s: %s", path, oneLine(err.Error()))
+	}
+	return nil
+}
+
+// printConfig writes the flags as they stand.
+func printConfig(c *cobra.Command) error {
+	var err error
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if f.Name == configFlag || f.Name == printFlag || f.Name == "help" || err != nil {
+			return
+		}
+		value := strings.TrimSuffix(strings.TrimPrefix(f.Value.String(), "["), "]")
+		_, err = fmt.Fprintf(c.OutOrStdout(), "%s = %s\n", f.Name, value)
+	})
+	return err
+}

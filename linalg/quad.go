@@ -27,6 +27,9 @@ type Quad struct {
 	ext  Matrix
 	Low  float64 // smallest eigenvalue found by the last call
 	High float64 // largest
+	// Square is the mean over the columns of c_i' log(H)² c_i. Twice that is an
+	// upper bound, in expectation, of the variance of w'log(A)w over sign vectors w.
+	Square float64
 }
 
 // GaussTo sets dst[i] = c_i' log(H) c_i for the columns of R0, i < len(dst). The
@@ -71,7 +74,7 @@ func (q *Quad) sum(dst []float64, h *BlockTri) error {
 		return ErrNotDefinite
 	}
 	clear(dst)
-	q.Low, q.High = math.Inf(1), math.Inf(-1)
+	q.Low, q.High, q.Square = math.Inf(1), math.Inf(-1), 0
 	for a, lam := range q.eig.d[:q.eig.k] {
 		q.Low, q.High = min(q.Low, lam), max(q.High, lam)
 		if !(lam > 0) {
@@ -84,6 +87,7 @@ func (q *Quad) sum(dst []float64, h *BlockTri) error {
 				s += float64(x * h.R0.Data[l*h.R0.Stride+i])
 			}
 			dst[i] += ln * s * s
+			q.Square += ln * ln * s * s / float64(len(dst))
 		}
 	}
 	return nil

@@ -1,0 +1,157 @@
+package bbgp
+
+import (
+	"errors"
+	"math"
+
+	"bbgp.dev/linalg"
+)
+
+// Two-sided bounds of L from a block Lanczos process (Burt, Artemev and van der
+// Wilk 2021, Proposition 1 and section 3; Artemev, Burt and van der Wilk 2021
+// for the quadratic term). With Q = (y-c)'K̂⁻¹(y-c),
+//
+//	-2 L = n log 2π + log det P + tr log A + Q
+//	Radau <= w'log(A)w <= Gauss
+//	q <= Q <= q + r'P⁻¹r / a,      q = 2 r'v + v'K̂v,   a <= the spectrum of A
+//
+// The node a is 1 where K̂ >= P, which holds for a low-rank P at the parameters
+// that it was built at. Elsewhere a is half the smallest Ritz value, once that
+// has settled: Ritz values come from above, and A is well conditioned there.
+// Such bounds are called probable.
+
+// settleRatio is how little the smallest Ritz value may fall from one check to
+// the next to count as settled.
+const settleRatio = 0.8
+
+// A bracket follows the bounds of one evaluation as the process goes on.
+type bracket struct {
+	nodeOne bool // K̂ >= P is certain
+
+	quad         linalg.Quad
+	ldl          linalg.BlockLDL
+	gauss, radau []float64 // of each probe
+	coord        []float64 // H⁻¹ of the coordinates of the last start column
+	tail         []float64 // B_t times the last block of coord
+
+	node, low, high float64 // Ritz values
+	settled         bool
+	lastLow         float64
+	meanG, meanR    float64
+	quadLow         float64 // q, less the part of a warm start
+	rpr             float64 // r'P⁻¹r
+	shrink          float64 // of the node, after a witness against it
+	lastG, lastGap  float64
+	square          float64 // w'log(A)²w, mean over the probes
+}
+
+var errIndefinite = errors.New("the whitened covariance matrix came out indefinite")
+
+// reset begins an evaluation with s probes on the process of h.
+func (b *bracket) reset(h *linalg.BlockTri, s int, nodeOne bool) {
+	*b = bracket{quad: b.quad, ldl: b.ldl, coord: b.coord, tail: b.tail,
+		gauss: append(b.gauss[:0], make([]float64, s)...), radau: append(b.radau[:0], make([]float64, s)...),
+		nodeOne: nodeOne, lastLow: math.Inf(1), shrink: 0.5, lastG: math.Inf(1), meanR: math.Inf(-1),
+		node: 1}
+	b.ldl.Reset(h, 0)
+}
+
+// quadratic updates q and r'P⁻¹r from H: no product is needed, since
+// F⁻¹r = -T_t+1 B_t (H⁻¹ [R0_y; 0])_t.
+func (b *bracket) quadratic(h *linalg.BlockTri) error {
+	if !b.ldl.Extend() {
+		return errIndefinite
+	}
+	k, y := h.Dim(), h.R0.Cols-1
+	if cap(b.coord) < k {
+		b.coord = make([]float64, 2*k)
+	}
+	b.coord = b.coord[:k]
+	clear(b.coord)
+	for i := range h.R0.Rows {
+		b.coord[i] = h.R0.At(i, y)
+	}
+	b.ldl.SolveTo(linalg.Matrix{Rows: k, Cols: 1, Stride: 1, Data: b.coord})
+	b.quadLow = 0
+	for i := range h.R0.Rows {
+		b.quadLow += b.coord[i] * h.R0.At(i, y)
+	}
+	c := h.Coupling()
+	last := b.coord[k-c.Cols:]
+	b.tail = b.tail[:0]
+	b.rpr = 0
+	for i := range c.Rows {
+		s := 0.0
+		for j, v := range c.Row(i) {
+			s += v * last[j]
+		}
+		b.tail = append(b.tail, s)
+		b.rpr += s * s
+	}
+	return nil
+}
+
+// logarithms updates the two quadratures and the node.
+func (b *bracket) logarithms(h *linalg.BlockTri) error {
+	if err := b.quad.GaussTo(b.gauss, h); err != nil {
+		return errIndefinite
+	}
+	b.low, b.high, b.square = b.quad.Low, b.quad.High, b.quad.Square
+	b.meanG = mean(b.gauss)
+	// The witness: Gauss has fallen by more than the bracket allowed.
+	if drop := b.lastG - b.meanG; !b.nodeOne && b.settled && drop > b.lastGap*(1+1e-6)+1e-9*math.Abs(b.meanG) {
+		b.shrink /= 2
+	}
+	exact := h.Coupling().Rows == 0
+	switch {
+	case exact:
+		b.node, b.settled = b.low, true
+	case b.nodeOne:
+		b.node, b.settled = linalg.NodeOne(b.high), true
+		// Rounding in float32 can push a Ritz value below 1; the bound must exist.
+		b.node = min(b.node, b.low*(1-1e-9))
+	default:
+		b.node, b.settled = b.shrink*b.low, b.low >= settleRatio*b.lastLow
+	}
+	b.lastLow, b.lastG = b.low, b.meanG
+	b.meanR = math.Inf(-1)
+	if b.settled {
+		if err := b.quad.RadauTo(b.radau, h, b.node); err != nil {
+			b.settled = false
+		} else {
+			b.meanR = mean(b.radau)
+		}
+	}
+	b.lastGap = b.meanG - b.meanR
+	return nil
+}
+
+// gap is the width of [lower, upper] of L; +Inf while the node has not settled.
+func (b *bracket) gap() float64 {
+	if !b.settled {
+		return math.Inf(1)
+	}
+	return 0.5 * (b.meanG - b.meanR + b.rpr/b.node)
+}
+
+// stdErr is the standard error of L over the probes: from their spread, for a
+// single probe from the bound of its variance, 2 |log A|_F².
+func (b *bracket) stdErr() float64 {
+	s := len(b.gauss)
+	if s < 2 {
+		return 0.5 * math.Sqrt(2*b.square)
+	}
+	v := 0.0
+	for _, g := range b.gauss {
+		v += (g - b.meanG) * (g - b.meanG)
+	}
+	return 0.5 * math.Sqrt(v/float64(s-1)/float64(s))
+}
+
+func mean(x []float64) float64 {
+	s := 0.0
+	for _, v := range x {
+		s += v
+	}
+	return s / float64(len(x))
+}

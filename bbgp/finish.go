@@ -1,0 +1,270 @@
+package bbgp
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"bbgp.dev/kernelmv"
+	"bbgp.dev/linalg"
+)
+
+// What follows the last pass. The log determinant has the derivative tr(G dH)
+// with G ≈ Y Y', k×R (linalg.LogGrad), so with U = F⁻ᵀT Y, n×R, and u = P⁻¹r/a
+//
+//	dL~ = -1/2 Σ_r u_r'dK̂ u_r + 1/2 (v+u)'dK̂(v+u) - 1/2 u'dK̂ u,   dL~/dc = Σ_i (v+u)_i
+//
+// One float64 product on [U, v] gives r and q for the matrix itself, and, to
+// first order, what the float32 products have done to the log determinant:
+// tr(G S'(K64 - K32)S) = Σ_r u_r'K̂u_r - y_r'H y_r.
+
+const (
+	gradTol    = 1e-4 // of tr(G H) that the columns U may leave out
+	gradTolEps = 1e-10
+)
+
+// A tail holds the columns of the final products.
+type tail struct {
+	y      linalg.Matrix // k×R
+	u      linalg.Matrix // n×R
+	v      linalg.Matrix // n×1
+	ku     []float64     // u_r'K̂u_r
+	kv     float64       // v'K̂v
+	r, w   linalg.Matrix // residual, and u = P⁻¹r/a
+	q, rpr float64
+	fix    float64 // of tr log A
+}
+
+func (r *run) finish(ev *Evaluation) error {
+	o := r.o
+	t, err := r.columns()
+	if err != nil {
+		return err
+	}
+	if err := r.correct(t); err != nil {
+		return err
+	}
+	b := &o.b
+	logs := r.logConst + t.fix
+	ev.Lower = -0.5 * (logs + b.meanG + t.q + t.rpr/b.node)
+	ev.Upper = -0.5 * (logs + b.meanR + t.q)
+	ev.LML, ev.GradColumns, ev.Alpha = ev.Lower, t.u.Cols, t.v.Data
+	if !finite(ev.LML) {
+		return fmt.Errorf("%w: value %v", ErrNotFinite, ev.LML)
+	}
+	if r.opt.Gradient {
+		start := time.Now()
+		ev.Gradient, err = r.gradient(t)
+		o.phases.gradient += time.Since(start).Seconds()
+	}
+	return err
+}
+
+// columns forms U and v.
+func (r *run) columns() (*tail, error) {
+	o, t := r.o, &tail{}
+	h := o.lanczos.H
+	k := h.Dim()
+	start := time.Now()
+	t.y = linalg.NewMatrix(k, 0)
+	if r.opt.Gradient || r.prec == kernelmv.F32 {
+		tol := gradTol
+		if o.exactGrad {
+			tol = gradTolEps
+		}
+		var err error
+		if t.y, err = o.loewner.FactorTo(h, o.probes.Cols, o.b.low, o.b.high, tol); err != nil {
+			return nil, fmt.Errorf("%w: %w", errPrecision, err)
+		}
+	}
+	rank := t.y.Cols
+	coef := linalg.NewMatrix(k, rank+1)
+	for i := range k {
+		copy(coef.Row(i), t.y.Row(i))
+		coef.Set(i, rank, o.b.coord[i])
+	}
+	o.phases.small += time.Since(start).Seconds()
+	start = time.Now()
+	all := linalg.NewMatrix(o.n, rank+1)
+	o.lanczos.MulBasisTo(all, coef)
+	o.phases.orth += time.Since(start).Seconds()
+	start = time.Now()
+	o.pre.FInvTransTo(all, all)
+	o.phases.precond += time.Since(start).Seconds()
+	t.u, t.v = linalg.NewMatrix(o.n, rank), linalg.NewMatrix(o.n, 1)
+	for i := range o.n {
+		row := all.Row(i)
+		copy(t.u.Row(i), row)
+		t.v.Data[i] = row[rank]
+	}
+	return t, nil
+}
+
+// correct evaluates the quadratic term and the effect of float32 products on the
+// log determinant with K̂ in float64.
+func (r *run) correct(t *tail) error {
+	o := r.o
+	t.r, t.w = linalg.NewMatrix(o.n, 1), linalg.NewMatrix(o.n, 1)
+	t.ku = make([]float64, t.u.Cols)
+	hy := linalg.NewMatrix(t.y.Rows, t.y.Cols)
+	o.lanczos.H.MulTo(hy, t.y)
+	for i := range hy.Rows {
+		for c, v := range hy.Row(i) {
+			t.ku[c] += v * t.y.At(i, c)
+		}
+	}
+	x := t.v
+	if r.prec == kernelmv.F32 {
+		x = linalg.NewMatrix(o.n, t.u.Cols+1)
+		for i := range o.n {
+			x.Data[i*x.Stride] = t.v.Data[i]
+			copy(x.Row(i)[1:], t.u.Row(i))
+		}
+	}
+	kx := linalg.NewMatrix(o.n, x.Cols)
+	if err := r.exactly(kx, x); err != nil {
+		return err
+	}
+	r.residual(t, kx)
+	for c := range t.ku {
+		if r.prec == kernelmv.F64 {
+			break
+		}
+		s := 0.0
+		for i := range o.n {
+			s += t.u.Data[i*t.u.Stride+c] * kx.Data[i*kx.Stride+1+c]
+		}
+		t.fix += s - t.ku[c]
+		t.ku[c] = s
+	}
+	if err := r.refine(t); err != nil {
+		return err
+	}
+	if r.opt.Precision != "f32" && r.prec == kernelmv.F32 &&
+		(math.Abs(t.fix)/2 > r.opt.Eps/4 || 0.5*t.rpr/o.b.node > r.opt.Eps) {
+		return errPrecision
+	}
+	return nil
+}
+
+// exactly sets dst = K̂ src in float64.
+func (r *run) exactly(dst, src linalg.Matrix) error {
+	start := time.Now()
+	err := r.o.op.With(kernelmv.F64).MulTo(r.ctx, dst, src)
+	r.o.phases.product += time.Since(start).Seconds()
+	r.products += src.Cols
+	return err
+}
+
+// refine repairs v where rounding in the basis or in float32 products has left a
+// residual that the process did not see: r is projected on the basis,
+// v += F⁻ᵀT H⁻¹ T'F⁻¹r, at the price of one product with one column.
+func (r *run) refine(t *tail) error {
+	o := r.o
+	seen := o.b.rpr
+	for range 4 {
+		if 0.5*(t.rpr-seen)/o.b.node <= r.opt.Eps/20 {
+			return nil
+		}
+		before := t.rpr
+		white, coef := linalg.NewMatrix(o.n, 1), linalg.NewMatrix(o.lanczos.H.Dim(), 1)
+		start := time.Now()
+		o.pre.FInvTo(white, t.r)
+		start = lapTime(start, &o.phases.precond)
+		o.lanczos.CoefTo(coef, white)
+		o.b.ldl.SolveTo(coef)
+		o.lanczos.MulBasisTo(white, coef)
+		start = lapTime(start, &o.phases.orth)
+		o.pre.FInvTransTo(white, white)
+		lapTime(start, &o.phases.precond)
+		for i, x := range white.Data {
+			t.v.Data[i] += x
+		}
+		kv := linalg.NewMatrix(o.n, 1)
+		if err := r.exactly(kv, t.v); err != nil {
+			return err
+		}
+		if r.residual(t, kv); t.rpr > before/2 {
+			return nil
+		}
+	}
+	return nil
+}
+
+func lapTime(start time.Time, sum *float64) time.Time {
+	now := time.Now()
+	*sum += now.Sub(start).Seconds()
+	return now
+}
+
+// residual forms r, q, u = P⁻¹r/a and r'P⁻¹r; the first column of kx is K̂v.
+func (r *run) residual(t *tail, kx linalg.Matrix) {
+	o := r.o
+	t.kv = 0
+	for i := range o.n {
+		t.r.Data[i] = r.resid.Data[i] - kx.Data[i*kx.Stride]
+		t.kv += t.v.Data[i] * kx.Data[i*kx.Stride]
+	}
+	start := time.Now()
+	o.pre.SolveTo(t.w, t.r)
+	o.phases.precond += time.Since(start).Seconds()
+	t.rpr = max(o.e.Dot(t.r.Data, t.w.Data), 0)
+	for i := range t.w.Data {
+		t.w.Data[i] /= o.b.node
+	}
+	t.q = 2*o.e.Dot(t.r.Data, t.v.Data) + t.kv
+}
+
+// gradient returns dL~ by the natural parameters.
+func (r *run) gradient(t *tail) (*Gradient, error) {
+	o, rank := r.o, t.u.Cols
+	cols, weight := linalg.NewMatrix(o.n, rank+2), make([]float64, rank+2)
+	for c := range rank {
+		weight[c] = -0.5
+	}
+	weight[rank], weight[rank+1] = 0.5, -0.5
+	noise := o.op.Noise()
+	g := &Gradient{Lengthscales: make([]float64, o.d.X.Cols)}
+	own := 0.0 // Σ_i noise_i M_ii
+	for i := range o.n {
+		row := cols.Row(i)
+		copy(row, t.u.Row(i))
+		v, w := t.v.Data[i], t.w.Data[i]
+		row[rank], row[rank+1] = v+w, w
+		diag := 0.0
+		for c, x := range row {
+			diag += weight[c] * x * x
+		}
+		own += noise[i] * diag
+		if o.d.NoiseScale != nil {
+			diag *= o.d.NoiseScale[i]
+		}
+		g.Noise += diag
+		g.Mean += v + w
+	}
+	// (v+u)'K̂(v+u) - u'K̂u = v'K̂v + 2 u'(y-c-r)
+	form := t.kv
+	for i, w := range t.w.Data {
+		form += 2 * w * (r.resid.Data[i] - t.r.Data[i])
+	}
+	for _, s := range t.ku {
+		form -= s
+	}
+	g.Variance = (0.5*form - own) / r.p.Variance
+	prec := kernelmv.F32
+	if r.prec == kernelmv.F64 {
+		prec = kernelmv.F64
+	}
+	o.op.SetGradPrecision(prec)
+	if err := o.op.GradTo(r.ctx, g.Lengthscales, cols, weight); err != nil {
+		return nil, err
+	}
+	for j, l := range r.p.Lengthscales {
+		if math.IsInf(l, 1) {
+			g.Lengthscales[j] = 0
+		} else {
+			g.Lengthscales[j] /= l
+		}
+	}
+	return g, nil
+}

@@ -1,0 +1,214 @@
+package bbgp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"bbgp.dev/kernelmv"
+	"bbgp.dev/linalg"
+)
+
+// The objective of Burt, Artemev and van der Wilk (2021), section 3, in block
+// form. With a preconditioner P = F F', probes w_i (signs, in the coordinates
+// of A = F⁻¹K̂F⁻ᵀ), one block Lanczos basis T for all of them and for y, and
+// v = F⁻ᵀT H⁻¹[R0_y; 0], r = y - c - K̂v,
+//
+//	L~ = -n/2 log 2π - 1/2 [log det P + (1/s) Σ c_i'log(S'K̂S)c_i
+//	                        + 2r'v + v'K̂v + r'P⁻¹r/a],      S = F⁻ᵀT
+//
+// which is a lower bound of L in expectation, and at most eps below. P, w, T and
+// v are not differentiated: they only make the bound tight.
+
+// A krylovObjective evaluates L~. P and the probes are those of the last
+// Rebuild; the work areas serve every call.
+type krylovObjective struct {
+	e *linalg.Engine
+	d *Data // standardised
+	n int
+
+	op      *kernelmv.Op
+	pre     preconditioner
+	built   Params // where pre was built
+	probes  linalg.Matrix
+	signs   signs
+	wide    bool    // float32 products have failed in this stage
+	seconds float64 // of the last Rebuild, charged to the next evaluation
+
+	lanczos *linalg.Lanczos
+	start   linalg.Matrix // [probes, F⁻¹(y-c)]
+	b       bracket
+	loewner linalg.LogGrad
+	phases  phases
+
+	// For tests: a float64 basis, and gradients that leave next to nothing out.
+	basis64, exactGrad bool
+}
+
+// A preconditioner is what Rebuild makes.
+type preconditioner interface {
+	linalg.Preconditioner
+	Rank() int
+	Neighbours() int
+	NodeIsOne() bool
+}
+
+// signs say which probes are in use.
+type signs struct {
+	count int
+	seed  uint64
+}
+
+// phases are the seconds of an evaluation.
+type phases struct{ product, precond, orth, small, gradient float64 }
+
+func (p phases) report() map[string]float64 {
+	return map[string]float64{
+		"kernel_products": p.product, "preconditioner": p.precond, "reorthogonalisation": p.orth,
+		"small_eigenproblems": p.small, "gradient": p.gradient,
+	}
+}
+
+// newKrylovObjective returns the objective of d, which is standardised. The
+// first Evaluate does a Rebuild if none came before.
+func newKrylovObjective(e *linalg.Engine, d *Data, p Params) (*krylovObjective, error) {
+	op, err := kernelmv.NewOp(e, d.X, kernelOf(p), noiseOf(p, d))
+	if err != nil {
+		return nil, err
+	}
+	return &krylovObjective{e: e, d: d, n: d.X.Rows, op: op, loewner: linalg.LogGrad{Engine: e}}, nil
+}
+
+// Rebuild makes a new preconditioner at p and new probes.
+func (o *krylovObjective) Rebuild(ctx context.Context, p Params, opt EvalOptions) error {
+	if err := p.Check(o.d.X.Cols); err != nil {
+		return err
+	}
+	start := time.Now()
+	if err := o.op.Reset(kernelOf(p), noiseOf(p, o.d)); err != nil {
+		return err
+	}
+	set := choosePrecond(o.n, p, opt)
+	set.Seed = opt.Seed
+	pre, err := linalg.NewPrecond(ctx, o.e, o.op, o.op.Noise(), set)
+	if err != nil {
+		return fmt.Errorf("preconditioner: %w", err)
+	}
+	o.pre, o.built, o.wide = pre, p.Clone(), false
+	o.setProbes(signProbes(o.n, probeCount(opt), opt.Seed))
+	o.signs = signs{probeCount(opt), opt.Seed}
+	o.seconds = time.Since(start).Seconds()
+	return nil
+}
+
+func probeCount(opt EvalOptions) int {
+	if opt.Probes < 1 {
+		return 8
+	}
+	return opt.Probes
+}
+
+// signProbes returns n×s random signs: of all probes with independent entries of
+// unit variance, signs make the least variance of w'log(A)w.
+func signProbes(n, s int, seed uint64) linalg.Matrix {
+	rng := rand.New(rand.NewPCG(seed, 0x70726f6265))
+	w := linalg.NewMatrix(n, s)
+	for i := range n {
+		bits := uint64(0)
+		for j := range s {
+			if j%64 == 0 {
+				bits = rng.Uint64()
+			}
+			w.Data[i*s+j] = float64(int(bits&1)*2 - 1)
+			bits >>= 1
+		}
+	}
+	return w
+}
+
+// setProbes takes the columns of w, with E[ww'] = I.
+func (o *krylovObjective) setProbes(w linalg.Matrix) {
+	if o.lanczos == nil || o.start.Cols != w.Cols+1 {
+		o.start = linalg.NewMatrix(o.n, w.Cols+1)
+		o.lanczos = linalg.NewLanczos(o.e, o.n, w.Cols+1, linalg.LanczosOptions{Wide: o.basis64})
+	}
+	o.probes = w
+}
+
+// Evaluate returns L~ at p, its bounds and, if asked for, its gradient. Products
+// run in float32 where that is safe and are corrected by one in float64; where
+// the correction is not small, all is done again in float64.
+func (o *krylovObjective) Evaluate(ctx context.Context, p Params, opt EvalOptions) (*Evaluation, error) {
+	if err := p.Check(o.d.X.Cols); err != nil {
+		return nil, err
+	}
+	if opt.Eps <= 0 {
+		opt.Eps = 1
+	}
+	if o.pre == nil {
+		if err := o.Rebuild(ctx, p, opt); err != nil {
+			return nil, err
+		}
+	}
+	begin := time.Now()
+	o.phases = phases{precond: o.seconds}
+	o.seconds = 0
+	if err := o.op.Reset(kernelOf(p), noiseOf(p, o.d)); err != nil {
+		return nil, err
+	}
+	passes := 0
+	run := func(prec kernelmv.Precision) (*Evaluation, error) {
+		r := &run{o: o, ctx: ctx, p: p, opt: opt, prec: prec, op: o.op.With(prec)}
+		ev, err := r.evaluate()
+		passes += r.passes
+		return ev, err
+	}
+	prec := o.precision(p, opt)
+	ev, err := run(prec)
+	if prec == kernelmv.F32 && opt.Precision != "f32" && errors.Is(err, errPrecision) {
+		o.wide = true
+		ev, err = run(kernelmv.F64)
+	}
+	if errors.Is(err, errPrecision) {
+		err = fmt.Errorf("%w: %w", ErrNotFinite, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	ev.Passes = passes
+	ev.Seconds = time.Since(begin).Seconds()
+	ev.SecondsByPhase = o.phases.report()
+	return ev, nil
+}
+
+// errPrecision asks for float64 products.
+var errPrecision = errors.New("float32 products are not accurate enough here")
+
+// precision chooses the tiles. An entry of K in float32 is off by 2.5e-7 s2; in
+// few dimensions, or with a smooth kernel, such errors line up with the small
+// eigenvalues, in many they do not (kernels card, section 7).
+func (o *krylovObjective) precision(p Params, opt EvalOptions) kernelmv.Precision {
+	ratio := slices.Min(o.op.Noise()) / p.Variance
+	inputs := o.d.X.Cols - len(o.op.Dropped())
+	for _, l := range p.Lengthscales {
+		if math.IsInf(l, 1) {
+			inputs--
+		}
+	}
+	hard := p.Kernel == "gaussian" || inputs <= 3
+	switch {
+	case opt.Precision == "f64", opt.Precision != "f32" && (o.wide || hard && ratio < 1e-4 || ratio < 1e-8):
+		return kernelmv.F64
+	}
+	return kernelmv.F32
+}
+
+// nodeOne reports whether K̂ >= P is certain at p.
+func (o *krylovObjective) nodeOne(p Params) bool {
+	return o.pre.NodeIsOne() && p.Kernel == o.built.Kernel && p.Variance == o.built.Variance &&
+		p.Noise == o.built.Noise && slices.Equal(p.Lengthscales, o.built.Lengthscales)
+}

@@ -1,0 +1,99 @@
+package bbgp
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"bbgp.dev/linalg"
+)
+
+// smooth returns n rows of d inputs with a target that depends on two of them.
+func smoothData(n, d int, noise float64) *Data {
+	rng := rand.New(rand.NewPCG(11, uint64(n)))
+	data := &Data{X: linalg.NewMatrix(n, d), Y: make([]float64, n)}
+	for i := range n {
+		for j := range d {
+			data.X.Set(i, j, rng.NormFloat64())
+		}
+		data.Y[i] = math.Sin(2*data.X.At(i, 0)) + 0.5*data.X.At(i, 1) + noise*rng.NormFloat64()
+	}
+	return data
+}
+
+// unitProbes make the mean over probes the trace: sqrt(n) e_i.
+func unitProbes(n int) linalg.Matrix {
+	w := linalg.NewMatrix(n, n)
+	for i := range n {
+		w.Set(i, i, math.Sqrt(float64(n)))
+	}
+	return w
+}
+
+func testParams(kernel string, d int, noise float64) Params {
+	p := DefaultParams(kernel, d)
+	p.Noise, p.Variance, p.Mean = noise, 1.3, 0.2
+	for j := range p.Lengthscales {
+		p.Lengthscales[j] = 0.8 + 0.3*float64(j)
+	}
+	return p
+}
+
+func mustObjective(t testing.TB, d *Data, p Params) *krylovObjective {
+	t.Helper()
+	o, err := newKrylovObjective(engine(t), d, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// TestUnitProbes tells bias from variance: with every unit vector as a probe
+// nothing is random, and the value must be the exact one to eps.
+func TestUnitProbes(t *testing.T) {
+	for _, kernel := range Families() {
+		for _, noise := range []float64{0.5, 1e-3} {
+			for _, nn := range []int{0, 12} {
+				checkUnitProbes(t, kernel, noise, 200, nn, false)
+				checkUnitProbes(t, kernel, noise, 40, nn, true)
+			}
+		}
+	}
+}
+
+func checkUnitProbes(t *testing.T, kernel string, noise float64, n, nn int, gradient bool) {
+	t.Helper()
+	d, p := smoothData(n, 3, 0.1), testParams(kernel, 3, noise)
+	exact, err := newExactObjective(engine(t), d, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := exact.Evaluate(context.Background(), p, EvalOptions{Gradient: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := mustObjective(t, d, p)
+	o.basis64, o.exactGrad = true, true
+	opt := EvalOptions{Eps: 1e-6, Precision: "f64", Gradient: gradient, Rank: 20, Neighbours: nn}
+	if err := o.Rebuild(context.Background(), p, opt); err != nil {
+		t.Fatal(err)
+	}
+	o.setProbes(unitProbes(n))
+	got, err := o.Evaluate(context.Background(), p, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if math.Abs(got.LML-want.LML) > 1e-6 {
+		t.Errorf("%s, noise %g, nn %d: %.9f in [%.9f, %.9f], exact %.9f", kernel, noise, nn, got.LML, got.Lower, got.Upper, want.LML)
+	}
+	if !gradient {
+		return
+	}
+	a, b := flat(got.Gradient), flat(want.Gradient)
+	for i := range a {
+		if math.Abs(a[i]-b[i]) > 1e-6*(1+math.Abs(b[i])) {
+			t.Errorf("%s, noise %g, nn %d: gradient %d is %.9g, exact %.9g", kernel, noise, nn, i, a[i], b[i])
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package bbgp
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"bbgp.dev/kernelmv"
+	"bbgp.dev/linalg"
+)
+
+// A run is one evaluation of L~ in one precision.
+type run struct {
+	o    *krylovObjective
+	ctx  context.Context
+	p    Params
+	opt  EvalOptions
+	prec kernelmv.Precision
+	op   linalg.SymOp // K̂ in prec
+
+	passes, products int
+	resid            linalg.Matrix // y - c
+	logConst         float64       // n log 2π + log det P
+}
+
+func (r *run) evaluate() (*Evaluation, error) {
+	o := r.o
+	r.logConst = float64(o.n)*math.Log(2*math.Pi) + o.pre.LogDet()
+	r.begin()
+	rejected, err := r.iterate()
+	o.phases.product += o.lanczos.Times.Product
+	o.phases.precond += o.lanczos.Times.Precond
+	o.phases.orth += o.lanczos.Times.Orth
+	if err != nil {
+		return nil, err
+	}
+	ev := &Evaluation{
+		Passes: r.passes, Rank: o.pre.Rank(), Neighbours: o.pre.Neighbours(), Probes: o.probes.Cols,
+		Precision: r.prec.String(), BoundKind: "probable", StdErr: o.b.stdErr(), BytesBasis: o.lanczos.Bytes(),
+	}
+	if o.b.nodeOne && r.prec == kernelmv.F64 || o.lanczos.Exhausted() {
+		ev.BoundKind = "rigorous"
+	}
+	if rejected {
+		ev.Rejected = true
+		ev.Upper = r.upper()
+		ev.LML, ev.Lower = ev.Upper, math.Inf(-1)
+		ev.Products = r.products
+		return ev, nil
+	}
+	if err := r.finish(ev); err != nil {
+		return nil, err
+	}
+	ev.Products = r.products
+	return ev, nil
+}
+
+// begin starts the process on [probes, F⁻¹(y-c)].
+func (r *run) begin() {
+	o := r.o
+	r.resid = linalg.NewMatrix(o.n, 1)
+	for i, y := range o.d.Y {
+		r.resid.Data[i] = y - r.p.Mean
+	}
+	start := time.Now()
+	s := o.probes.Cols
+	for i := range o.n {
+		copy(o.start.Row(i), o.probes.Row(i))
+	}
+	white := linalg.NewMatrix(o.n, 1)
+	o.pre.FInvTo(white, r.resid)
+	for i, v := range white.Data {
+		o.start.Data[i*o.start.Stride+s] = v
+	}
+	o.phases.precond += time.Since(start).Seconds()
+	o.lanczos.Start(r.op, o.pre, o.start)
+	o.b.reset(o.lanczos.H, s, o.nodeOne(r.p))
+}
+
+// iterate runs passes until the bounds are eps apart, and reports whether the
+// caller has rejected the point before. There is no cap: only bounds that have
+// stopped to move end it.
+func (r *run) iterate() (rejected bool, err error) {
+	o := r.o
+	next, watch := 1, stagnation{best: math.Inf(1)}
+	for {
+		if o.lanczos.Exhausted() && o.lanczos.H.Blocks() == 0 {
+			return false, fmt.Errorf("%w: the right-hand sides are zero", ErrNotFinite)
+		}
+		width := o.lanczos.Width()
+		if err := o.lanczos.Step(r.ctx); err != nil {
+			return false, err
+		}
+		r.passes++
+		r.products += width
+		start := time.Now()
+		err := o.b.quadratic(o.lanczos.H)
+		if err == nil && (r.passes >= next || o.lanczos.Exhausted()) {
+			err = o.b.logarithms(o.lanczos.H)
+			// Checks cost k²: they may be a tenth of the passes apart.
+			next = r.passes + max(1, r.passes/10)
+		}
+		o.phases.small += time.Since(start).Seconds()
+		if err != nil {
+			return false, fmt.Errorf("%w: %w after %d passes", errPrecision, err, r.passes)
+		}
+		gap := o.b.gap()
+		if gap <= r.opt.Eps || o.lanczos.Exhausted() {
+			return false, nil
+		}
+		if o.b.settled && r.opt.Reject != nil && r.opt.Reject(r.upper()) {
+			return true, nil
+		}
+		if watch.stalled(r.passes, gap) {
+			return false, &StagnationError{Passes: r.passes, Gap: watch.best, Precision: r.prec.String(),
+				Rank: o.pre.Rank(), Neighbours: o.pre.Neighbours()}
+		}
+	}
+}
+
+// upper is the upper bound of L so far.
+func (r *run) upper() float64 {
+	return -0.5 * (r.logConst + r.o.b.meanR + r.o.b.quadLow)
+}
+
+// stagnation notices bounds that no longer improve.
+type stagnation struct {
+	best float64
+	at   int
+}
+
+// stalled reports that 60 passes and a third of all have brought less than 1 %.
+// Converging processes have shorter plateaus: blocks find several eigenvalues
+// at once.
+func (s *stagnation) stalled(pass int, gap float64) bool {
+	if gap < 0.99*s.best {
+		s.best, s.at = gap, pass
+	}
+	return pass-s.at > max(60, pass/3)
+}
+
+// A StagnationError says that the bounds of an evaluation stopped to improve
+// before they were eps apart.
+type StagnationError struct {
+	Passes           int
+	Gap              float64 // the best distance of the bounds, nats
+	Precision        string
+	Rank, Neighbours int // of the preconditioner
+}
+
+func (e *StagnationError) Error() string {
+	return fmt.Sprintf("the bounds stopped improving at %.3g nats after %d passes in %s (rank %d, %d neighbours): "+
+		"a larger rank, more neighbours, a larger noise or method exact would help", e.Gap, e.Passes, e.Precision, e.Rank, e.Neighbours)
+}
+
+// Is makes a stagnation in float32 one more reason for float64.
+func (e *StagnationError) Is(target error) bool {
+	return target == errPrecision && e.Precision == "f32"
+}

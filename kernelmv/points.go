@@ -93,24 +93,32 @@ func (p *points) scaleRow(dst, row []float64) {
 // interleave packs points q0..q1-1 of the row-major src (n×d) in groups of w:
 // point q goes to dst[(q/w)·w·d + k·w + q mod w]. Position q holds row
 // order[q] (a nil order: row q); positions from n on repeat position 0. With
-// round the coordinates are rounded to float32 whatever T is.
+// round the coordinates are rounded to float32 whatever T is. q0, q1 and w are
+// multiples of 4: four points at a time make stores that lie together.
 func interleave[T asm.Float](dst []T, src []float64, d, w int, order []int32, n, q0, q1 int, round bool) {
-	for q := q0; q < q1; q++ {
-		i := 0
-		switch {
-		case q < n && order != nil:
-			i = int(order[q])
-		case q < n:
-			i = q
-		case order != nil:
-			i = int(order[0])
+	at := func(q int) []float64 {
+		if q >= n {
+			q = 0
 		}
+		if order != nil {
+			q = int(order[q])
+		}
+		return src[q*d : (q+1)*d]
+	}
+	for q := q0; q < q1; q += 4 {
+		a, b, c, e := at(q), at(q+1), at(q+2), at(q+3)
 		out := dst[q/w*w*d+q%w:]
-		for k, v := range src[i*d : (i+1)*d] {
-			if round {
-				v = float64(float32(v))
+		b, c, e = b[:len(a)], c[:len(a)], e[:len(a)]
+		for k, v := range a {
+			o := out[k*w : k*w+4 : k*w+4]
+			o[0], o[1], o[2], o[3] = T(v), T(b[k]), T(c[k]), T(e[k])
+		}
+		if round {
+			for k := range a {
+				for i, v := range out[k*w : k*w+4] {
+					out[k*w+i] = T(float32(v))
+				}
 			}
-			out[k*w] = T(v)
 		}
 	}
 }

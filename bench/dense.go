@@ -1,0 +1,269 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"bbgp.dev/asm"
+	"bbgp.dev/kernelmv"
+	"bbgp.dev/linalg"
+)
+
+// A DenseReport is one measurement of a dense factorisation or product.
+type DenseReport struct {
+	Op         string  `json:"op"`
+	N          int     `json:"n"`
+	M          int     `json:"m"` // the other size, 0 if there is none
+	Precision  string  `json:"precision"`
+	Threads    int     `json:"threads"`
+	ISA        string  `json:"isa"`
+	Gflops     float64 `json:"gflops"`      // Flops / Seconds, the best
+	FMAShare   float64 `json:"fma_share"`   // of the peak, for the CPU time used: the middle one
+	CPUSeconds float64 `json:"cpu_seconds"` // of one run, all threads, the best
+	Seconds    float64 `json:"seconds"`     // wall time of one run, the best
+	PeakGflops float64 `json:"peak_gflops"` // of one thread, by CPU time
+	Flops      float64 `json:"flops"`       // that one run needs
+	Runs       int     `json:"runs"`
+}
+
+// A DenseSpec says what Dense measures.
+type DenseSpec struct {
+	Impl    *asm.Impl     // nil: asm.Default
+	Threads []int         // nil: 1 and GOMAXPROCS
+	Ops     []string      // nil: all of DenseOps
+	Scale   float64       // multiplies the sizes; 0: 1
+	Time    time.Duration // for each measurement; 0: a second
+}
+
+// A denseCase prepares one operation of size n (and m). flops are those of the
+// textbook; reset restores what run overwrites, outside the time.
+type denseCase struct {
+	op      string
+	n, m    int
+	flops   float64
+	prepare func(e *linalg.Engine, rng *rand.Rand, n, m int) (reset func(), run func(context.Context) error)
+	flopsOf func(n, m float64) float64
+}
+
+// denseCases are the operations at the sizes of the design card.
+var denseCases = []denseCase{
+	{op: "gemm", n: 2000, flopsOf: func(n, _ float64) float64 { return 2 * n * n * n }, prepare: prepareGemm},
+	{op: "syrk", n: 2000, m: 2000, flopsOf: func(n, m float64) float64 { return n * (n + 1) * m }, prepare: prepareSyrk},
+	{op: "cholesky", n: 5000, flopsOf: func(n, _ float64) float64 { return n * n * n / 3 }, prepare: prepareCholesky},
+	{op: "inverse", n: 5000, flopsOf: func(n, _ float64) float64 { return n * n * n * 2 / 3 }, prepare: prepareInverse},
+	{op: "trsm", n: 2000, m: 2000, flopsOf: func(n, m float64) float64 { return n * n * m }, prepare: prepareTrsm},
+	{op: "qr", n: 11121, m: 1000, flopsOf: func(n, m float64) float64 { return 4 * n * m * m }, prepare: prepareQR},
+	{op: "syrk-tall", n: 11121, m: 1000, flopsOf: func(n, m float64) float64 { return n * m * (m + 1) }, prepare: prepareTallSyrk},
+	{op: "pivoted-cholesky", n: 11121, m: 1000, flopsOf: func(n, m float64) float64 { return n * m * m }, prepare: preparePivoted},
+	{op: "precond-apply-9", n: 11121, m: 1000, flopsOf: func(n, m float64) float64 { return 4 * n * m * 9 }, prepare: prepareApply},
+}
+
+// DenseOps returns the names of the operations that Dense knows: products and
+// factorisations of order n, the tall ones of n×m, and precond-apply-9, the
+// product of F^-1 (rank m, no Vecchia part) with 9 columns.
+func DenseOps() []string {
+	var names []string
+	for _, c := range denseCases {
+		names = append(names, c.op)
+	}
+	return names
+}
+
+// Dense measures products and factorisations in float64. FMAShare compares the
+// flops of the textbook with what the peak routine does in the same CPU time,
+// measured before and after each run, so that other work on the machine slows
+// both alike; with several threads it does not see one that waits. It returns
+// ctx.Err() if ctx ends first.
+func Dense(ctx context.Context, s DenseSpec) ([]DenseReport, error) {
+	ops, threads := s.Ops, s.Threads
+	if ops == nil {
+		ops = DenseOps()
+	}
+	if threads == nil {
+		all := linalg.NewPar(0).Threads()
+		threads = slices.Compact([]int{1, all})
+	}
+	scale := s.Scale
+	if scale == 0 {
+		scale = 1
+	}
+	var reports []DenseReport
+	for _, op := range ops {
+		i := slices.IndexFunc(denseCases, func(c denseCase) bool { return c.op == op })
+		if i < 0 {
+			return nil, fmt.Errorf("no dense operation %q; there are %v", op, DenseOps())
+		}
+		c := denseCases[i]
+		c.n, c.m = int(math.Ceil(float64(c.n)*scale)), int(math.Ceil(float64(c.m)*scale))
+		c.flops = c.flopsOf(float64(c.n), float64(c.m))
+		for _, t := range threads {
+			e, err := linalg.NewEngine(s.Impl, t)
+			if err != nil {
+				return nil, err
+			}
+			r, err := c.measure(ctx, e, s.Time)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", op, err)
+			}
+			reports = append(reports, r)
+		}
+	}
+	return reports, nil
+}
+
+func (c *denseCase) measure(ctx context.Context, e *linalg.Engine, limit time.Duration) (DenseReport, error) {
+	if limit == 0 {
+		limit = time.Second
+	}
+	r := DenseReport{
+		Op: c.op, N: c.n, M: c.m, Precision: "f64", Threads: e.Par.Threads(), ISA: e.Impl.Name,
+		Flops: c.flops, CPUSeconds: math.Inf(1), Seconds: math.Inf(1),
+	}
+	reset, run := c.prepare(e, rand.New(rand.NewPCG(1, uint64(c.n))), c.n, c.m)
+	meter := newPeak(e, kernelmv.F64)
+	var shares []float64
+	for start := time.Now(); r.Runs < 3 || time.Since(start) < limit; r.Runs++ {
+		reset()
+		before := meter.run()
+		w0, c0 := time.Now(), cpuSeconds()
+		if err := run(ctx); err != nil {
+			return r, err
+		}
+		wall, cpu := time.Since(w0).Seconds(), cpuSeconds()-c0
+		after := meter.run()
+		if err := ctx.Err(); err != nil {
+			return r, err
+		}
+		r.CPUSeconds, r.Seconds = min(r.CPUSeconds, cpu), min(r.Seconds, wall)
+		rate := (before.flops + after.flops) / (before.cpu + after.cpu)
+		shares = append(shares, c.flops/(cpu*rate))
+		r.PeakGflops = max(r.PeakGflops, rate/1e9)
+	}
+	slices.Sort(shares)
+	r.FMAShare, r.Gflops = shares[len(shares)/2], c.flops/r.Seconds/1e9
+	return r, nil
+}
+
+func nothing() {}
+
+func prepareGemm(e *linalg.Engine, rng *rand.Rand, n, _ int) (func(), func(context.Context) error) {
+	a, b, c := normal(rng, n, n), normal(rng, n, n), linalg.NewMatrix(n, n)
+	return nothing, func(context.Context) error {
+		e.GemmTo(c, 1, a, false, b, false, 0)
+		return nil
+	}
+}
+
+func prepareSyrk(e *linalg.Engine, rng *rand.Rand, n, m int) (func(), func(context.Context) error) {
+	a, c := normal(rng, n, m), linalg.NewMatrix(n, n)
+	return nothing, func(context.Context) error {
+		e.SyrkTo(c, 1, a, false, 0)
+		return nil
+	}
+}
+
+func prepareTallSyrk(e *linalg.Engine, rng *rand.Rand, n, m int) (func(), func(context.Context) error) {
+	a, c := normal(rng, n, m), linalg.NewMatrix(m, m)
+	return nothing, func(context.Context) error {
+		e.SyrkTo(c, 1, a, true, 0)
+		return nil
+	}
+}
+
+// definite returns a symmetric positive definite matrix: its diagonal dominates.
+func definite(rng *rand.Rand, n int) linalg.Matrix {
+	a := normal(rng, n, n)
+	a.Mirror()
+	for i := range n {
+		a.Set(i, i, float64(n))
+	}
+	return a
+}
+
+func prepareCholesky(e *linalg.Engine, rng *rand.Rand, n, _ int) (func(), func(context.Context) error) {
+	a := definite(rng, n)
+	l := a.Clone()
+	return func() { l.CopyFrom(a) }, func(context.Context) error {
+		_, err := e.NewCholesky(l)
+		return err
+	}
+}
+
+func prepareInverse(e *linalg.Engine, rng *rand.Rand, n, _ int) (func(), func(context.Context) error) {
+	a := definite(rng, n)
+	l := a.Clone()
+	var chol *linalg.Cholesky
+	var failure error
+	reset := func() {
+		l.CopyFrom(a)
+		chol, failure = e.NewCholesky(l)
+	}
+	return reset, func(context.Context) error {
+		if failure == nil {
+			chol.InverseTo(l)
+		}
+		return failure
+	}
+}
+
+func prepareTrsm(e *linalg.Engine, rng *rand.Rand, n, m int) (func(), func(context.Context) error) {
+	l, b := definite(rng, n), normal(rng, m, n)
+	x := b.Clone()
+	return func() { x.CopyFrom(b) }, func(context.Context) error {
+		e.SolveRight(x, l, true)
+		return nil
+	}
+}
+
+func prepareQR(e *linalg.Engine, rng *rand.Rand, n, m int) (func(), func(context.Context) error) {
+	a := normal(rng, n, m)
+	w := a.Clone()
+	return func() { w.CopyFrom(a) }, func(context.Context) error {
+		e.ThinQR(w)
+		return nil
+	}
+}
+
+// covariance is a Matérn-3/2 matrix of n points with 8 inputs: its spectrum
+// decays slowly enough for any rank.
+func covariance(e *linalg.Engine, rng *rand.Rand, n int) (*kernelmv.Op, error) {
+	k := kernelmv.Kernel{Family: asm.Matern32, Variance: 1, Lengthscales: make([]float64, 8)}
+	for d := range k.Lengthscales {
+		k.Lengthscales[d] = 3
+	}
+	return kernelmv.NewOp(e, normal(rng, n, 8), k, nil)
+}
+
+func preparePivoted(e *linalg.Engine, rng *rand.Rand, n, m int) (func(), func(context.Context) error) {
+	op, failure := covariance(e, rng, n)
+	return nothing, func(ctx context.Context) error {
+		if failure != nil {
+			return failure
+		}
+		_, _, _, err := linalg.PivotedCholesky(ctx, e, op, linalg.PivotOptions{MaxRank: m, Seed: 1})
+		return err
+	}
+}
+
+func prepareApply(e *linalg.Engine, rng *rand.Rand, n, m int) (func(), func(context.Context) error) {
+	op, failure := covariance(e, rng, n)
+	x, noise := normal(rng, n, 9), make([]float64, n)
+	y := linalg.NewMatrix(n, 9)
+	for i := range noise {
+		noise[i] = 0.1
+	}
+	var p *linalg.Precond
+	if failure == nil {
+		p, failure = linalg.NewPrecond(context.Background(), e, op, noise, linalg.PrecondOptions{Rank: m, Seed: 1})
+	}
+	return nothing, func(context.Context) error {
+		if failure == nil {
+			p.FInvTo(y, x)
+		}
+		return failure
+	}
+}

@@ -181,21 +181,7 @@ func (s *sparse) gradient(ctx context.Context, p Params, f *sparseFactors, u []f
 	for j := range logL {
 		g.Lengthscales[j] += logL[j]
 	}
-	pinv := f.inverseDiagonal(s.e)
-	for i := range n {
-		di := -pinv[i]/2 + u[i]*u[i]/2 + tau*f.resid[i]/(2*f.d[i]*f.d[i])
-		if s.conjugate {
-			v := s.v.Data[i]
-			di += ((v+u[i])*(v+u[i]) - u[i]*u[i]) / 2
-			g.Mean += v
-		}
-		g.Mean += u[i]
-		mk -= tau * p.Variance / (2 * f.d[i])
-		if s.d.NoiseScale != nil {
-			di *= s.d.NoiseScale[i]
-		}
-		g.Noise += di
-	}
+	mk += s.diagonalGradient(g, p, f, tau, u)
 	if s.conjugate {
 		quad, err := s.quadGradient(ctx, logL, u, f.d)
 		if err != nil {
@@ -213,6 +199,28 @@ func (s *sparse) gradient(ctx context.Context, p Params, f *sparseFactors, u []f
 		}
 	}
 	return g, nil
+}
+
+// diagonalGradient adds what comes through D, K_ii and the mean to g and
+// returns its part of the derivative by log σ_f².
+func (s *sparse) diagonalGradient(g *Gradient, p Params, f *sparseFactors, tau float64, u []float64) float64 {
+	mk := 0.0
+	pinv := f.inverseDiagonal(s.e)
+	for i := range u {
+		di := -pinv[i]/2 + u[i]*u[i]/2 + tau*f.resid[i]/(2*f.d[i]*f.d[i])
+		if s.conjugate {
+			v := s.v.Data[i]
+			di += ((v+u[i])*(v+u[i]) - u[i]*u[i]) / 2
+			g.Mean += v
+		}
+		g.Mean += u[i]
+		mk -= tau * p.Variance / (2 * f.d[i])
+		if s.d.NoiseScale != nil {
+			di *= s.d.NoiseScale[i]
+		}
+		g.Noise += di
+	}
+	return mk
 }
 
 // blockGradients returns ∂/∂K_uf and ∂/∂K_uu.

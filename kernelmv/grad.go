@@ -115,6 +115,10 @@ func (o *Op) gradScale(d int) float64 {
 
 // gradSums returns Σ_ab w_ab (x'_ad - x'_bd)² for the given inputs.
 func (o *Op) gradSums(ctx context.Context, inputs []int, u linalg.Matrix, g []float64) ([]float64, error) {
+	if o.line != nil && len(inputs) == 1 {
+		s, err := o.line.grad(ctx, u, g)
+		return []float64{s / o.kernel.Family.WeightFactor()}, err
+	}
 	if o.gradPrecision == F64 || o.kernel.Family == Matern12 {
 		if o.g64 == nil {
 			o.g64 = newGradient(o, &o.engine.Impl.F64)

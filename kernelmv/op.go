@@ -48,6 +48,8 @@ type Op struct {
 	p64                      *product[float64]
 	g32                      *gradient[float32]
 	g64                      *gradient[float64]
+	line                     *line // the O(n) form, if there is one now
+	lineMemory               *line
 	blocks                   []gathered // one per worker
 }
 
@@ -101,7 +103,14 @@ func (o *Op) Reset(k Kernel, noise []float64) error {
 // arrange orders the points for the new parameters and marks everything packed
 // as out of date.
 func (o *Op) arrange() {
-	o.order = nil
+	o.order, o.line = nil, nil
+	if o.hasLine() {
+		if o.lineMemory == nil {
+			o.lineMemory = newLine(o)
+		}
+		o.line = o.lineMemory
+		o.line.reset()
+	}
 	if o.p32 != nil {
 		o.p32.fresh = false
 	}
@@ -168,7 +177,8 @@ func (o *Op) With(p Precision) linalg.SymOp {
 }
 
 // MulTo sets dst = K̂ src, n×p for any p. dst and src do not overlap. Columns
-// are taken 64 at a time. It returns ctx.Err() if ctx ends first; dst is
+// are taken 64 at a time. With one input in the distance and a Matérn function
+// it costs O(n p) and is float64 in any precision. It returns ctx.Err() if ctx ends first; dst is
 // undefined then. Once a shape has been seen, nothing is allocated.
 func (o *Op) MulTo(ctx context.Context, dst, src linalg.Matrix) error {
 	return o.mulTo(ctx, o.precision, dst, src)
@@ -188,6 +198,9 @@ func (v *view) MulTo(ctx context.Context, dst, src linalg.Matrix) error {
 func (o *Op) mulTo(ctx context.Context, prec Precision, dst, src linalg.Matrix) error {
 	if dst.Rows != o.Dim() || src.Rows != o.Dim() || dst.Cols != src.Cols {
 		panic("kernelmv: MulTo: bad shapes")
+	}
+	if o.line != nil {
+		return o.line.mulTo(ctx, dst, src)
 	}
 	for c := 0; c < src.Cols; c += maxCols {
 		end := min(c+maxCols, src.Cols)

@@ -1,0 +1,127 @@
+package kernelmv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"bbgp.dev/linalg"
+	"bbgp.dev/linalg/linalgtest"
+)
+
+// lineInputs are points with duplicates, near duplicates and gaps beyond all
+// correlation.
+func lineInputs(rng *rand.Rand, n int) linalg.Matrix {
+	x := linalgtest.RandMatrix(rng, n, 1)
+	for i := range n {
+		switch i % 7 {
+		case 3:
+			x.Data[i] = x.Data[i-1]
+		case 4:
+			x.Data[i] = x.Data[i-1] + 1e-6*rng.Float64()
+		case 5:
+			x.Data[i] += 50
+		case 6:
+			x.Data[i] -= 1e3 * rng.Float64()
+		}
+	}
+	return x
+}
+
+func TestLine(t *testing.T) {
+	for _, f := range []Family{Matern12, Matern32, Matern52} {
+		for _, n := range []int{2, 3, 97, 400} {
+			rng := rand.New(rand.NewPCG(40, uint64(n)))
+			x, k, noise := lineInputs(rng, n), Kernel{f, 1.7, []float64{0.6}}, randNoise(rng, n)
+			op := newOp(t, engine(t, nil, 3), x, k, noise)
+			if op.line == nil {
+				t.Fatal("the O(n) form is not used")
+			}
+			linalgtest.CheckSymOp(t, op, dense(x, k, noise), 1e-11)
+			op.SetPrecision(F32)
+			linalgtest.CheckSymOp(t, op, dense(x, k, noise), 1e-11)
+			u, g := linalgtest.RandMatrix(rng, n, 6), []float64{1, -2, 3, 0.1, 5, -1}
+			want, size, _ := denseGrad(x, k, outerSum(u, g))
+			got := make([]float64, 1)
+			if err := op.GradTo(context.Background(), got, u, g); err != nil {
+				t.Fatal(err)
+			}
+			checkGrad(t, fmt.Sprint(f, n), got, want, 1e-11*size)
+		}
+	}
+}
+
+// The O(n) form and the tiles are two ways to the same numbers.
+func TestLineAgainstTiles(t *testing.T) {
+	for _, f := range []Family{Matern12, Matern32, Matern52} {
+		n, rng := 1000, rand.New(rand.NewPCG(41, uint64(f)))
+		x, k := lineInputs(rng, n), Kernel{f, 1, []float64{0.3}}
+		op := newOp(t, engine(t, nil, 2), x, k, nil)
+		v, y, z := linalgtest.RandMatrix(rng, n, 5), linalg.NewMatrix(n, 5), linalg.NewMatrix(n, 5)
+		ctx := context.Background()
+		if err := op.MulTo(ctx, y, v); err != nil {
+			t.Fatal(err)
+		}
+		if err := newProduct(op, &op.engine.Impl.F64).mulTo(ctx, z, v); err != nil {
+			t.Fatal(err)
+		}
+		near(t, f.String(), y, z, 1e-10)
+	}
+}
+
+func TestLineSolver(t *testing.T) {
+	for _, f := range []Family{Matern12, Matern32, Matern52} {
+		for _, level := range []float64{1, 1e-3, 1e-6} {
+			n, rng := 300, rand.New(rand.NewPCG(42, uint64(f)))
+			x, k, noise := lineInputs(rng, n), Kernel{f, 1.7, []float64{0.6}}, randNoise(rng, n)
+			for i := range noise {
+				noise[i] *= level
+			}
+			op := newOp(t, engine(t, nil, 2), x, k, noise)
+			s, err := op.NewLineSolver()
+			if err != nil {
+				t.Fatal(err)
+			}
+			v, b := linalgtest.RandMatrix(rng, n, 3), linalg.NewMatrix(n, 3)
+			if err := op.MulTo(context.Background(), b, v); err != nil {
+				t.Fatal(err)
+			}
+			s.SolveTo(b, b)
+			near(t, fmt.Sprint(f, level), b, v, 1e-12*float64(n)/level)
+			chol, err := op.engine.NewCholesky(dense(x, k, noise))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := chol.LogDet(); math.Abs(s.LogDet()-want) > 1e-10*math.Abs(want) {
+				t.Errorf("%v, noise %v: log det %v, want %v", f, level, s.LogDet(), want)
+			}
+		}
+	}
+}
+
+// Without noise duplicates make K̂ singular; the error says so. Distinct points
+// do not, however close the neighbours.
+func TestLineSolverSingular(t *testing.T) {
+	x := linalg.Matrix{Rows: 3, Cols: 1, Stride: 1, Data: []float64{0, 1, 0}}
+	op := newOp(t, engine(t, nil, 1), x, Kernel{Matern12, 1, []float64{1}}, nil)
+	_, err := op.NewLineSolver()
+	if bad := (*linalg.NotPDError)(nil); !errors.As(err, &bad) {
+		t.Errorf("error %v, want NotPDError", err)
+	}
+	x = linalg.NewMatrix(2000, 1)
+	for i := range x.Data {
+		x.Data[i] = 1e-4 * float64(i)
+	}
+	op = newOp(t, engine(t, nil, 1), x, Kernel{Matern52, 1, []float64{1}}, nil)
+	s, err := op.NewLineSolver()
+	if err != nil || math.IsNaN(s.LogDet()) {
+		t.Errorf("close points: %v", err)
+	}
+	op = newOp(t, engine(t, nil, 1), x, Kernel{Gaussian, 1, []float64{1}}, nil)
+	if s, err := op.NewLineSolver(); s != nil || err != nil {
+		t.Error("the Gaussian has an O(n) form?")
+	}
+}

@@ -124,3 +124,16 @@ func modelPlan(path string, m *bbgp.Model) (*inputs.Plan, error) {
 
 // oneLine keeps a message on its line.
 func oneLine(s string) string { return strings.ReplaceAll(strings.TrimSpace(s), "\n", " ") }
+
+// planReading reads columns as the plan of a model has them.
+func planReading(p *inputs.Plan, r reading) *reading {
+	for _, in := range p.Inputs {
+		switch in.Kind {
+		case inputs.Level:
+			r.text = append(r.text, in.Column)
+		case inputs.Date:
+			r.dates = append(r.dates, in.Column)
+		}
+	}
+	return &r
+}

@@ -164,7 +164,7 @@ func (a *app) demoFit(ctx context.Context, f *demoFlags, train, test string, tru
 	if err != nil {
 		return err
 	}
-	r := &demoReport{Result: m.Result, Inputs: ts.plan.Names(), Holdout: &holdout{s, 1 - s.RMSE*s.RMSE/variance(set.Y)},
+	r := &demoReport{Result: m.Result, Inputs: ts.plan.Names(), Holdout: newHoldout(s, set.Y),
 		NoiseTrue: f.noise, NoiseFit: math.Sqrt(m.Parameters.Noise) * m.Scaling.YScale, Files: []string{train, test, model}}
 	var off scoreSum
 	for i, y := range truth {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"bbgp.dev/bbgp"
 	"bbgp.dev/cmd/bbgp/internal/table"
@@ -49,16 +50,21 @@ func (a *app) fitCommand() *cobra.Command {
 	fl.StringVarP(&f.out, "out", "o", "", "file for the model (default: it is not kept)")
 	fl.StringVar(&f.holdout, "holdout", "", "table with the same columns to score the predictions on")
 	fl.StringVar(&f.blanks, "blanks", "", "file for predictions of the rows without a target")
-	fl.StringVar(&f.model.kernel, "kernel", "matern32", "covariance function: "+strings.Join(bbgp.Families(), ", "))
-	fl.StringVar(&f.optimizer, "optimizer", "", "levenberg, lbfgs or adam (default: by method)")
-	fl.IntVar(&f.maxSteps, "max-steps", 400, "most evaluations on all rows")
-	fl.StringVar(&f.start, "start", "", "parameters (JSON) to start from")
-	fl.BoolVar(&f.fixMean, "fix-mean", false, "keep the constant mean at its start")
+	f.addTraining(fl)
 	f.model.add(fl)
 	f.machine.add(fl)
 	fl.BoolVar(&f.json, "json", false, "report as one JSON object")
 	f.progress.add(fl)
 	return c
+}
+
+// addTraining adds the flags of the training itself.
+func (f *fitFlags) addTraining(fl *pflag.FlagSet) {
+	fl.StringVar(&f.model.kernel, "kernel", "matern32", "covariance function: "+strings.Join(bbgp.Families(), ", "))
+	fl.StringVar(&f.optimizer, "optimizer", "", "levenberg, lbfgs or adam (default: by method)")
+	fl.IntVar(&f.maxSteps, "max-steps", 400, "most evaluations on all rows")
+	fl.StringVar(&f.start, "start", "", "parameters (JSON) to start from")
+	fl.BoolVar(&f.fixMean, "fix-mean", false, "keep the constant mean at its start")
 }
 
 // A fitReport is what fit --json prints.
@@ -75,7 +81,24 @@ type fitReport struct {
 // A holdout is the score on a held-out table.
 type holdout struct {
 	bbgp.Score
-	R2 float64 `json:"r2"` // share of the variance of its targets that is explained
+	R2 *float64 `json:"r2"` // share of the variance of its targets that is explained; null if they do not vary
+}
+
+func newHoldout(s bbgp.Score, y []float64) *holdout {
+	h := &holdout{Score: s}
+	if v := variance(y); v > 0 {
+		r2 := 1 - s.RMSE*s.RMSE/v
+		h.R2 = &r2
+	}
+	return h
+}
+
+// r2 is R² in words.
+func (h *holdout) r2() string {
+	if h.R2 == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.4f", *h.R2)
 }
 
 func (a *app) fit(ctx context.Context, data string, f *fitFlags) error {
@@ -183,7 +206,7 @@ func (a *app) afterFit(ctx context.Context, f *fitFlags, ts *trainingSet, m *bbg
 func (a *app) score(ctx context.Context, m *bbgp.Model, ts *trainingSet, e *linalg.Engine, f *fitFlags) (*holdout, error) {
 	read := f.read
 	read.target = ts.plan.Target
-	t, err := a.load(f.holdout, &read)
+	t, err := a.load(f.holdout, planReading(ts.plan, read))
 	if err != nil {
 		return nil, err
 	}
@@ -199,7 +222,7 @@ func (a *app) score(ctx context.Context, m *bbgp.Model, ts *trainingSet, e *lina
 	if err != nil {
 		return nil, err
 	}
-	return &holdout{s, 1 - s.RMSE*s.RMSE/variance(set.Y)}, nil
+	return newHoldout(s, set.Y), nil
 }
 
 // variance is the population variance of v.

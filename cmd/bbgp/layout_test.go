@@ -31,7 +31,7 @@ var theirs = map[string][]string{
 	"github.com/klauspost/cpuid/v2": {"asm/"},
 	"github.com/mmcloughlin/avo":    {"gen/"},
 	"gonum.org/v1/gonum":            {"linalg/blas.go", "bbgp/minimize.go"},
-	"gonum.org/v1/plot":             {"cmd/bbgp/internal/plots/", "bench/"},
+	"gonum.org/v1/plot":             {"cmd/bbgp/", "bench/"},
 	"github.com/spf13/cobra":        {"cmd/"},
 	"github.com/spf13/pflag":        {"cmd/"},
 	"github.com/klauspost/compress": {"cmd/bbgp/internal/table/"},

@@ -2,23 +2,35 @@ package main
 
 import (
 	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
 )
 
-// accJ: micro-tiles of 4 columns of V by vectors of j, summed over the rows of
-// the tile: AVX2 4x3 accumulators, 3 operands of K, 1 broadcast; AVX-512 4x6,
-// 6 and 1.
+// The two accumulations of a tile. Their micro-tiles are colUnit columns of V
+// by accSpan: vectors of j (accJ) or rows (accI), with one accumulator each,
+// accSpan registers for K and one for V. That fills the registers: AVX2
+// 4·3 + 3 + 1 = 16, AVX-512 4·6 + 6 + 1 = 31.
+
+func (e *emitter) accSpan() int {
+	if e.wide() {
+		return 6
+	}
+	return 3
+}
+
+// bytesOf returns a new register with n elements in bytes.
+func (e *emitter) bytesOf(n reg.GPVirtual) reg.GPVirtual {
+	b := e.copyOf(n)
+	e.SHLQ(operand.Imm(uint64(log2(e.size))), b)
+	return b
+}
+
+// accJ runs over strips of j, and in a strip over groups of columns.
 func (e *emitter) accJ() {
 	e.begin("AccJ", "func(yj, k, vi *T, rows, cols, p int)", "works like genericAccJ.")
-	vecs := 3
-	if e.wide() {
-		vecs = 6
-	}
-	yStrip, kStrip := e.arg("yj"), e.arg("k")
-	stride := e.arg("cols")
-	strips := e.quotient(stride, vecs*e.lanes())
-	e.SHLQ(operand.Imm(uint64(log2(e.size))), stride)
-	vStride := e.arg("p")
-	e.SHLQ(operand.Imm(uint64(log2(e.size))), vStride)
+	span := e.accSpan()
+	yStrip, kStrip, cols := e.arg("yj"), e.arg("k"), e.arg("cols")
+	strips := e.quotient(cols, span*e.lanes())
+	stride, vStride := e.bytesOf(cols), e.bytesOf(e.arg("p"))
 
 	e.Comment("strips of j")
 	e.loop("strip", strips, func() {
@@ -26,68 +38,78 @@ func (e *emitter) accJ() {
 		groups := e.quotient(e.arg("p"), colUnit)
 		e.Comment("four columns")
 		e.loop("cols", groups, func() {
-			acc := make([][]vec, colUnit)
-			for c := range acc {
-				acc[c] = e.newVecs(vecs)
-			}
-			yp := e.copyOf(y)
-			for c := range acc {
-				for j, a := range acc[c] {
-					e.load(at(yp, j*e.bytes), a)
-				}
-				e.ADDQ(stride, yp)
-			}
-			k, v := e.copyOf(kStrip), e.copyOf(vi)
-			pairs := e.quotient(e.arg("rows"), 2)
-			e.loop("rows", pairs, func() {
-				for u := range 2 {
-					kv := e.newVecs(vecs)
-					for j := range kv {
-						m := at(k, j*e.bytes)
-						if u == 1 {
-							m = atIdx(k, stride, 1, j*e.bytes)
-						}
-						e.load(m, kv[j])
-					}
-					for c := range acc {
-						b, m := e.newVec(), at(v, c*e.size)
-						if u == 1 {
-							m = atIdx(v, vStride, 1, c*e.size)
-						}
-						e.bcast(m, b)
-						for j := range kv {
-							e.fma(kv[j], b, acc[c][j])
-						}
-					}
-				}
-				e.LEAQ(atIdx(k, stride, 2, 0), k)
-				e.LEAQ(atIdx(v, vStride, 2, 0), v)
-			})
-			for c := range acc {
-				for j, a := range acc[c] {
-					e.store(a, at(y, j*e.bytes))
-				}
-				e.ADDQ(stride, y)
-			}
+			acc := e.newTile(colUnit, span)
+			e.eachRow(acc, e.copyOf(y), stride, e.load)
+			e.accJSum(acc, e.copyOf(kStrip), e.copyOf(vi), stride, vStride)
+			e.eachRow(acc, y, stride, func(m operand.Mem, v vec) { e.store(v, m) })
 			e.inc(colUnit*e.size, vi)
 		})
-		e.inc(vecs*e.bytes, yStrip)
-		e.inc(vecs*e.bytes, kStrip)
+		e.inc(span*e.bytes, yStrip)
+		e.inc(span*e.bytes, kStrip)
 	})
 	e.end()
 }
 
-// accI: micro-tiles of rows by 4 columns of V, summed over j in lanes, then
-// across lanes: AVX2 3x4 accumulators, 3 operands of K, 1 of V; AVX-512 6x4, 6 and 1.
+// newTile returns rows·cols new vectors.
+func (e *emitter) newTile(rows, cols int) [][]vec {
+	t := make([][]vec, rows)
+	for i := range t {
+		t[i] = e.newVecs(cols)
+	}
+	return t
+}
+
+// eachRow calls f for every vector of the tile and its place in memory; p goes
+// on by stride from row to row.
+func (e *emitter) eachRow(tile [][]vec, p, stride reg.GPVirtual, f func(operand.Mem, vec)) {
+	for _, row := range tile {
+		for j, v := range row {
+			f(at(p, j*e.bytes), v)
+		}
+		e.ADDQ(stride, p)
+	}
+}
+
+// accJSum sums a micro-tile of accJ over the rows, two rows a turn.
+func (e *emitter) accJSum(acc [][]vec, k, v, stride, vStride reg.GPVirtual) {
+	pairs := e.quotient(e.arg("rows"), 2)
+	e.loop("rows", pairs, func() {
+		for u := range 2 {
+			kv := e.newVecs(len(acc[0]))
+			for j := range kv {
+				e.load(e.row(k, stride, nil, u, j*e.bytes), kv[j])
+			}
+			for c := range acc {
+				b := e.newVec()
+				e.bcast(e.row(v, vStride, nil, u, c*e.size), b)
+				for j := range kv {
+					e.fma(kv[j], b, acc[c][j])
+				}
+			}
+		}
+		e.LEAQ(atIdx(k, stride, 2, 0), k)
+		e.LEAQ(atIdx(v, vStride, 2, 0), v)
+	})
+}
+
+// row is the memory at base + i·stride + disp, i from 0 to 3; for i = 3,
+// stride3 holds 3·stride.
+func (e *emitter) row(base, stride, stride3 reg.GPVirtual, i, disp int) operand.Mem {
+	switch i {
+	case 0:
+		return at(base, disp)
+	case 3:
+		return atIdx(base, stride3, 1, disp)
+	}
+	return atIdx(base, stride, uint8(i), disp)
+}
+
+// accI runs over groups of columns, and for each over groups of rows.
 func (e *emitter) accI() {
 	e.begin("AccI", "func(yi *float64, k, vj *T, rows, cols, p int)", "works like genericAccI.")
-	rows := 3
-	if e.wide() {
-		rows = 6
-	}
+	span := e.accSpan()
 	yCol, vCol := e.arg("yi"), e.arg("vj")
-	stride := e.arg("cols")
-	e.SHLQ(operand.Imm(uint64(log2(e.size))), stride)
+	stride := e.bytesOf(e.arg("cols"))
 	stride3 := e.times(stride, 3)
 	yStride := e.arg("p")
 	groups := e.quotient(yStride, colUnit)
@@ -96,60 +118,18 @@ func (e *emitter) accI() {
 	e.Comment("four columns")
 	e.loop("cols", groups, func() {
 		kRow, y := e.arg("k"), e.copyOf(yCol)
-		count := e.quotient(e.arg("rows"), rows)
+		count := e.quotient(e.arg("rows"), span)
 		e.loop("rows", count, func() {
-			acc := make([][]vec, rows)
-			for i := range acc {
-				acc[i] = e.newVecs(colUnit)
-				e.zero(acc[i]...)
+			acc := e.newTile(span, colUnit)
+			for _, a := range acc {
+				e.zero(a...)
 			}
-			k, v := e.copyOf(kRow), e.copyOf(vCol)
-			k3 := e.GP64()
-			if rows > 3 {
-				e.LEAQ(atIdx(k, stride3, 1, 0), k3)
-			}
-			steps := e.quotient(e.arg("cols"), 2*e.lanes())
-			e.loop("sum", steps, func() {
-				for u := range 2 {
-					kv := e.newVecs(rows)
-					for i := range kv {
-						base := k
-						if i >= 3 {
-							base = k3
-						}
-						m := at(base, u*e.bytes)
-						if i%3 > 0 {
-							m = atIdx(base, stride, uint8(i%3), u*e.bytes)
-						}
-						e.load(m, kv[i])
-					}
-					for c := range colUnit {
-						x := e.newVec()
-						m := at(v, u*e.bytes)
-						switch c {
-						case 1, 2:
-							m = atIdx(v, stride, uint8(c), u*e.bytes)
-						case 3:
-							m = atIdx(v, stride3, 1, u*e.bytes)
-						}
-						e.load(m, x)
-						for i := range kv {
-							e.fma(kv[i], x, acc[i][c])
-						}
-					}
-				}
-				e.inc(2*e.bytes, k)
-				e.inc(2*e.bytes, v)
-				if rows > 3 {
-					e.inc(2*e.bytes, k3)
-				}
-			})
+			e.accISum(acc, kRow, vCol, stride, stride3)
 			e.Comment("sums across lanes, added in float64")
 			e.addSums(acc, y, yStride)
-			if rows > 3 {
+			for range span / 3 {
 				e.ADDQ(stride3, kRow)
 			}
-			e.ADDQ(stride3, kRow)
 		})
 		e.inc(colUnit*8, yCol)
 		e.LEAQ(atIdx(vCol, stride, 4, 0), vCol)
@@ -157,13 +137,41 @@ func (e *emitter) accI() {
 	e.end()
 }
 
-// rowSum sums four rows at a time.
+// accISum sums a micro-tile of accI over j, two vectors a turn.
+func (e *emitter) accISum(acc [][]vec, kRow, vCol, stride, stride3 reg.GPVirtual) {
+	v, k := e.copyOf(vCol), []reg.GPVirtual{e.copyOf(kRow)} // a pointer for three rows
+	for len(k) < len(acc)/3 {
+		next := e.GP64()
+		e.LEAQ(atIdx(k[len(k)-1], stride3, 1, 0), next)
+		k = append(k, next)
+	}
+	steps := e.quotient(e.arg("cols"), 2*e.lanes())
+	e.loop("sum", steps, func() {
+		for u := range 2 {
+			kv := e.newVecs(len(acc))
+			for i := range kv {
+				e.load(e.row(k[i/3], stride, nil, i%3, u*e.bytes), kv[i])
+			}
+			for c := range colUnit {
+				x := e.newVec()
+				e.load(e.row(v, stride, stride3, c, u*e.bytes), x)
+				for i := range kv {
+					e.fma(kv[i], x, acc[i][c])
+				}
+			}
+		}
+		for _, p := range append(k, v) {
+			e.inc(2*e.bytes, p)
+		}
+	})
+}
+
+// rowSum sums four rows at a time, two vectors of each a turn.
 func (e *emitter) rowSum() {
 	e.begin("RowSum", "func(dst *float64, k *T, rows, cols int)", "works like genericRowSum.")
-	dst, kRow := e.arg("dst"), e.arg("k")
-	stride := e.arg("cols")
-	count := e.quotient(stride, 2*e.lanes())
-	e.SHLQ(operand.Imm(uint64(log2(e.size))), stride)
+	dst, kRow, cols := e.arg("dst"), e.arg("k"), e.arg("cols")
+	count := e.quotient(cols, 2*e.lanes())
+	stride := e.bytesOf(cols)
 	stride3 := e.times(stride, 3)
 	groups := e.quotient(e.arg("rows"), 4)
 	e.loop("rows", groups, func() {
@@ -172,9 +180,7 @@ func (e *emitter) rowSum() {
 		k, steps := e.copyOf(kRow), e.copyOf(count)
 		e.loop("sum", steps, func() {
 			for i, a := range acc {
-				disp := i / 4 * e.bytes
-				m := [...]operand.Mem{at(k, disp), atIdx(k, stride, 1, disp), atIdx(k, stride, 2, disp), atIdx(k, stride3, 1, disp)}[i%4]
-				e.add(m, a, a)
+				e.add(e.row(k, stride, stride3, i%4, i/4*e.bytes), a, a)
 			}
 			e.inc(2*e.bytes, k)
 		})

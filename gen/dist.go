@@ -38,12 +38,6 @@ func (e *emitter) outer() {
 
 // min sets v = min(v, *m).
 func (e *emitter) min(v vec, m operand.Mem) {
-	if e.wide() {
-		c := e.newVec()
-		e.bcast(m, c)
-		e.pick(e.VMINPS, e.VMINPD)(v, c, v)
-		return
-	}
 	c := e.newVec()
 	e.bcast(m, c)
 	e.pick(e.VMINPS, e.VMINPD)(v, c, v)
@@ -87,10 +81,8 @@ func (e *emitter) microTiles(dstName, xiName, xjName, depthName string, step ste
 	s := e.distShape()
 	blocks := s.vecs * e.bytes / block // blocks of the J side in a strip
 	dstCol, xj, depth := e.arg(dstName), e.arg(xjName), e.arg(depthName)
-	stride, strips := e.arg("cols"), e.GP64()
-	e.MOVQ(e.copyOf(stride), strips)
-	strips = e.quotient(strips, blocks*block/e.size)
-	e.SHLQ(operand.Imm(uint64(log2(e.size))), stride)
+	cols := e.arg("cols")
+	strips, stride := e.quotient(cols, blocks*block/e.size), e.bytesOf(cols)
 	blockStride := e.copyOf(depth)
 	e.SHLQ(operand.Imm(uint64(log2(block))), blockStride)
 
@@ -122,12 +114,11 @@ type tilePart struct {
 
 // microTile emits one micro-tile; the sum over the depth is unrolled twice.
 func (e *emitter) microTile(s tileShape, p tilePart, step stepFunc, finish func(vec, operand.Mem)) {
-	acc := make([][]vec, s.rows)
+	acc := e.newTile(s.rows, s.vecs)
 	for i := range acc {
-		acc[i] = e.newVecs(s.vecs)
 		e.zero(acc[i]...)
 	}
-	xi, xj, pairs := e.copyOf(p.xi), e.copyOf(p.xj), e.copyOf(p.depth)
+	xi, xj, depth := e.copyOf(p.xi), e.copyOf(p.xj), e.copyOf(p.depth)
 	one := func(k int) {
 		b := e.newVecs(s.vecs)
 		e.load(at(xj, k*block), b[0])
@@ -138,22 +129,10 @@ func (e *emitter) microTile(s tileShape, p tilePart, step stepFunc, finish func(
 		}
 		step(acc, func(i int) operand.Mem { return at(xi, (k*panel+p.part+i)*e.size) }, b)
 	}
-	even, done := e.label("even"), e.label("done")
-	e.TESTQ(operand.U32(1), pairs)
-	e.JE(operand.LabelRef(even))
-	one(0)
-	e.inc(panel*e.size, xi)
-	e.inc(block, xj)
-	e.Label(even)
-	e.SHRQ(operand.Imm(1), pairs)
-	e.JE(operand.LabelRef(done))
-	e.loop("depth", pairs, func() {
-		one(0)
-		one(1)
-		e.inc(2*panel*e.size, xi)
-		e.inc(2*block, xj)
+	e.unrolled("depth", depth, 2, one, func(k int) {
+		e.inc(k*panel*e.size, xi)
+		e.inc(k*block, xj)
 	})
-	e.Label(done)
 	for i := range acc {
 		for j, a := range acc[i] {
 			m := at(p.dst, j*e.bytes)

@@ -72,6 +72,31 @@ func (e *emitter) loop(name string, n reg.GPVirtual, body func()) {
 	e.JNE(operand.LabelRef(top))
 }
 
+// unrolled emits n turns of step, n > 0: first n mod width turns one by one,
+// then the others width at a time. step gets its number among the turns that
+// share the addresses; advance moves the addresses on by k turns. width is a
+// power of two.
+func (e *emitter) unrolled(name string, n reg.GPVirtual, width int, step, advance func(k int)) {
+	single, done := e.label(name+"Odd"), e.label(name+"Done")
+	rest := e.copyOf(n)
+	e.ANDQ(operand.U32(width-1), rest)
+	e.JE(operand.LabelRef(single))
+	e.loop(name+"Single", rest, func() {
+		step(0)
+		advance(1)
+	})
+	e.Label(single)
+	e.SHRQ(operand.Imm(uint64(log2(width))), n)
+	e.JE(operand.LabelRef(done))
+	e.loop(name, n, func() {
+		for k := range width {
+			step(k)
+		}
+		advance(width)
+	})
+	e.Label(done)
+}
+
 // newVecs returns n new vector registers.
 func (e *emitter) newVecs(n int) []vec {
 	v := make([]vec, n)

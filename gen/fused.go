@@ -3,8 +3,24 @@ package main
 import (
 	"fmt"
 
-	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
 )
+
+// fusedRows is the number of rows that fused takes in step.
+const fusedRows = 2
+
+// A fusedLoop holds the registers of one group of rows.
+type fusedLoop struct {
+	e           *emitter
+	f           family
+	p           int
+	t           table
+	yj, vj      []reg.GPVirtual // one a column
+	vi, buf     reg.GPVirtual
+	off, stride reg.GPVirtual
+	ahead       []vec // roots for the next turn
+	acc         []vec // sums of the rows, [row][column]
+}
 
 // fused takes the covariances of some rows of a tile, vector after vector of j,
 // and uses each at once in both products. The sums of the rows stay in
@@ -12,86 +28,88 @@ import (
 func (e *emitter) fused(f family, p int) {
 	e.begin(fmt.Sprintf("Fused%d%v", p, f), "func(yi *float64, yj, buf, vi, vj *T, rows, cols int)",
 		fmt.Sprintf("works like genericFused with p = %d.", p))
-	const rows = 2
-	yi, yj, bufRow, vi, vj := e.arg("yi"), e.arg("yj"), e.arg("buf"), e.arg("vi"), e.arg("vj")
-	stride := e.arg("cols")
-	e.SHLQ(operand.Imm(uint64(log2(e.size))), stride)
-	groups := e.quotient(e.arg("rows"), rows)
-	t := e.table()
+	yi, bufRow, vi := e.arg("yi"), e.arg("buf"), e.arg("vi")
+	l := fusedLoop{e: e, f: f, p: p, t: e.table(), vi: vi, stride: e.bytesOf(e.arg("cols"))}
+	l.yj, l.vj = []reg.GPVirtual{e.arg("yj")}, []reg.GPVirtual{e.arg("vj")}
+	if p == 2 {
+		l.yj, l.vj = append(l.yj, e.copyOf(l.yj[0])), append(l.vj, e.copyOf(l.vj[0]))
+		e.ADDQ(l.stride, l.yj[1])
+		e.ADDQ(l.stride, l.vj[1])
+	}
+	groups := e.quotient(e.arg("rows"), fusedRows)
 	e.Comment("groups of rows")
 	e.loop("rows", groups, func() {
-		acc := e.newVecs(rows * p)
-		e.zero(acc...)
-		buf, off := e.copyOf(bufRow), e.GP64()
-		e.XORQ(off, off)
-		ahead := e.newVecs(rows)
-		fetch := func(disp int) {
-			for i := range ahead {
-				m := at(buf, disp)
-				if i == 1 {
-					m = atIdx(buf, stride, 1, disp)
-				}
-				if f.root() {
-					e.sqrt(m, ahead[i])
-				} else {
-					e.load(m, ahead[i])
-				}
-			}
-		}
-		use := func(next bool) {
-			r := e.newVecs(rows)
-			for i := range r {
-				e.move(ahead[i], r[i])
-			}
-			if next {
-				e.Comment("roots of the next turn")
-				e.inc(e.bytes, buf)
-				fetch(0)
-			}
-			k := f.value(t, r)
-			e.Comment("both products")
-			for c := range p {
-				y, b := e.newVec(), e.newVec()
-				my, mv := atIdx(yj, off, 1, 0), atIdx(vj, off, 1, 0)
-				if c == 1 {
-					// The second column lies one stride on.
-					yj2, vj2 := e.copyOf(yj), e.copyOf(vj)
-					e.ADDQ(stride, yj2)
-					e.ADDQ(stride, vj2)
-					my, mv = atIdx(yj2, off, 1, 0), atIdx(vj2, off, 1, 0)
-				}
-				e.load(my, y)
-				for i := range k {
-					e.bcast(at(vi, (i*p+c)*e.size), b)
-					e.fma(k[i], b, y)
-				}
-				e.store(y, my)
-				e.load(mv, b)
-				for i := range k {
-					e.fma(k[i], b, acc[i*p+c])
-				}
-			}
-			e.inc(e.bytes, off)
-		}
-		fetch(0)
-		// cols is at least Pad, so there is more than one vector.
-		steps := e.quotient(e.arg("cols"), e.lanes())
-		e.DECQ(steps)
-		e.loop("vectors", steps, func() { use(true) })
-		use(false)
+		l.row(bufRow)
 		e.Comment("sums across lanes, added in float64")
 		if p == 2 {
-			e.addSums([][]vec{acc}, yi, nil)
+			e.addSums([][]vec{l.acc}, yi, nil)
 		} else {
 			zero := e.newVecs(2)
 			e.zero(zero...)
-			s := e.sum4([]vec{acc[0], acc[1], zero[0], zero[1]})
-			e.VADDPD(at(yi, 0), s.AsX(), s.AsX())
-			e.VMOVUPD(s.AsX(), at(yi, 0))
+			s := e.sum4(append(l.acc, zero...)).AsX()
+			e.VADDPD(at(yi, 0), s, s)
+			e.VMOVUPD(s, at(yi, 0))
 		}
-		e.inc(rows*p*8, yi)
-		e.inc(rows*p*e.size, vi)
-		e.LEAQ(atIdx(bufRow, stride, rows, 0), bufRow)
+		e.inc(fusedRows*p*8, yi)
+		e.inc(fusedRows*p*e.size, vi)
+		e.LEAQ(atIdx(bufRow, l.stride, fusedRows, 0), bufRow)
 	})
 	e.end()
+}
+
+// row runs over the vectors of a group of rows. The roots of the next vectors
+// are taken one turn ahead; cols is at least Pad, so there are two turns or more.
+func (l *fusedLoop) row(bufRow reg.GPVirtual) {
+	e := l.e
+	l.acc, l.ahead = e.newVecs(fusedRows*l.p), e.newVecs(fusedRows)
+	e.zero(l.acc...)
+	l.buf, l.off = e.copyOf(bufRow), e.GP64()
+	e.XORQ(l.off, l.off)
+	l.fetch()
+	steps := e.quotient(e.arg("cols"), e.lanes())
+	e.DECQ(steps)
+	e.loop("vectors", steps, func() { l.turn(true) })
+	l.turn(false)
+}
+
+// fetch takes the roots at buf, or the squares themselves.
+func (l *fusedLoop) fetch() {
+	for i, v := range l.ahead {
+		m := l.e.row(l.buf, l.stride, nil, i, 0)
+		if l.f.root() {
+			l.e.sqrt(m, v)
+		} else {
+			l.e.load(m, v)
+		}
+	}
+}
+
+// turn uses one vector of each row.
+func (l *fusedLoop) turn(next bool) {
+	e := l.e
+	r := e.newVecs(fusedRows)
+	for i := range r {
+		e.move(l.ahead[i], r[i])
+	}
+	if next {
+		e.Comment("roots of the next turn")
+		e.inc(e.bytes, l.buf)
+		l.fetch()
+	}
+	k := l.f.value(l.t, r)
+	e.Comment("both products")
+	for c := range l.p {
+		y, b := e.newVec(), e.newVec()
+		e.load(atIdx(l.yj[c], l.off, 1, 0), y)
+		for i := range k {
+			e.bcast(at(l.vi, (i*l.p+c)*e.size), b)
+			e.fma(k[i], b, y)
+		}
+		e.store(y, atIdx(l.yj[c], l.off, 1, 0))
+		e.load(atIdx(l.vj[c], l.off, 1, 0), b)
+		for i := range k {
+			e.fma(k[i], b, l.acc[i*l.p+c])
+		}
+	}
+	e.inc(e.bytes, l.off)
 }

@@ -11,8 +11,7 @@ import (
 func (e *emitter) gemm() {
 	e.begin("Gemm", "func(c *T, ldc int, a, b *T, k int)", "works like genericGemm.")
 	s := e.distShape()
-	c, ldc := e.arg("c"), e.arg("ldc")
-	e.SHLQ(operand.Imm(uint64(log2(e.size))), ldc)
+	c, ldc := e.arg("c"), e.bytesOf(e.arg("ldc"))
 	blockStride := e.arg("k")
 	e.SHLQ(operand.Imm(uint64(log2(block))), blockStride)
 	bStart := e.arg("b")
@@ -35,23 +34,24 @@ func (e *emitter) gemm() {
 
 // gemmPart sums one part over the depth and adds it to C.
 func (e *emitter) gemmPart(s tileShape, p tilePart, strip int) {
-	acc := make([][]vec, s.rows)
+	acc := e.newTile(s.rows, s.vecs)
 	for i := range acc {
-		acc[i] = e.newVecs(s.vecs)
 		e.zero(acc[i]...)
 	}
 	a, b, n := e.arg("a"), e.copyOf(p.xj), e.arg("k")
-	e.loop("depth", n, func() {
+	step := func(k int) {
 		x := e.newVecs(s.vecs)
-		e.load(at(b, 0), x[0])
+		e.load(at(b, k*block), x[0])
 		if e.wide() {
-			e.load(atIdx(b, p.blockStride, 1, 0), x[1])
+			e.load(atIdx(b, p.blockStride, 1, k*block), x[1])
 		} else {
-			e.load(at(b, e.bytes), x[1])
+			e.load(at(b, k*block+e.bytes), x[1])
 		}
-		e.outerStep(acc, func(i int) operand.Mem { return at(a, (p.part+i)*e.size) }, x)
-		e.inc(panel*e.size, a)
-		e.inc(block, b)
+		e.outerStep(acc, func(i int) operand.Mem { return at(a, (k*panel+p.part+i)*e.size) }, x)
+	}
+	e.unrolled("depth", n, 4, step, func(k int) {
+		e.inc(k*panel*e.size, a)
+		e.inc(k*block, b)
 	})
 	for i := range acc {
 		for j, v := range acc[i] {

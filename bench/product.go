@@ -23,6 +23,7 @@ type ProductSpec struct {
 	Precision kernelmv.Precision
 	Impl      *asm.Impl     // nil: asm.Default
 	Threads   int           // 0: GOMAXPROCS
+	Skip      bool          // allow the O(n) form and the skipping of far tiles
 	Time      time.Duration // about how long to measure; 0: a second
 }
 
@@ -96,7 +97,11 @@ func (s *ProductSpec) operator() (*kernelmv.Op, *linalg.Engine, *rand.Rand, erro
 		k.Lengthscales[d] = 3
 	}
 	op, err := kernelmv.NewOp(e, normal(rng, s.N, s.D), k, nil)
-	return op, e, rng, err
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	op.SetTilesOnly(!s.Skip)
+	return op, e, rng, nil
 }
 
 func normal(rng *rand.Rand, r, c int) linalg.Matrix {

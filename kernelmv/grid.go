@@ -11,6 +11,7 @@ type grid[T asm.Float] struct {
 	tileCols int
 	clamp    T
 	xi, xj   []T // [n/Panel][dim][Panel], [n/Block][dim][Block]
+	boxes    boxes
 }
 
 // pack packs the points of o in its present order.
@@ -20,6 +21,14 @@ func (g *grid[T]) pack(o *Op, kit *asm.Kit[T]) {
 	size := o.sched.padded * g.dim
 	g.xi, g.xj = grow(g.xi, size), grow(g.xj, size)
 	n := o.Dim()
+	g.boxes.dim = 0
+	if o.order != nil {
+		tol := farF64
+		if asm.Block[T]() == 16 {
+			tol = farF32
+		}
+		g.boxes.set(o, tol)
+	}
 	o.engine.Par.For(o.sched.count, func(_, b int) {
 		from, to := o.sched.span(b)
 		interleave(g.xi, o.pts.x, g.dim, asm.Panel, o.order, n, from, to, o.rounded)
@@ -50,7 +59,3 @@ func (o *Op) row(q int) int {
 	}
 	return int(o.order[q])
 }
-
-func (g *grid[T]) farBlocks(a, b int) bool { return false }
-
-func (g *grid[T]) far(i, rows, j, cols int) bool { return false }

@@ -38,9 +38,10 @@ type Op struct {
 	pts    *points
 	sched  *schedule
 
-	order   []int32 // position -> row; nil: rows in their own order
-	sorted  []int32 // memory for order
-	rounded bool    // float64 tiles take the coordinates of the float32 tiles
+	order     []int32 // position -> row; nil: rows in their own order
+	sorted    []int32 // memory for order
+	tilesOnly bool
+	rounded   bool // float64 tiles take the coordinates of the float32 tiles
 
 	precision, gradPrecision Precision
 	f32, f64                 view
@@ -104,12 +105,15 @@ func (o *Op) Reset(k Kernel, noise []float64) error {
 // as out of date.
 func (o *Op) arrange() {
 	o.order, o.line = nil, nil
-	if o.hasLine() {
+	if o.hasLine() && !o.tilesOnly {
 		if o.lineMemory == nil {
 			o.lineMemory = newLine(o)
 		}
 		o.line = o.lineMemory
 		o.line.reset()
+	} else if o.pts.dim <= maxSortDim && !o.tilesOnly {
+		o.sortPoints()
+		o.order = o.sorted
 	}
 	if o.p32 != nil {
 		o.p32.fresh = false
@@ -163,6 +167,15 @@ func (o *Op) SetGradPrecision(p Precision) { o.gradPrecision = p }
 func (o *Op) SetRounded(on bool) {
 	if o.rounded != on {
 		o.rounded = on
+		o.arrange()
+	}
+}
+
+// SetTilesOnly(true) evaluates every tile, without the O(n) form and without
+// skipping; it serves measurements and tests.
+func (o *Op) SetTilesOnly(on bool) {
+	if o.tilesOnly != on {
+		o.tilesOnly = on
 		o.arrange()
 	}
 }

@@ -92,14 +92,13 @@ func (p *points) scaleRow(dst, row []float64) {
 
 // interleave packs points q0..q1-1 of the row-major src (n×d) in groups of w:
 // point q goes to dst[(q/w)·w·d + k·w + q mod w]. Position q holds row
-// order[q] (a nil order: row q); positions from n on repeat position 0. With
+// order[q] (a nil order: row q); positions from n on repeat
+// position n-1. With
 // round the coordinates are rounded to float32 whatever T is. q0, q1 and w are
 // multiples of 4: four points at a time make stores that lie together.
 func interleave[T asm.Float](dst []T, src []float64, d, w int, order []int32, n, q0, q1 int, round bool) {
 	at := func(q int) []float64 {
-		if q >= n {
-			q = 0
-		}
+		q = min(q, n-1)
 		if order != nil {
 			q = int(order[q])
 		}

@@ -16,9 +16,9 @@ import (
 // W'W ≈ R^-1: among all factors with these entries the one nearest to it in
 // Kullback-Leibler divergence, and exact where every earlier row is in N(q).
 //
-// Row q of W belongs to position q of the ordering, column i to row i of R: W
-// is a lower triangle times a permutation. It is stored once, (nn+1) entries of
-// 12 bytes a row.
+// Row q of W belongs to row near.rows[q·width] of R, column i to row i: W is a
+// lower triangle with its rows and columns permuted. It is stored once, (nn+1)
+// entries of 12 bytes a row.
 type Vecchia struct {
 	e      *Engine
 	near   *Neighbours
@@ -32,8 +32,8 @@ type Vecchia struct {
 // lengthscales: an old choice costs quality, not correctness.
 type Neighbours struct {
 	n, nn, width int
-	// rows has width entries for each position: the row there, its nearest
-	// earlier rows (nearest first), itself again where there are fewer.
+	// rows has width entries for each row of W: a row of R, its nearest earlier
+	// rows (nearest first), itself again where there are fewer.
 	rows []int32
 }
 
@@ -54,12 +54,12 @@ func FindNeighbours(ctx context.Context, k ColOp, nn int, seed uint64) (*Neighbo
 			return nil, err
 		}
 	}
-	for q, self := range order {
-		row := s.rows[q*s.width : (q+1)*s.width]
+	for i, q := range familyOrder(found, n, nn) {
+		row := s.rows[i*s.width : (i+1)*s.width]
 		for t := range row {
-			row[t] = int32(self)
+			row[t] = int32(order[q])
 		}
-		for t, j := range found[q*nn : q*nn+min(nn, q)] {
+		for t, j := range found[int(q)*nn : int(q)*nn+min(nn, int(q))] {
 			row[1+t] = int32(order[j])
 		}
 	}
@@ -69,9 +69,14 @@ func FindNeighbours(ctx context.Context, k ColOp, nn int, seed uint64) (*Neighbo
 // Count returns the number of neighbours of a row that has enough before it.
 func (s *Neighbours) Count() int { return s.nn }
 
-// of returns the neighbours of position q, nearest first.
+// of returns the neighbours for row q of W, nearest first.
 func (s *Neighbours) of(q int) []int32 {
-	return s.rows[q*s.width+1 : q*s.width+1+min(q, s.nn)]
+	row := s.rows[q*s.width : (q+1)*s.width]
+	c := 1 + s.nn
+	for c > 1 && row[c-1] == row[0] {
+		c--
+	}
+	return row[1:c]
 }
 
 // NewVecchia returns the factor of R = K - L L' + diag(noise), for k = K and

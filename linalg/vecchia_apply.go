@@ -40,7 +40,7 @@ func (a *vecchiaApply) begin(dst, src Matrix) int {
 }
 
 // MulTo sets dst = W src, where dst and src are n×p and do not overlap: rows of
-// src in the original order, of dst in that of the factor. It allocates nothing
+// src in the original order, of dst in that of the rows of W. It allocates nothing
 // once a block of this width has been seen.
 func (v *Vecchia) MulTo(dst, src Matrix) {
 	a := &v.apply
@@ -54,7 +54,7 @@ func (v *Vecchia) MulTo(dst, src Matrix) {
 }
 
 // MulTransTo sets dst = W'src, where dst and src are n×p and do not overlap:
-// rows of src in the order of the factor, of dst in the original one. Column
+// rows of src in the order of the rows of W, of dst in the original one. Column
 // groups are the unit of work, so that W need not be stored a second time.
 func (v *Vecchia) MulTransTo(dst, src Matrix) {
 	a := &v.apply

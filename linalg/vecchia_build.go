@@ -11,11 +11,44 @@ func randomOrder(n int, seed uint64) []int {
 	return rand.New(rand.NewPCG(seed, 0x5665636368696121)).Perm(n)
 }
 
+// familyOrder is the order in which the rows of W are stored: position 0, then
+// depth first along the tree in which the nearest earlier row is the parent.
+// Rows close to each other have many neighbours in common, which stay in the
+// cache. found is what ColOp.NeighboursTo gives for nn neighbours.
+func familyOrder(found []int32, n, nn int) []int32 {
+	out := make([]int32, 0, n)
+	if nn == 0 {
+		for q := range n {
+			out = append(out, int32(q))
+		}
+		return out
+	}
+	// A position's children, smallest first, as a list; 0 is nobody's child.
+	child, next := make([]int32, n), make([]int32, n)
+	for q := n - 1; q > 0; q-- {
+		parent := found[q*nn]
+		next[q], child[parent] = child[parent], int32(q)
+	}
+	stack := []int32{0}
+	for len(stack) > 0 {
+		q := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		out = append(out, q)
+		if next[q] != 0 {
+			stack = append(stack, next[q])
+		}
+		if child[q] != 0 {
+			stack = append(stack, child[q])
+		}
+	}
+	return out
+}
+
 // lowRankDepth is the number of columns of L that are packed at a time: a panel
 // and two blocks of them stay in the first-level cache.
 const lowRankDepth = 128
 
-// A vecchiaBuild computes the rows of W, asm.CholLanes positions at a time.
+// A vecchiaBuild computes the rows of W, asm.CholLanes at a time.
 type vecchiaBuild struct {
 	v     *Vecchia
 	k     ColOp
@@ -27,7 +60,7 @@ type vecchiaBuild struct {
 
 // A vecchiaScratch is what one worker needs.
 type vecchiaScratch struct {
-	block [asm.CholLanes]Matrix // R of one position each, in whole micro-tiles of Gemm
+	block [asm.CholLanes]Matrix // R of one row each, in whole micro-tiles of Gemm
 	rows  []int32
 	tri   []float64 // the triangles interleaved
 	tau   []float64
@@ -64,7 +97,7 @@ func newVecchiaBuild(v *Vecchia, k ColOp, l Matrix, noise []float64) (*vecchiaBu
 	return b, nil
 }
 
-// batch computes the rows of W of positions q0 .. q0+CholLanes-1.
+// batch computes rows q0 .. q0+CholLanes-1 of W.
 func (b *vecchiaBuild) batch(worker, q0 int) {
 	s, near := &b.work[worker], b.v.near
 	lanes := min(asm.CholLanes, near.n-q0)
@@ -83,7 +116,7 @@ func (b *vecchiaBuild) batch(worker, q0 int) {
 	}
 }
 
-// residual fills block t with R of the neighbours of position q, nearest
+// residual fills block t with R of the neighbours for row q of W, nearest
 // first, and of its own row, last.
 func (b *vecchiaBuild) residual(worker int, s *vecchiaScratch, t, q int) {
 	near := b.v.near
@@ -128,14 +161,17 @@ func (b *vecchiaBuild) subtractLowRank(s *vecchiaScratch, m Matrix, rows []int32
 }
 
 // interleave writes the lower triangles of the blocks into s.tri and their
-// guards into s.tau. Neighbours that a position does not have, and lanes beyond
-// the last position, become rows of the identity; a position's own row goes
-// last.
+// guards into s.tau. Neighbours that a row does not have, and lanes beyond the
+// last row, become rows of the identity; a row's own row of R goes last.
 func (b *vecchiaBuild) interleave(s *vecchiaScratch, q0, lanes int) {
 	const L = asm.CholLanes
 	near := b.v.near
 	width := near.width
-	if lanes == L && q0 >= near.nn && width == near.nn+1 {
+	full := lanes == L
+	for t := range lanes {
+		full = full && len(near.of(q0+t)) == width-1
+	}
+	if full {
 		b.interleaveFull(s)
 	} else {
 		clear(s.tri)
@@ -145,7 +181,7 @@ func (b *vecchiaBuild) interleave(s *vecchiaScratch, q0, lanes int) {
 			}
 		}
 		for t := range lanes {
-			c := min(q0+t, near.nn)
+			c := len(near.of(q0 + t))
 			for i := range c + 1 {
 				at := i
 				if i == c {

@@ -122,7 +122,7 @@ func checkFinite(t *testing.T, v *Vecchia, k scalarCov, noise []float64) {
 		row := v.w[q*v.near.width : (q+1)*v.near.width]
 		for _, x := range row {
 			if math.IsNaN(x) || math.IsInf(x, 0) {
-				t.Fatalf("W is %v at position %d", x, q)
+				t.Fatalf("W is %v in row %d", x, q)
 			}
 		}
 		self := q0(v, q)
@@ -230,4 +230,28 @@ func TestVecchiaAllocs(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 	v.MulTo(NewMatrix(130, 0), NewMatrix(130, 0))
+}
+
+// TestFamilyOrder wants every position once, and none before its parent.
+func TestFamilyOrder(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, n := range []int{1, 2, 3, 50} {
+		for nn := range 3 {
+			found := make([]int32, n*nn)
+			for q := 1; q < n; q++ {
+				for i := range nn {
+					found[q*nn+i] = int32(r.IntN(q))
+				}
+			}
+			at := make([]int, n)
+			for i, q := range familyOrder(found, n, nn) {
+				at[q] = i + 1
+			}
+			for q := range n {
+				if at[q] == 0 || (q > 0 && nn > 0 && at[q] < at[found[q*nn]]) {
+					t.Fatalf("n=%d, nn=%d: position %d is at %d", n, nn, q, at[q]-1)
+				}
+			}
+		}
+	}
 }

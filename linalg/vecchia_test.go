@@ -176,7 +176,7 @@ func denseRow(r Matrix, sub []int32) (b []float64, v float64) {
 	return b, v
 }
 
-// denseVecchia is W in full, n×n, rows in the order of the factor.
+// denseVecchia is W in full, n×n.
 func denseVecchia(r Matrix, near *Neighbours) Matrix {
 	w := NewMatrix(near.n, near.n)
 	for q := range near.n {
@@ -292,5 +292,5 @@ func checkVecchia(t *testing.T, e *Engine, k scalarCov, l Matrix, noise []float6
 	}
 }
 
-// q0 is the row at position q.
+// q0 is the row of R that row q of W belongs to.
 func q0(v *Vecchia, q int) int { return int(v.near.rows[q*v.near.width]) }

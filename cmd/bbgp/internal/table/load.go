@@ -1,6 +1,7 @@
 package table
 
 import (
+	"bytes"
 	"io"
 	"math"
 	"sort"
@@ -65,15 +66,18 @@ func Load(r *Reader, as map[string]As) (*Table, error) {
 		t.Columns = append(t.Columns, &Column{Name: name, as: as[name]})
 	}
 	for {
-		cells, err := r.Next()
+		cells, rec, err := r.nextRaw()
 		if err == io.EOF {
 			break
+		}
+		if err == nil && rec != nil {
+			err = t.addLine(r, rec)
 		}
 		if err != nil {
 			return nil, err
 		}
-		for i, c := range t.Columns {
-			c.add(r, cells[i])
+		for i, cell := range cells {
+			t.Columns[i].add(r, cell)
 		}
 		t.Rows++
 		t.noteLine(r.Line())
@@ -82,6 +86,36 @@ func Load(r *Reader, as map[string]As) (*Table, error) {
 		return nil, &Error{File: t.File, Text: "has a header and no rows"}
 	}
 	return t, nil
+}
+
+// addLine appends the cells of a record without quotes.
+func (t *Table) addLine(r *Reader, rec []byte) error {
+	for i, c := range t.Columns {
+		if c.as == AsFound && c.Codes == nil {
+			if v, n := leading(rec, r.Decimal); n > 0 && (n == len(rec) || rec[n] == r.Delimiter) {
+				c.Num = append(c.Num, v)
+				if n == len(rec) {
+					if i+1 < len(t.Columns) {
+						return r.raggedError(i + 1)
+					}
+					return nil
+				}
+				rec = rec[n+1:]
+				continue
+			}
+		}
+		n := bytes.IndexByte(rec, r.Delimiter)
+		if n < 0 {
+			c.add(r, trim(rec))
+			if i+1 < len(t.Columns) {
+				return r.raggedError(i + 1)
+			}
+			return nil
+		}
+		c.add(r, trim(rec[:n]))
+		rec = rec[n+1:]
+	}
+	return r.raggedError(len(t.Columns) + 1 + bytes.Count(rec, []byte{r.Delimiter}))
 }
 
 // noteLine keeps the line of the last row once rows and lines part ways.

@@ -143,3 +143,41 @@ func special(cell []byte) (float64, kind) {
 	}
 	return 0, text
 }
+
+// leading reads the plain decimal number that b begins with, such as -12.5,
+// and returns its length; 0 where that needs the care of parse. At most 15
+// digits are below 2^53, and their power of ten is exact.
+func leading(b []byte, decimal byte) (v float64, n int) {
+	i := 0
+	if len(b) > 0 && b[0] == '-' {
+		i = 1
+	}
+	first, point := i, -1
+	var mant uint64
+	for ; i < len(b); i++ {
+		c := b[i] - '0'
+		if c > 9 {
+			if b[i] != decimal || point >= 0 {
+				break
+			}
+			point = i
+			continue
+		}
+		mant = mant*10 + uint64(c)
+	}
+	digits := i - first
+	if point >= 0 {
+		digits--
+	}
+	if digits == 0 || digits > 15 {
+		return 0, 0
+	}
+	v = float64(mant)
+	if point >= 0 {
+		v /= pow10[i-point-1]
+	}
+	if first == 1 {
+		v = -v
+	}
+	return v, i
+}

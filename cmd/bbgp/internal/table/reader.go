@@ -122,6 +122,28 @@ func (r *Reader) nameColumns(first [][]byte) {
 func (r *Reader) Row() int  { return r.row }
 func (r *Reader) Line() int { return r.line }
 
+// nextRaw returns the cells of the next record, or, where it has no quotes, the
+// record whole, for a caller that splits it on the way.
+func (r *Reader) nextRaw() (cells [][]byte, rec []byte, err error) {
+	if r.pending {
+		cells, err = r.Next()
+		return cells, nil, err
+	}
+	rec, quoted, err := r.raw()
+	if err != nil {
+		return nil, nil, err
+	}
+	r.row++
+	if !quoted {
+		return nil, rec, nil
+	}
+	r.cells = splitQuoted(r.cells[:0], rec, r.Delimiter)
+	if len(r.cells) != len(r.Names) {
+		return nil, nil, r.raggedError(len(r.cells))
+	}
+	return r.cells, nil, nil
+}
+
 // Next returns the cells of the next record, as views that are valid until the
 // following call, or io.EOF.
 func (r *Reader) Next() ([][]byte, error) {
@@ -156,10 +178,24 @@ func (r *Reader) errorf(column, format string, args ...any) error {
 
 // record splits the next line that is not blank, or io.EOF.
 func (r *Reader) record() ([][]byte, error) {
+	rec, quoted, err := r.raw()
+	switch {
+	case err != nil:
+		return nil, err
+	case quoted:
+		r.cells = splitQuoted(r.cells[:0], rec, r.Delimiter)
+	default:
+		r.cells = split(r.cells[:0], rec, r.Delimiter)
+	}
+	return r.cells, nil
+}
+
+// raw returns the next line that is not blank, without its end, or io.EOF.
+func (r *Reader) raw() (rec []byte, quoted bool, err error) {
 	for {
 		n, quoted, err := r.find()
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		rec := r.buf[r.start : r.start+n]
 		r.line = r.next
@@ -169,18 +205,13 @@ func (r *Reader) record() ([][]byte, error) {
 		if n > 0 && rec[n-1] == '\r' {
 			rec = rec[:n-1]
 		}
-		if len(bytes.TrimSpace(rec)) == 0 {
+		if len(rec) == 0 || rec[0] <= ' ' && len(bytes.TrimSpace(rec)) == 0 {
 			continue
 		}
 		if bytes.IndexByte(rec, 0) >= 0 {
-			return nil, &Error{File: r.file, Line: r.line, Row: r.row + 1, Text: "holds zero bytes; it is no text file"}
+			return nil, false, &Error{File: r.file, Line: r.line, Row: r.row + 1, Text: "holds zero bytes; it is no text file"}
 		}
-		if quoted {
-			r.cells = splitQuoted(r.cells[:0], rec, r.Delimiter)
-		} else {
-			r.cells = split(r.cells[:0], rec, r.Delimiter)
-		}
-		return r.cells, nil
+		return rec, quoted, nil
 	}
 }
 

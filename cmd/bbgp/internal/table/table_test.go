@@ -223,6 +223,9 @@ func TestParseIsExact(t *testing.T) {
 			}
 			return
 		}
+		if v, n := leading([]byte(s+","), '.'); n == len(s) && math.Float64bits(v) != math.Float64bits(want) {
+			t.Errorf("leading %s: %v, want %v", s, v, want)
+		}
 		if err != nil || k != number || math.Float64bits(got) != math.Float64bits(want) {
 			t.Errorf("%s: %v (kind %d), want %v", s, got, k, want)
 		}

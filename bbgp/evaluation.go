@@ -24,9 +24,10 @@ type Evaluation struct {
 	Passes, Products    int // passes over the kernel matrix, columns multiplied
 	Rank, Neighbours    int // of the preconditioner
 	Probes, GradColumns int
-	Precision           string // f32 or f64
-	BoundKind           string // rigorous or probable
-	Rejected            bool   // stopped early by EvalOptions.Reject; only Upper holds
+	Precision           string  // f32 or f64
+	BoundKind           string  // rigorous or probable
+	Node                float64 // lower end of the spectrum of F⁻¹K̂F⁻ᵀ used; 0 if unknown
+	Rejected            bool    // stopped early by EvalOptions.Reject; only Upper holds
 	Seconds             float64
 	SecondsByPhase      map[string]float64
 	BytesBasis          int64

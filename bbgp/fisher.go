@@ -52,7 +52,8 @@ func subset(n, m int, seed uint64) []int {
 func newFisher(ctx context.Context, e *linalg.Engine, d *Data, p Params, seed uint64) (*fisher, error) {
 	dims := d.X.Cols
 	n := d.X.Rows
-	rows := min(n, fisherRows, int(math.Sqrt(float64(fisherCells)/float64(dims+2))))
+	// An evaluation of few rows is cheap; its metric must not be dearer.
+	rows := min(n, fisherRows, max(n/2, 200), int(math.Sqrt(float64(fisherCells)/float64(dims+2))))
 	sub := d.Rows(subset(n, rows, seed))
 	o, err := newExactObjective(e, sub, p)
 	if err != nil {
@@ -171,4 +172,7 @@ func fisherGram(e *linalg.Engine, f linalg.Matrix, a []linalg.Matrix, scale floa
 
 // notFinite says whether err means that a point cannot be evaluated, as
 // opposed to a run that has to end.
-func notFinite(err error) bool { return errors.Is(err, ErrNotFinite) }
+func notFinite(err error) bool {
+	var stagnation *StagnationError
+	return errors.Is(err, ErrNotFinite) || errors.Is(err, errPrecision) || errors.As(err, &stagnation)
+}

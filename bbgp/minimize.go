@@ -123,53 +123,64 @@ func bfgs(b linalg.Matrix, p pair, free []bool) {
 	}
 }
 
-// step maximises g'δ - 1/2 δ'Bδ over lo <= δ <= hi and the free variables, by
-// fixing the variables that leave the box at its walls, again and again. It
-// returns δ and the model's gain.
+// step maximises g'δ - 1/2 δ'Bδ over lo <= δ <= hi, lo <= 0 <= hi, and the free
+// variables, by projected Newton steps (Bertsekas 1982): variables at a wall
+// that the gradient presses against stay there, the others take a Newton step
+// that is cut back to the box. It returns δ and the model's gain.
 func (m *metric) step(g, lo, hi []float64, free []bool) (delta []float64, gain float64) {
 	n := len(g)
 	b := m.matrix(free)
-	open := append([]bool{}, free...)
 	delta = make([]float64, n)
-	for range n + 1 {
-		cur := m.solveOpen(b, g, delta, open)
-		left := false
+	next, q, open := make([]float64, n), make([]float64, n), make([]bool, n)
+	for range 100 {
 		for i := range n {
-			if !open[i] {
-				continue
+			q[i] = g[i]
+			for j, v := range b.Row(i) {
+				q[i] -= v * delta[j]
 			}
-			if v := min(max(cur[i], lo[i]), hi[i]); v != cur[i] || math.IsNaN(cur[i]) {
-				open[i], left = false, true
-				delta[i] = v
-			}
+			pressed := q[i] < 0 && delta[i] <= lo[i] || q[i] > 0 && delta[i] >= hi[i]
+			open[i] = free[i] && !pressed
 		}
-		if !left {
+		dir := m.solveOpen(b, q, open)
+		better := false
+		for t := 1.0; t > 1e-6 && !better; t /= 2 {
 			for i := range n {
-				if open[i] {
-					delta[i] = cur[i]
-				}
+				next[i] = min(max(delta[i]+t*dir[i], lo[i]), hi[i])
 			}
-			break
+			v := quadratic(b, g, next)
+			if better = v > gain+1e-9*math.Abs(gain); better {
+				gain = v
+				copy(delta, next)
+			}
 		}
-	}
-	for i := range n {
-		gain += g[i] * delta[i]
-		for j, v := range b.Row(i) {
-			gain -= 0.5 * delta[i] * v * delta[j]
+		if !better {
+			break
 		}
 	}
 	return delta, gain
 }
 
-// solveOpen returns the maximiser over the open variables, the others fixed at delta.
-func (m *metric) solveOpen(b linalg.Matrix, g, delta []float64, open []bool) []float64 {
+// quadratic returns g'δ - 1/2 δ'Bδ.
+func quadratic(b linalg.Matrix, g, delta []float64) (v float64) {
+	for i := range g {
+		row := 0.0
+		for j, x := range b.Row(i) {
+			row += x * delta[j]
+		}
+		v += delta[i] * (g[i] - 0.5*row)
+	}
+	return v
+}
+
+// solveOpen returns δ with B δ = q over the open variables and 0 elsewhere.
+func (m *metric) solveOpen(b linalg.Matrix, q []float64, open []bool) []float64 {
 	var idx []int
 	for i, o := range open {
 		if o {
 			idx = append(idx, i)
 		}
 	}
-	out := make([]float64, len(g))
+	out := make([]float64, len(q))
 	if len(idx) == 0 {
 		return out
 	}
@@ -182,28 +193,19 @@ func (m *metric) solveOpen(b linalg.Matrix, g, delta []float64, open []bool) []f
 	}
 	for ridge := 0.0; ; ridge = max(10*ridge, 1e-12) {
 		for p, i := range idx {
-			r.Data[p] = g[i] * scale[p]
-			for j := range g {
-				if !open[j] {
-					r.Data[p] -= b.At(i, j) * delta[j] * scale[p]
-				}
+			r.Data[p] = q[i] * scale[p]
+			for c, j := range idx {
+				a.Set(p, c, b.At(i, j)*scale[p]*scale[c])
 			}
-			for q, j := range idx {
-				a.Set(p, q, b.At(i, j)*scale[p]*scale[q])
-			}
-			a.Set(p, p, 1+ridge)
+			a.Set(p, p, a.At(p, p)+ridge)
 		}
 		chol, err := m.e.NewCholesky(a)
 		if err != nil && ridge < 1e3 {
 			continue
 		}
-		if err != nil { // not finite: along the gradient
-			for p, i := range idx {
-				out[i] = r.Data[p] * scale[p]
-			}
-			return out
+		if err == nil { // else not finite: along the gradient
+			chol.SolveTo(r, r)
 		}
-		chol.SolveTo(r, r)
 		for p, i := range idx {
 			out[i] = r.Data[p] * scale[p]
 		}

@@ -1,6 +1,8 @@
 package bbgp
 
 import (
+	"encoding/json"
+	"math"
 	"sync"
 
 	"bbgp.dev/linalg"
@@ -23,9 +25,12 @@ type Model struct {
 	noiseScale []float64     // d_i, nil for ones
 	noiseExtra []float64     // e_i in standardised units, nil for zeros
 	weights    []float64     // α = K̂⁻¹ (y - c), n
+	meanError  float64       // bound of |error of k*'α|, standardised; +Inf when unknown
 
-	mu      sync.Mutex // guards what Predict prepares
-	predict *predictor
+	recipe recipe // of the preconditioner for predictions
+
+	mu   sync.Mutex // guards what Predict prepares
+	prep *prepared
 }
 
 // A Result tells how a fit went. Its JSON form is what `bbgp fit --json` prints.
@@ -35,8 +40,8 @@ type Result struct {
 	N              int                `json:"n"`
 	D              int                `json:"d"`
 	LML            float64            `json:"lml"`
-	Lower          float64            `json:"lower"`
-	Upper          float64            `json:"upper"`
+	Lower          Bound              `json:"lower"` // of the bias
+	Upper          Bound              `json:"upper"`
 	StdErr         float64            `json:"stderr"`
 	BoundKind      string             `json:"bound_kind"`
 	Evaluations    int                `json:"evaluations"`
@@ -66,3 +71,24 @@ func (m *Model) N() int { return m.x.Rows }
 
 // D returns the number of inputs.
 func (m *Model) D() int { return m.x.Cols }
+
+// A Bound is a number that is null in JSON when it is infinite or NaN: there is
+// no such bound.
+type Bound float64
+
+// MarshalJSON writes b.
+func (b Bound) MarshalJSON() ([]byte, error) {
+	if !finite(float64(b)) {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(b))
+}
+
+// UnmarshalJSON reads b; null gives NaN.
+func (b *Bound) UnmarshalJSON(t []byte) error {
+	if string(t) == "null" {
+		*b = Bound(math.NaN())
+		return nil
+	}
+	return json.Unmarshal(t, (*float64)(b))
+}

@@ -1,6 +1,7 @@
 package bbgp
 
 import (
+	"encoding/json"
 	"fmt"
 	"runtime"
 	"slices"
@@ -14,11 +15,14 @@ import (
 type Options struct {
 	// Kernel names the covariance function; "" means matern32.
 	Kernel string
-	// Method is bbgp or exact; "" means exact for at most 512 rows, where the
-	// dense computation is the cheaper one, and bbgp otherwise.
+	// Method is bbgp, exact, sgpr (Titsias 2009), cglb (Artemev et al. 2021),
+	// iterative (Gardner et al. 2018) or rr (Potapczynski et al. 2021); "" means
+	// exact for at most 512 rows, where the dense computation is the cheaper
+	// one, and bbgp otherwise. Whatever the method of training, predictions are
+	// those of the exact process at the parameters found.
 	Method string
-	// Optimizer is lbfgs, levenberg or adam; "" means levenberg for method
-	// bbgp and lbfgs for exact.
+	// Optimizer is lbfgs, levenberg or adam; "" means lbfgs, and adam for the
+	// methods iterative and rr, whose values are too noisy for anything else.
 	Optimizer string
 	// MaxSteps ends the training after so many evaluations on all rows; 0 means 400.
 	MaxSteps int
@@ -41,9 +45,10 @@ type Options struct {
 	// FixMean keeps c at its start instead of fitting it.
 	FixMean bool
 	// Start is where training starts; nil means all ones, after a pre-fit on a
-	// random subset for method bbgp.
+	// random subset unless Optimizer is adam.
 	Start *Params
-	// PrefitRows is the size of that subset; 0 means 1000, a negative value none.
+	// PrefitRows is the size of that subset, at most half of the rows; 0 means
+	// 600, a negative value none.
 	PrefitRows int
 	// Seed starts every random stream of the run.
 	Seed uint64
@@ -66,7 +71,7 @@ type Step struct {
 	Accepted    bool    `json:"accepted"` // the point became the current one
 	Rejected    bool    `json:"rejected"` // ended early: the bound was too low; LML is not set
 	LML         float64 `json:"lml"`
-	Lower       float64 `json:"lower"`
+	Lower       float64 `json:"lower"` // null in JSON where there is no bound
 	Upper       float64 `json:"upper"`
 	StdErr      float64 `json:"stderr"`
 	Evaluations int     `json:"evaluations"` // on all rows, so far
@@ -76,10 +81,20 @@ type Step struct {
 	Parameters  Params  `json:"parameters"`
 }
 
+// MarshalJSON writes the step, with null for bounds that are not finite.
+func (s Step) MarshalJSON() ([]byte, error) {
+	type plain Step
+	return json.Marshal(struct {
+		plain
+		Lower Bound `json:"lower"`
+		Upper Bound `json:"upper"`
+	}{plain(s), Bound(s.Lower), Bound(s.Upper)})
+}
+
 const smallRows = 512 // method "" is exact up to here
 
 var (
-	methods    = []string{"bbgp", "exact"}
+	methods    = []string{"bbgp", "exact", "sgpr", "cglb", "iterative", "rr"}
 	optimizers = []string{"lbfgs", "levenberg", "adam"}
 	precisions = []string{"auto", "f32", "f64"}
 )
@@ -96,10 +111,14 @@ func (o Options) settle(n int) (Options, error) {
 		set(&o.Method, "exact")
 	}
 	set(&o.Method, "bbgp")
-	if o.Method == "exact" {
-		set(&o.Optimizer, "lbfgs")
+	stochastic := o.Method == "iterative" || o.Method == "rr"
+	if stochastic {
+		set(&o.Optimizer, "adam")
 	}
-	set(&o.Optimizer, "levenberg")
+	set(&o.Optimizer, "lbfgs")
+	if stochastic && o.Optimizer != "adam" {
+		return o, &OptionError{"optimizer", fmt.Sprintf("method %s needs adam", o.Method)}
+	}
 	set(&o.Precision, "auto")
 	for _, c := range []struct {
 		name, value string
@@ -126,7 +145,10 @@ func (o Options) settle(n int) (Options, error) {
 	setNumber(&o.LMLStdErr, 1e-3)
 	setNumber(&o.Probes, 8)
 	setNumber(&o.MaxSteps, 400)
-	setNumber(&o.PrefitRows, 1000)
+	if o.Optimizer == "adam" {
+		setNumber(&o.PrefitRows, -1) // the paper's Adam starts from all ones
+	}
+	setNumber(&o.PrefitRows, 600)
 	if o.Engine == nil {
 		e, err := linalg.NewEngine(nil, runtime.GOMAXPROCS(0))
 		if err != nil {

@@ -17,8 +17,8 @@ import (
 // when stages go well. Training ends when a stage gains less than eps.
 
 const (
-	firstBox   = 1.5  // of a stage, in logarithms
-	largestBox = 6.0  //
+	firstBox   = 1.5 // of a stage, in logarithms, and of its first step
+	largestBox = 6.0
 	pruneCost  = 0.05 // nats that taking an input out may cost by the model, per nat of eps
 	admitGain  = 0.2  // nats that taking it in again has to promise, per nat of eps
 	maxLambda  = 1e8
@@ -41,7 +41,8 @@ type trainer struct {
 	met   metric
 	cur   point
 	stage int
-	box   float64
+	box   float64 // of the stage: |log θ - log θ at its start|
+	reach float64 // of the next step: |δ|
 	count *counters
 }
 
@@ -95,7 +96,7 @@ func (t *trainer) report(pt point, accepted bool) {
 	cpu, _ := usage()
 	s.CPUSeconds = cpu - c.cpu0
 	if s.Rejected { // nothing is known but the upper bound
-		s.LML, s.Lower, s.StdErr = 0, 0, 0
+		s.LML, s.Lower, s.StdErr = 0, math.Inf(-1), 0
 	}
 	c.trace = append(c.trace, s)
 	if c.progress != nil {
@@ -112,7 +113,7 @@ func (t *trainer) run(ctx context.Context, p Params) (string, error) {
 		t.out[j] = t.constant[j] || math.IsInf(p.Lengthscales[j], 1)
 	}
 	t.met = metric{e: t.e, keep: t.opt.Optimizer == "lbfgs", lambda: 1e-3}
-	t.box = firstBox
+	t.box, t.reach = firstBox, firstBox
 	t.cur = point{p: t.withOut(p), z: logVector(p)}
 	quiet := 0
 	for t.stage = 1; ; t.stage++ {
@@ -320,8 +321,12 @@ func (t *trainer) try(ctx context.Context, home []float64) (ok, small bool, err 
 			free[i] = !t.opt.FixMean
 			box = math.Inf(1)
 		}
-		low[i] = max(low[i], home[i]-box) - t.cur.z[i]
-		high[i] = min(high[i], home[i]+box) - t.cur.z[i]
+		reach := t.reach
+		if i == d+2 {
+			reach = math.Inf(1)
+		}
+		low[i] = min(max(max(low[i], home[i]-box)-t.cur.z[i], -reach), 0)
+		high[i] = max(min(min(high[i], home[i]+box)-t.cur.z[i], reach), 0)
 	}
 	delta, gain := t.met.step(t.cur.g, low, high, free)
 	if gain < 0.02*t.eval.Eps && !pruned {
@@ -340,17 +345,43 @@ func (t *trainer) try(ctx context.Context, home []float64) (ok, small bool, err 
 			t.report(pt, false)
 		}
 		if t.hold = t.hold || pruned; !pruned {
-			t.met.lambda = max(4*t.met.lambda, 0.05)
+			t.shrink(pt, delta, err)
 		}
 		return false, t.met.lambda > maxLambda, nil
 	}
 	t.report(pt, true)
 	if ratio := (pt.ev.LML - t.cur.ev.LML) / gain; ratio > 0.7 {
 		t.met.lambda /= 4
+		t.reach = min(2*t.reach, largestBox)
 	} else if ratio < 0.2 {
 		t.met.lambda = max(2*t.met.lambda, 0.01)
 	}
 	t.met.push(delta, t.cur.g, pt.g)
 	t.cur, t.out = pt, out
 	return true, false, nil
+}
+
+// shrink answers a failed step δ. The value and slope at its start and the
+// value (or its upper bound) at its end fix a parabola along it, whose top is
+// a fair length for the next step.
+func (t *trainer) shrink(pt point, delta []float64, err error) {
+	longest, slope := 0.0, 0.0
+	for i, v := range delta {
+		slope += t.cur.g[i] * v
+		if i < len(delta)-1 {
+			longest = max(longest, math.Abs(v))
+		}
+	}
+	cut := 0.25
+	if err == nil {
+		end := pt.ev.LML
+		if pt.ev.Rejected {
+			end = pt.ev.Upper
+		}
+		if drop := t.cur.ev.LML + slope - end; drop > 0 {
+			cut = min(max(slope/(2*drop), 0.1), 0.5)
+		}
+	}
+	t.reach = cut * longest
+	t.met.lambda = max(2*t.met.lambda, 0.01)
 }

@@ -1,0 +1,242 @@
+package bbgp
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+
+	"bbgp.dev/linalg"
+)
+
+// A model file, all numbers little-endian:
+//
+//	8 bytes   "bbgpmodl"
+//	uint32    format version
+//	uint32    length h of the header
+//	uint64    length of the whole file
+//	h bytes   header, JSON
+//	float64   X (n·D), y (n), α (n), noise scale (n or 0), noise variance (n or 0)
+//	32 bytes  SHA-256 of everything before
+//
+// What predictions need beside that, a preconditioner or a Cholesky factor, is
+// built again from the recipe in the header: on the same implementation with
+// the same bits.
+
+const (
+	fileMagic   = "bbgpmodl"
+	fileVersion = 1
+	fixedBytes  = 24
+)
+
+// A fileHeader is the JSON part.
+type fileHeader struct {
+	N          int      `json:"n"`
+	D          int      `json:"d"`
+	Names      []string `json:"names"`
+	Target     string   `json:"target"`
+	Parameters Params   `json:"parameters"`
+	Scaling    Scaling  `json:"scaling"`
+	MeanError  Bound    `json:"mean_error"`
+	Recipe     recipe   `json:"recipe"`
+	NoiseScale bool     `json:"noise_scale"`
+	NoiseExtra bool     `json:"noise_extra"`
+	Extra      []byte   `json:"extra,omitempty"`
+	Result     Result   `json:"result"`
+}
+
+// Write writes the model to w.
+func (m *Model) Write(w io.Writer) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	head, err := json.Marshal(fileHeader{N: m.N(), D: m.D(), Names: m.Names, Target: m.Target, Parameters: m.Parameters,
+		Scaling: m.Scaling, MeanError: Bound(m.meanError), Recipe: m.recipe, NoiseScale: m.noiseScale != nil,
+		NoiseExtra: m.noiseExtra != nil, Extra: m.Extra, Result: m.Result})
+	if err != nil {
+		return err
+	}
+	numbers := m.N()*m.D() + 2*m.N() + len(m.noiseScale) + len(m.noiseExtra)
+	size := fixedBytes + len(head) + 8*numbers + sha256.Size
+	b := make([]byte, 0, size)
+	b = append(b, fileMagic...)
+	b = binary.LittleEndian.AppendUint32(b, fileVersion)
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(head)))
+	b = binary.LittleEndian.AppendUint64(b, uint64(size))
+	b = append(b, head...)
+	for i := range m.N() {
+		b = appendFloats(b, m.x.Row(i))
+	}
+	for _, v := range [][]float64{m.y, m.weights, m.noiseScale, m.noiseExtra} {
+		b = appendFloats(b, v)
+	}
+	sum := sha256.Sum256(b)
+	_, err = w.Write(append(b, sum[:]...))
+	return err
+}
+
+func appendFloats(b []byte, v []float64) []byte {
+	for _, x := range v {
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
+	}
+	return b
+}
+
+// Save writes the model to a file, which it replaces at once or not at all.
+func (m *Model) Save(path string) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			f.Close()
+			os.Remove(f.Name())
+		}
+	}()
+	if err := m.Write(f); err != nil {
+		return err
+	}
+	if err := f.Chmod(0o644); err != nil {
+		return err
+	}
+	if err := f.Sync(); err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// Load reads a model from a file. Files that are damaged, cut short or of a
+// newer version give a *FileError.
+func Load(path string) (*Model, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	m, err := Read(f)
+	var bad *FileError
+	if errors.As(err, &bad) {
+		bad.Path = path
+	}
+	return m, err
+}
+
+// Read reads a model. It takes memory in proportion to what r holds.
+func Read(r io.Reader) (*Model, error) {
+	b, err := io.ReadAll(r)
+	if err != nil {
+		return nil, err
+	}
+	head, body, err := openFile(b)
+	if err != nil {
+		return nil, err
+	}
+	var h fileHeader
+	dec := json.NewDecoder(bytes.NewReader(head))
+	if err := dec.Decode(&h); err != nil {
+		return nil, &FileError{Reason: "damaged header: " + err.Error()}
+	}
+	if err := h.check(len(body)); err != nil {
+		return nil, err
+	}
+	take := func(n int) []float64 {
+		v := make([]float64, n)
+		for i := range v {
+			v[i] = math.Float64frombits(binary.LittleEndian.Uint64(body[8*i:]))
+		}
+		body = body[8*n:]
+		return v
+	}
+	m := &Model{Parameters: h.Parameters, Scaling: h.Scaling, Names: h.Names, Target: h.Target, Result: h.Result,
+		Extra: h.Extra, meanError: float64(h.MeanError), recipe: h.Recipe}
+	if math.IsNaN(m.meanError) {
+		m.meanError = math.Inf(1)
+	}
+	m.x = linalg.Matrix{Rows: h.N, Cols: h.D, Stride: h.D, Data: take(h.N * h.D)}
+	m.y, m.weights = take(h.N), take(h.N)
+	if h.NoiseScale {
+		m.noiseScale = take(h.N)
+	}
+	if h.NoiseExtra {
+		m.noiseExtra = take(h.N)
+	}
+	return m, m.checkNumbers()
+}
+
+// openFile checks the frame of a file and returns its header and its numbers.
+func openFile(b []byte) (head, body []byte, err error) {
+	if len(b) < len(fileMagic) || string(b[:len(fileMagic)]) != fileMagic {
+		return nil, nil, &FileError{Reason: "this is not a bbgp model"}
+	}
+	if len(b) < fixedBytes+sha256.Size {
+		return nil, nil, &FileError{Reason: fmt.Sprintf("cut short after %d bytes", len(b))}
+	}
+	if v := binary.LittleEndian.Uint32(b[8:]); v != fileVersion {
+		return nil, nil, &FileError{Reason: fmt.Sprintf("format version %d, this program reads version %d", v, fileVersion)}
+	}
+	if size := binary.LittleEndian.Uint64(b[16:]); size != uint64(len(b)) {
+		return nil, nil, &FileError{Reason: fmt.Sprintf("%d bytes where the file says %d: cut short or damaged", len(b), size)}
+	}
+	rest := b[:len(b)-sha256.Size]
+	if sum := sha256.Sum256(rest); !bytes.Equal(sum[:], b[len(rest):]) {
+		return nil, nil, &FileError{Reason: "damaged: the checksum does not match"}
+	}
+	h := uint64(binary.LittleEndian.Uint32(b[12:]))
+	if h > uint64(len(rest)-fixedBytes) {
+		return nil, nil, &FileError{Reason: "damaged: the header is longer than the file"}
+	}
+	rest = rest[fixedBytes:]
+	return rest[:h], rest[h:], nil
+}
+
+// check tells whether the header fits a body of that many bytes.
+func (h *fileHeader) check(bytes int) error {
+	// Bounded before they are multiplied.
+	if h.N < 1 || h.D < 1 || h.N > bytes || h.D > bytes {
+		return &FileError{Reason: "damaged header: sizes"}
+	}
+	per := int64(h.D) + 2
+	if h.NoiseScale {
+		per++
+	}
+	if h.NoiseExtra {
+		per++
+	}
+	switch {
+	case int64(bytes)/8/per != int64(h.N) || int64(bytes) != 8*per*int64(h.N):
+		return &FileError{Reason: fmt.Sprintf("damaged: %d bytes of numbers for %d rows of %d inputs", bytes, h.N, h.D)}
+	case len(h.Names) != h.D || len(h.Scaling.XMean) != h.D || len(h.Scaling.XScale) != h.D:
+		return &FileError{Reason: fmt.Sprintf("damaged header: names or scales are not %d", h.D)}
+	}
+	if err := h.Parameters.Check(h.D); err != nil {
+		return &FileError{Reason: "damaged header: " + err.Error()}
+	}
+	return nil
+}
+
+// checkNumbers tells whether every number of a file can be used.
+func (m *Model) checkNumbers() error {
+	s := &m.Scaling
+	for _, v := range [][]float64{m.x.Data, m.y, m.weights, m.noiseScale, m.noiseExtra, s.XMean, s.XScale, {s.YMean, s.YScale}} {
+		for _, x := range v {
+			if !finite(x) {
+				return &FileError{Reason: "damaged: a number is not finite"}
+			}
+		}
+	}
+	for _, v := range append([]float64{s.YScale}, s.XScale...) {
+		if v <= 0 {
+			return &FileError{Reason: "damaged header: a scale is not positive"}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,112 @@
+package bbgp
+
+import (
+	"context"
+	"math"
+	"time"
+)
+
+// What follows the search: the likelihood that is reported, with P rebuilt and
+// enough probes, and the weights of the mean, to full accuracy.
+
+// complete fills m from the trainer's best point.
+func (f *fit) complete(ctx context.Context, m *Model, t *trainer) {
+	began := time.Now()
+	best := t.cur
+	m.Parameters = best.p.Clone()
+	r := &m.Result
+	r.Parameters = m.Parameters
+	ev := best.ev
+	if ctx.Err() == nil && f.opt.Method == "bbgp" {
+		t.phase, t.stage = "final", t.stage+1
+		last, err := f.last(ctx, t, best)
+		switch {
+		case err == nil:
+			ev = last
+			t.report(point{p: best.p, z: best.z, ev: ev}, true)
+		case ctx.Err() == nil:
+			r.warn("the last evaluation failed: %v; the bounds are those of the training", err)
+		}
+	}
+	r.LML, r.Lower, r.Upper, r.StdErr, r.BoundKind = ev.LML, Bound(ev.Lower), Bound(ev.Upper), ev.StdErr, ev.BoundKind
+	r.Precision, r.Rank, r.Neighbours, r.Probes = ev.Precision, ev.Rank, ev.Neighbours, ev.Probes
+	m.weights = ev.Alpha
+	m.meanError, m.recipe = math.Inf(1), recipeOf(f.opt, ev)
+	if f.opt.Method == "exact" {
+		m.meanError = 0
+	} else if ctx.Err() == nil {
+		if err := m.refine(ctx, f.opt.Engine, meanTol); err != nil && ctx.Err() == nil {
+			r.warn("the weights of the mean: %v", err)
+		}
+	}
+	f.count.seconds["final"] += time.Since(began).Seconds()
+	f.remarks(m)
+	f.cost(r)
+}
+
+// last evaluates the likelihood at the best point with a new P and enough
+// probes for opt.LMLStdErr, in runs of at most probesAtOnce whose means are
+// combined; the bounds of each run hold for its own probes, so do their means.
+func (f *fit) last(ctx context.Context, t *trainer, best point) (*Evaluation, error) {
+	want := f.opt.LMLStdErr * float64(f.raw.X.Rows)
+	opt := t.eval
+	opt.Gradient, opt.Reject = false, nil
+	opt.Probes = max(minLastProbes, f.opt.Probes)
+	var sum *Evaluation
+	square := 0.0 // Σ over runs of (probes · stderr)²
+	for run, total := 0, 0; ; run++ {
+		opt.Seed = f.opt.Seed + 1<<32 + uint64(run)
+		if err := t.obj.Rebuild(ctx, best.p, opt); err != nil {
+			return nil, err
+		}
+		ev, err := t.obj.Evaluate(ctx, best.p, opt)
+		if err != nil {
+			return nil, err
+		}
+		f.count.evals++
+		f.count.passes += ev.Passes
+		w := float64(ev.Probes)
+		square += w * w * ev.StdErr * ev.StdErr
+		total += ev.Probes
+		if sum == nil {
+			c := *ev
+			sum = &c
+		} else {
+			a := w / float64(total)
+			sum.LML += a * (ev.LML - sum.LML)
+			sum.Lower += a * (ev.Lower - sum.Lower)
+			sum.Upper += a * (ev.Upper - sum.Upper)
+			if ev.BoundKind != "rigorous" {
+				sum.BoundKind = ev.BoundKind
+			}
+		}
+		sum.Probes, sum.StdErr = total, math.Sqrt(square)/float64(total)
+		need := lastProbes(total, sum.StdErr, want) - total
+		if need <= 0 {
+			return sum, nil
+		}
+		opt.Probes = min(need, probesAtOnce)
+	}
+}
+
+// remarks adds the warnings that a fitted model calls for.
+func (f *fit) remarks(m *Model) {
+	r, p := &m.Result, m.Parameters
+	for j, l := range p.Lengthscales {
+		if math.IsInf(l, 1) && !f.flat[j] {
+			r.Irrelevant = append(r.Irrelevant, m.Names[j])
+		}
+	}
+	if len(r.Irrelevant) > 0 {
+		r.warn("%d of %d inputs were found irrelevant: %v", len(r.Irrelevant), m.D(), r.Irrelevant)
+	}
+	if len(r.Irrelevant)+len(r.Constant) == m.D() {
+		r.warn("no structure found: no input explains the target")
+	}
+	if p.Noise <= 1.01*minParam {
+		r.warn("the noise is at its floor, %g of the target's variance: the data look noise-free", minParam)
+	}
+	if r.Stopped == "max-steps" {
+		r.warn("training ended after %d evaluations, before it converged", f.opt.MaxSteps)
+	}
+}

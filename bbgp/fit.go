@@ -1,0 +1,262 @@
+package bbgp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+)
+
+// Fit trains a model on d: it standardises d, drops inputs that do not vary,
+// finds a start by an exact fit of a random subset, and climbs the likelihood of
+// all rows from there (see Options). It returns a *DataError, *OptionError,
+// *ParamError or *MemoryError before it starts to compute.
+//
+// If ctx ends first, the error is that of ctx, and the model, if not nil, is
+// the best one so far, with the bounds that were then known.
+func Fit(ctx context.Context, d *Data, opt Options) (*Model, error) {
+	if err := d.check(true); err != nil {
+		return nil, err
+	}
+	opt, err := opt.settle(d.X.Rows)
+	if err != nil {
+		return nil, err
+	}
+	if opt.Start != nil {
+		start := opt.Start.Clone()
+		opt.Start, opt.Kernel = &start, start.Kernel
+		if err := start.Check(d.X.Cols); err != nil {
+			return nil, err
+		}
+	}
+	if err := opt.checkMemory(d.X.Rows); err != nil {
+		return nil, err
+	}
+	cpu, _ := usage()
+	f := &fit{opt: &opt, raw: d, count: &counters{
+		start: time.Now(), cpu0: cpu, progress: opt.Progress, seconds: map[string]float64{}}}
+	m := f.newModel()
+	if constant(d.Y) {
+		f.constantModel(m)
+		return m, nil
+	}
+	return f.train(ctx, m)
+}
+
+// checkMemory refuses methods whose matrices cannot fit.
+func (o *Options) checkMemory(n int) error {
+	if need := exactBytes(n); o.Method == "exact" && o.Memory > 0 && need > o.Memory {
+		return &MemoryError{fmt.Sprintf("method exact on %d rows", n), need, o.Memory}
+	}
+	return nil
+}
+
+// A fit is one call of Fit.
+type fit struct {
+	opt   *Options
+	raw   *Data
+	std   *Data
+	flat  []bool // constant inputs
+	count *counters
+}
+
+// errTime is the cause of a context that ends with Options.Time.
+var errTime = errors.New("bbgp: time budget")
+
+// newModel returns the model without parameters.
+func (f *fit) newModel() *Model {
+	s := NewScaling(f.raw, f.opt.NoScale)
+	f.std = s.apply(f.raw)
+	m := &Model{Scaling: s, Target: f.raw.TargetName(), x: f.std.X, y: f.std.Y,
+		noiseScale: f.std.NoiseScale, noiseExtra: f.std.NoiseExtra}
+	for j := range f.raw.X.Cols {
+		m.Names = append(m.Names, f.raw.Name(j))
+	}
+	f.flat = make([]bool, f.raw.X.Cols)
+	r := &m.Result
+	r.N, r.D, r.Scaling = f.raw.X.Rows, f.raw.X.Cols, s
+	r.Method, r.Optimizer, r.Seed, r.ISA = f.opt.Method, f.opt.Optimizer, f.opt.Seed, f.opt.Engine.Impl.Name
+	r.Constant, r.Irrelevant, r.Warnings, r.Trace = []string{}, []string{}, []string{}, []Step{}
+	for _, j := range constantColumns(f.raw.X) {
+		f.flat[j] = true
+		r.Constant = append(r.Constant, m.Names[j])
+		r.warn("input %q does not vary and was dropped", m.Names[j])
+	}
+	return m
+}
+
+func (r *Result) warn(format string, args ...any) {
+	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
+}
+
+// constantModel makes m predict the one value that the target has, with sd 0.
+func (f *fit) constantModel(m *Model) {
+	m.Parameters = DefaultParams(f.opt.Kernel, f.raw.X.Cols)
+	m.Parameters.Mean = f.std.Y[0]
+	m.weights = make([]float64, f.raw.X.Rows)
+	r := &m.Result
+	r.ConstantTarget, r.Stopped, r.Parameters, r.Method, r.BoundKind = true, "converged", m.Parameters, "constant", "exact"
+	r.SecondsByPhase = map[string]float64{}
+	if f.raw.X.Rows == 1 {
+		r.warn("one row only: the model predicts its target, %v, everywhere", f.raw.Y[0])
+	} else {
+		r.warn("the target is constant: the model predicts %v everywhere", f.raw.Y[0])
+	}
+	f.cost(r)
+}
+
+// cost fills in what the fit has cost so far.
+func (f *fit) cost(r *Result) {
+	cpu, peak := usage()
+	c := f.count
+	r.Evaluations, r.Passes, r.Trace, r.SecondsByPhase = c.evals, c.passes, c.trace, c.seconds
+	if r.Trace == nil {
+		r.Trace = []Step{}
+	}
+	r.Seconds, r.CPUSeconds, r.PeakBytes = time.Since(c.start).Seconds(), cpu-c.cpu0, peak
+}
+
+// train finds parameters and completes m.
+func (f *fit) train(ctx context.Context, m *Model) (*Model, error) {
+	work := ctx
+	if f.opt.Time > 0 {
+		var cancel context.CancelFunc
+		work, cancel = context.WithDeadlineCause(ctx, f.count.start.Add(f.opt.Time), errTime)
+		defer cancel()
+	}
+	start, err := f.start(work)
+	if err != nil {
+		return nil, f.ended(ctx, err)
+	}
+	obj, err := f.opt.newObjective(f.std, start)
+	if err != nil {
+		return nil, err
+	}
+	t := f.trainer(obj, f.std, "train")
+	t.constant = f.flat
+	t.stageSteps, t.maxEvals = stageStepsOf(f.opt.Method), f.count.evals+f.opt.MaxSteps
+	search := t.run
+	if f.opt.Optimizer == "adam" {
+		search = t.runAdam
+	}
+	// A fifth of a time budget is for the last evaluation.
+	climb, cancel := work, context.CancelFunc(func() {})
+	if f.opt.Time > 0 {
+		climb, cancel = context.WithDeadlineCause(work, f.count.start.Add(f.opt.Time*4/5), errTime)
+	}
+	why, err := search(climb, start)
+	cancel()
+	if t.cur.ev == nil {
+		return nil, f.ended(ctx, err)
+	}
+	r := &m.Result
+	switch {
+	case err == nil:
+		r.Stopped = why
+	case ctx.Err() != nil:
+		r.Stopped = "cancelled"
+	case climb.Err() != nil:
+		r.Stopped = "time"
+	default:
+		// The best point stands; say why the search went no further.
+		r.Stopped = "stalled"
+		r.warn("training stopped early: %v", err)
+	}
+	f.complete(work, m, t)
+	return m, ctx.Err()
+}
+
+// ended returns the error of a fit that has no result.
+func (f *fit) ended(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return &OptionError{"time", fmt.Sprintf("%v was not enough for one evaluation", f.opt.Time)}
+	}
+	return err
+}
+
+// stageStepsOf is the number of accepted steps in a stage. A new stage of the
+// sparse methods chooses new inducing rows, which changes the function.
+func stageStepsOf(method string) int {
+	switch method {
+	case "sgpr", "cglb":
+		return 20
+	}
+	return 5
+}
+
+func (f *fit) trainer(obj objective, d *Data, phase string) *trainer {
+	return &trainer{e: f.opt.Engine, obj: obj, d: d, opt: f.opt, eval: f.opt.evalOptions(), phase: phase, count: f.count}
+}
+
+// subsetStarts are the starts of the pre-fit: all ones, and a smoother function
+// with less noise.
+func subsetStarts(kernel string, d int) []Params {
+	ones, smooth := DefaultParams(kernel, d), DefaultParams(kernel, d)
+	smooth.Noise = 0.1
+	for j := range smooth.Lengthscales {
+		smooth.Lengthscales[j] = 2 * math.Sqrt(float64(d))
+	}
+	return []Params{ones, smooth}
+}
+
+const (
+	prefitEvals = 60   // of the subset, from each start
+	resetNoise  = 0.01 // least noise to start the full fit with
+)
+
+// start returns where the search on all rows begins: opt.Start, or all ones, or
+// the best of several exact fits of a random subset. A small subset can drive
+// the noise to its floor, from where a search on all rows does not come back:
+// it is set to at least 0.01 (method card, section 7 f).
+func (f *fit) start(ctx context.Context) (Params, error) {
+	d := f.raw.X.Cols
+	ones := DefaultParams(f.opt.Kernel, d)
+	n := f.raw.X.Rows
+	rows := min(f.opt.PrefitRows, n/2)
+	switch {
+	case f.opt.Start != nil:
+		return f.opt.Start.Clone(), nil
+	case rows < 50:
+		return ones, nil
+	}
+	began := time.Now()
+	sub := f.std.Rows(subset(n, rows, f.opt.Seed+1))
+	best, bestLML := ones, math.Inf(-1)
+	before := *f.count
+	for _, p := range subsetStarts(f.opt.Kernel, d) {
+		obj, err := newExactObjective(f.opt.Engine, sub, p)
+		if err != nil {
+			return best, err
+		}
+		t := f.trainer(obj, sub, "prefit")
+		t.constant = slices.Clone(f.flat)
+		for _, j := range constantColumns(sub.X) {
+			t.constant[j] = true
+		}
+		t.stageSteps, t.maxEvals = 5, f.count.evals+prefitEvals
+		_, err = t.run(ctx, p)
+		if ctx.Err() != nil {
+			return best, ctx.Err()
+		}
+		if err == nil && t.cur.ev.LML > bestLML {
+			best, bestLML = t.cur.p, t.cur.ev.LML
+		}
+	}
+	// Evaluations are counted on all rows only.
+	f.count.evals, f.count.passes = before.evals, before.passes
+	f.count.seconds["fisher"] = 0
+	f.count.seconds["prefit"] = time.Since(began).Seconds()
+	best = best.Clone()
+	for _, c := range constantColumns(sub.X) {
+		if !f.flat[c] {
+			best.Lengthscales[c] = 1 // unknown to the subset
+		}
+	}
+	best.Noise = max(best.Noise, resetNoise)
+	return best, nil
+}

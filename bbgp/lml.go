@@ -1,0 +1,84 @@
+package bbgp
+
+import (
+	"context"
+	"time"
+)
+
+// An LMLReport is the log marginal likelihood at given parameters, with what it
+// cost. Its JSON form is what `bbgp lml --json` prints.
+type LMLReport struct {
+	LML            float64            `json:"lml"`
+	Lower          Bound              `json:"lower"` // of the bias
+	Upper          Bound              `json:"upper"`
+	StdErr         float64            `json:"stderr"` // over the probes
+	BoundKind      string             `json:"bound_kind"`
+	Gradient       *Gradient          `json:"gradient"`
+	Passes         int                `json:"passes"`
+	Products       int                `json:"products"`
+	Rank           int                `json:"rank"`
+	Neighbours     int                `json:"neighbours"`
+	Probes         int                `json:"probes"`
+	GradColumns    int                `json:"grad_columns"`
+	Seconds        float64            `json:"seconds"`
+	CPUSeconds     float64            `json:"cpu_seconds"`
+	Method         string             `json:"method"`
+	Precision      string             `json:"precision"`
+	ISA            string             `json:"isa"`
+	PeakBytes      int64              `json:"peak_bytes"`
+	SecondsByPhase map[string]float64 `json:"seconds_by_phase"`
+	Warnings       []string           `json:"warnings"`
+}
+
+// LogMarginalLikelihood evaluates L and its gradient by the natural parameters
+// at p, on d as standardised by its own moments unless opt.NoScale is set.
+// Options of the training are ignored. It fails with a *DataError, *ParamError,
+// *OptionError or *MemoryError before it starts, with ctx.Err(), with an error
+// that wraps ErrNotFinite, or with a *StagnationError.
+func LogMarginalLikelihood(ctx context.Context, d *Data, p Params, opt Options) (*LMLReport, error) {
+	if err := d.check(true); err != nil {
+		return nil, err
+	}
+	if err := p.Check(d.X.Cols); err != nil {
+		return nil, err
+	}
+	opt.Kernel = p.Kernel
+	opt, err := opt.settle(d.X.Rows)
+	if err != nil {
+		return nil, err
+	}
+	if err := opt.checkMemory(d.X.Rows); err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	cpu0, _ := usage()
+	s := NewScaling(d, opt.NoScale)
+	std := s.apply(d)
+	obj, err := opt.newObjective(std, p)
+	if err != nil {
+		return nil, err
+	}
+	eval := opt.evalOptions()
+	if err := obj.Rebuild(ctx, p, eval); err != nil {
+		return nil, err
+	}
+	ev, err := obj.Evaluate(ctx, p, eval)
+	if err != nil {
+		return nil, err
+	}
+	r := &LMLReport{
+		LML: ev.LML, Lower: Bound(ev.Lower), Upper: Bound(ev.Upper), StdErr: ev.StdErr, BoundKind: ev.BoundKind,
+		Gradient: ev.Gradient, Passes: ev.Passes, Products: ev.Products, Rank: ev.Rank, Neighbours: ev.Neighbours,
+		Probes: ev.Probes, GradColumns: ev.GradColumns, Method: opt.Method, Precision: ev.Precision,
+		ISA: opt.Engine.Impl.Name, SecondsByPhase: ev.SecondsByPhase, Warnings: []string{},
+	}
+	for _, j := range constantColumns(d.X) {
+		r.Warnings = append(r.Warnings, "input \""+d.Name(j)+"\" does not vary and was dropped")
+	}
+	if r.SecondsByPhase == nil {
+		r.SecondsByPhase = map[string]float64{}
+	}
+	cpu, peak := usage()
+	r.Seconds, r.CPUSeconds, r.PeakBytes = time.Since(start).Seconds(), cpu-cpu0, peak
+	return r, nil
+}

@@ -1,0 +1,38 @@
+package bbgp
+
+import "math"
+
+// newObjective returns the objective of o.Method on standardised data.
+func (o *Options) newObjective(d *Data, p Params) (objective, error) {
+	switch o.Method {
+	case "exact":
+		return newExactObjective(o.Engine, d, p)
+	case "sgpr", "cglb":
+		rank := o.Rank
+		if rank <= 0 {
+			rank = sparseRank
+		}
+		return newSparse(o.Engine, d, p, rank, o.Method == "cglb")
+	case "iterative", "rr":
+		return newIterative(o.Engine, d, p, o.Method == "rr")
+	}
+	return newKrylovObjective(o.Engine, d, p)
+}
+
+const sparseRank = 1000 // inducing rows of sgpr and cglb by default
+
+// lastProbes is the number of probes that brings the standard error of an
+// evaluation with s probes and error se down to want, at least 16.
+func lastProbes(s int, se, want float64) int {
+	if s < 1 || !(want > 0) {
+		return minLastProbes
+	}
+	need := math.Ceil(float64(s) * se * se / (want * want))
+	return int(min(max(need, minLastProbes), maxLastProbes))
+}
+
+const (
+	minLastProbes = 16
+	maxLastProbes = 1024 // in runs of at most probesAtOnce
+	probesAtOnce  = 31
+)

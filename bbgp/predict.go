@@ -1,0 +1,189 @@
+package bbgp
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"bbgp.dev/kernelmv"
+	"bbgp.dev/linalg"
+)
+
+// PredictOptions say what Predict computes. The zero value asks for means alone.
+type PredictOptions struct {
+	// SD asks for standard deviations and for bounds.
+	SD bool
+	// SDTol is the relative half width of the interval that SD is known to; 0
+	// means 0.05.
+	SDTol float64
+	// MeanTol bounds the error of the mean in standard deviations of the target:
+	// the weights are solved for again if they are known to less. 0 takes the
+	// weights as the fit has left them, to 1e-3 where rounding allows.
+	MeanTol float64
+}
+
+// A Prediction holds one value per row, in the units of the target.
+type Prediction struct {
+	Mean []float64
+	// SD is the standard deviation of f, SDObs that of a new observation with
+	// noise σ_n²; nil unless asked for.
+	SD, SDObs []float64
+	// The exact answers lie between these bounds; nil unless SD was asked for.
+	MeanLower, MeanUpper, SDLower, SDUpper []float64
+}
+
+// Predict returns means and, if asked for, standard deviations at the rows of
+// xs, m×D in the units of the data; e nil means the default engine. It keeps
+// what it prepares for later calls with the same engine; one call runs at a
+// time. It returns a *DataError for inputs that are not finite.
+//
+//	mean = c + k*'α,   |error| <= (σ_f² r'K̂⁻¹r)^1/2, r the residual of α
+//	var  = σ_f² - k*'K̂⁻¹k*
+//
+// The variance is bracketed, see variance.go; SD is the middle of its interval.
+func (m *Model) Predict(ctx context.Context, e *linalg.Engine, xs linalg.Matrix, opt PredictOptions) (*Prediction, error) {
+	if xs.Cols != m.D() {
+		return nil, &DataError{Row: -1, Reason: fmt.Sprintf("%d inputs, the model has %d", xs.Cols, m.D())}
+	}
+	for i := range xs.Rows {
+		for j, v := range xs.Row(i) {
+			if !finite(v) {
+				return nil, &DataError{Row: i, Column: m.Names[j], Reason: fmt.Sprintf("%v is not a finite number", v)}
+			}
+		}
+	}
+	if !finite(opt.SDTol) || opt.SDTol < 0 {
+		return nil, &OptionError{"sdtol", fmt.Sprintf("%v is not a positive number", opt.SDTol)}
+	}
+	if !finite(opt.MeanTol) || opt.MeanTol < 0 {
+		return nil, &OptionError{"meantol", fmt.Sprintf("%v is not a positive number", opt.MeanTol)}
+	}
+	setNumber(&opt.SDTol, 0.05)
+	if e == nil {
+		var err error
+		if e, err = m.defaultEngine(); err != nil {
+			return nil, err
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	std := linalg.NewMatrix(xs.Rows, xs.Cols)
+	m.Scaling.XTo(std, xs)
+	p, err := m.means(ctx, e, std, opt.MeanTol)
+	if err != nil || !opt.SD {
+		return p, err
+	}
+	return p, m.deviations(ctx, e, std, p, opt)
+}
+
+func (m *Model) defaultEngine() (*linalg.Engine, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.prep != nil {
+		return m.prep.e, nil
+	}
+	return linalg.NewEngine(nil, 0)
+}
+
+// means predicts at standardised rows.
+func (m *Model) means(ctx context.Context, e *linalg.Engine, std linalg.Matrix, tol float64) (*Prediction, error) {
+	p := &Prediction{Mean: make([]float64, std.Rows)}
+	s := &m.Scaling
+	if m.Result.ConstantTarget {
+		for i := range p.Mean {
+			p.Mean[i] = s.YMean + s.YScale*m.Parameters.Mean
+		}
+		return p, nil
+	}
+	if tol > 0 && m.meanError > tol || math.IsInf(m.meanError, 1) {
+		// Or: a fit that was interrupted left weights of unknown accuracy.
+		if tol == 0 {
+			tol = meanTol
+		}
+		if err := m.refineLocked(ctx, e, tol); err != nil {
+			return nil, err
+		}
+	}
+	pr, err := m.prepare(ctx, e, false)
+	if err != nil || std.Rows == 0 {
+		return p, err
+	}
+	out := linalg.Matrix{Rows: std.Rows, Cols: 1, Stride: 1, Data: p.Mean}
+	alpha := linalg.Matrix{Rows: m.N(), Cols: 1, Stride: 1, Data: m.weights}
+	pr.op.SetPrecision(kernelmv.F64)
+	if err := pr.op.CrossMulTo(ctx, out, std, alpha); err != nil {
+		return nil, err
+	}
+	for i, v := range p.Mean {
+		p.Mean[i] = s.YMean + s.YScale*(v+m.Parameters.Mean)
+	}
+	return p, nil
+}
+
+// deviations adds standard deviations and bounds to p.
+func (m *Model) deviations(ctx context.Context, e *linalg.Engine, std linalg.Matrix, p *Prediction, opt PredictOptions) error {
+	n := std.Rows
+	for _, v := range []*[]float64{&p.SD, &p.SDObs, &p.MeanLower, &p.MeanUpper, &p.SDLower, &p.SDUpper} {
+		*v = make([]float64, n)
+	}
+	if m.Result.ConstantTarget {
+		copy(p.MeanLower, p.Mean)
+		copy(p.MeanUpper, p.Mean)
+		return nil
+	}
+	pr, err := m.prepare(ctx, e, true)
+	if err != nil {
+		return err
+	}
+	lo, hi, err := m.variances(ctx, pr, std, opt.SDTol)
+	if err != nil {
+		return err
+	}
+	s := m.Scaling.YScale
+	for i := range n {
+		p.SDLower[i], p.SDUpper[i] = s*math.Sqrt(lo[i]), s*math.Sqrt(hi[i])
+		p.SD[i] = (p.SDLower[i] + p.SDUpper[i]) / 2
+		p.SDObs[i] = math.Sqrt(p.SD[i]*p.SD[i] + s*s*m.Parameters.Noise)
+		p.MeanLower[i], p.MeanUpper[i] = p.Mean[i]-s*m.meanError, p.Mean[i]+s*m.meanError
+	}
+	return nil
+}
+
+// A Score compares predictions with the truth.
+type Score struct {
+	N          int     `json:"n"`
+	RMSE       float64 `json:"rmse"`       // root mean squared error of the mean
+	NLPD       float64 `json:"nlpd"`       // mean negative log density of the truth, normal with SDObs
+	Coverage95 float64 `json:"coverage95"` // share of truths within 1.96 SDObs
+	RMSEStd    float64 `json:"rmse_std"`   // the same in standardised units of the target
+	NLPDStd    float64 `json:"nlpd_std"`
+}
+
+// leastSD is the least deviation that a density is computed with, in units of
+// the training target's: a constant target has deviation 0.
+const leastSD = 1e-3 * scaleFloor
+
+// Score returns the errors of p against y. It needs SDObs, and fails with a
+// *DataError where the lengths differ.
+func (m *Model) Score(p *Prediction, y []float64) (Score, error) {
+	if len(y) != len(p.Mean) || len(p.SDObs) != len(y) {
+		return Score{}, &DataError{Row: -1, Column: m.Target, Reason: fmt.Sprintf("%d truths, %d means, %d deviations", len(y), len(p.Mean), len(p.SDObs))}
+	}
+	s := Score{N: len(y)}
+	if s.N == 0 {
+		return s, &DataError{Row: -1, Column: m.Target, Reason: "no rows to score"}
+	}
+	scale, inside := m.Scaling.YScale, 0
+	for i, v := range y {
+		sd, e := max(p.SDObs[i], leastSD*scale), v-p.Mean[i]
+		s.RMSE += e * e
+		s.NLPD += 0.5*math.Log(2*math.Pi*sd*sd) + 0.5*(e/sd)*(e/sd)
+		if math.Abs(e) <= 1.959963984540054*sd {
+			inside++
+		}
+	}
+	n := float64(s.N)
+	s.RMSE, s.NLPD, s.Coverage95 = math.Sqrt(s.RMSE/n), s.NLPD/n, float64(inside)/n
+	s.RMSEStd, s.NLPDStd = s.RMSE/scale, s.NLPD-math.Log(scale)
+	return s, nil
+}

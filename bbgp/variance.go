@@ -1,0 +1,216 @@
+package bbgp
+
+import (
+	"context"
+	"math"
+
+	"bbgp.dev/kernelmv"
+	"bbgp.dev/linalg"
+)
+
+// The variance of f(x*), σ_f² - q with q = k*'K̂⁻¹k*. For any x, with ρ = k* - K̂x
+// and a at or below the spectrum of F⁻¹K̂F⁻ᵀ (the bound of Artemev et al. 2021
+// for the quadratic term, with k* in place of y),
+//
+//	k*'x + ρ'x <= q <= k*'x + ρ'x + ρ'P⁻¹ρ / a.
+//
+// With the nearest rows N and x = K̂_NN⁻¹ k*_N on N, 0 elsewhere, ρ is 0 on N and
+// the left side is what conditioning on these rows alone gives: usually close,
+// since far rows hardly matter. Where the interval is wider than asked, block
+// conjugate gradients for K̂δ = ρ improve x, with the same two bounds at every
+// pass. P of low rank alone makes the first step itself, from x = 0.
+
+const (
+	varianceBatch = 32
+	nearestRows   = 256
+	// sharpVariance is the ratio σ_f²/σ_n² above which float32 products could be
+	// seen in a variance.
+	sharpVariance = 1e3
+)
+
+// variances returns bounds lo <= var <= hi at standardised rows, 0 <= lo, with
+// the relative half width of (lo^1/2, hi^1/2) at most tol where rounding allows.
+func (m *Model) variances(ctx context.Context, p *prepared, std linalg.Matrix, tol float64) (lo, hi []float64, err error) {
+	lo, hi = make([]float64, std.Rows), make([]float64, std.Rows)
+	all := make([]int32, m.N())
+	for i := range all {
+		all[i] = int32(i)
+	}
+	var w *bracketWork
+	if p.chol == nil {
+		w = newBracketWork(m, p, tol)
+	}
+	for i := 0; i < std.Rows; i += varianceBatch {
+		j := min(i+varianceBatch, std.Rows)
+		rows := std.Sub(i, j, 0, std.Cols)
+		kt := linalg.NewMatrix(j-i, m.N())
+		if err := p.op.CrossTo(ctx, kt, rows, all); err != nil {
+			return nil, nil, err
+		}
+		k := transpose(kt)
+		if p.chol != nil {
+			p.chol.SolveLTo(k, k)
+			for c := range k.Cols {
+				hi[i+c] = m.Parameters.Variance
+			}
+			for r := range k.Rows {
+				for c, v := range k.Row(r) {
+					hi[i+c] -= v * v
+				}
+			}
+			for c := range k.Cols {
+				hi[i+c] = max(hi[i+c], 0)
+				lo[i+c] = hi[i+c]
+			}
+			continue
+		}
+		if err := w.run(ctx, rows, k, lo[i:j], hi[i:j]); err != nil {
+			return nil, nil, err
+		}
+	}
+	return lo, hi, nil
+}
+
+func transpose(a linalg.Matrix) linalg.Matrix {
+	t := linalg.NewMatrix(a.Cols, a.Rows)
+	for i := range a.Rows {
+		for j, v := range a.Row(i) {
+			t.Data[j*t.Stride+i] = v
+		}
+	}
+	return t
+}
+
+// A bracketWork brackets the variances of one batch after the other.
+type bracketWork struct {
+	m    *Model
+	p    *prepared
+	op   linalg.SymOp
+	tol  float64
+	cg   *linalg.CG
+	near int // nearest rows to start from; 0 for none
+}
+
+func newBracketWork(m *Model, p *prepared, tol float64) *bracketWork {
+	w := &bracketWork{m: m, p: p, tol: tol, cg: linalg.NewCG(p.e, m.N(), varianceBatch)}
+	w.op = p.op.With(kernelmv.F64)
+	if m.Parameters.Variance <= sharpVariance*m.Parameters.Noise {
+		w.op = p.op.With(kernelmv.F32)
+	}
+	if !p.pre.NodeIsOne() {
+		w.near = min(nearestRows, m.N())
+	}
+	return w
+}
+
+// run brackets the variances at rows, whose covariances with the training rows
+// are the columns of k, n×q.
+func (w *bracketWork) run(ctx context.Context, rows, k linalg.Matrix, lo, hi []float64) error {
+	n, q := k.Rows, k.Cols
+	x, rho := linalg.NewMatrix(n, q), k.Clone()
+	if w.near > 0 {
+		if err := w.nearest(ctx, rows, k, x); err != nil {
+			return err
+		}
+		if err := w.op.MulTo(ctx, rho, x); err != nil {
+			return err
+		}
+		for i := range n {
+			r := rho.Row(i)
+			for j, v := range k.Row(i) {
+				r[j] = v - r[j]
+			}
+		}
+		pr := linalg.NewMatrix(n, q)
+		w.p.pre.SolveTo(pr, rho)
+		if w.bounds(k, x, linalg.Matrix{}, rho, columnDots(rho, pr), lo, hi) {
+			return ctx.Err()
+		}
+	} else {
+		for j := range q {
+			lo[j], hi[j] = 0, w.m.Parameters.Variance
+		}
+	}
+	delta := linalg.NewMatrix(n, q)
+	// Stagnation is rounding: the bounds reached stand.
+	_, err := w.cg.Solve(ctx, w.op, w.p.pre, delta, rho, linalg.CGOptions{
+		Tol: 1e-3 * w.tol * math.Sqrt(w.m.Parameters.Noise),
+		OnPass: func(_ int, d, r linalg.Matrix, rpr []float64) bool {
+			return w.bounds(k, x, d, r, rpr, lo, hi)
+		}})
+	return err
+}
+
+// bounds tightens lo and hi by the bounds at x + d with residual r, and says
+// whether every interval is narrow enough.
+func (w *bracketWork) bounds(k, x, d, r linalg.Matrix, rpr []float64, lo, hi []float64) bool {
+	q := make([]float64, k.Cols)
+	for i := range k.Rows {
+		ki, xi, ri := k.Row(i), x.Row(i), r.Row(i)
+		if d.Rows > 0 {
+			for j, v := range d.Row(i) {
+				q[j] += (ki[j] + ri[j]) * (xi[j] + v)
+			}
+			continue
+		}
+		for j, v := range xi {
+			q[j] += (ki[j] + ri[j]) * v
+		}
+	}
+	done := true
+	for j := range q {
+		up := w.m.Parameters.Variance - q[j]
+		low := up - rpr[j]/w.p.node
+		if hi[j] == 0 || up < hi[j] {
+			hi[j] = max(up, 0)
+		}
+		lo[j] = min(max(lo[j], low, 0), hi[j])
+		a, b := math.Sqrt(lo[j]), math.Sqrt(hi[j])
+		if b-a > w.tol*(a+b) {
+			done = false
+		}
+	}
+	return done
+}
+
+// nearest sets the columns of x to K̂_NN⁻¹ k*_N on the nearest rows N.
+func (w *bracketWork) nearest(ctx context.Context, rows, k, x linalg.Matrix) error {
+	idx, err := w.p.op.Nearest(ctx, rows, w.near)
+	if err != nil {
+		return err
+	}
+	m := w.near
+	b, v := linalg.NewMatrix(m, m), linalg.NewMatrix(m, 1)
+	noise := w.p.op.Noise()
+	for j := range rows.Rows {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		near := idx[j*m : (j+1)*m]
+		w.p.op.BlockTo(0, b, near)
+		for a, i := range near {
+			b.Data[a*b.Stride+a] += noise[i]
+			v.Data[a] = k.At(int(i), j)
+		}
+		chol, err := w.p.e.NewCholesky(b)
+		if err != nil {
+			continue // rounding at a tiny noise: this row starts from 0
+		}
+		chol.SolveTo(v, v)
+		for a, i := range near {
+			x.Set(int(i), j, v.Data[a])
+		}
+	}
+	return nil
+}
+
+// columnDots returns Σ_i a_ij b_ij for every column j.
+func columnDots(a, b linalg.Matrix) []float64 {
+	s := make([]float64, a.Cols)
+	for i := range a.Rows {
+		for j, v := range a.Row(i) {
+			s[j] += v * b.At(i, j)
+		}
+	}
+	return s
+}

@@ -77,7 +77,8 @@ var avx512 = Impl{
 			avx512Fused2Matern12F32, avx512Fused2Matern32F32, avx512Fused2Matern52F32, avx512Fused2GaussianF32,
 		},
 		outer: avx512OuterF32, rowSum: avx512RowSumF32, gemm: avx512GemmF32,
-		peak: avx512PeakF32, peakFlops: 12 * 2 * 16,
+		roots: &avx512RootsF32,
+		peak:  avx512PeakF32, peakFlops: 12 * 2 * 16,
 	},
 	F64: Kit[float64]{
 		TileRows: RowUnit, TileCols: 96,
@@ -92,7 +93,8 @@ var avx512 = Impl{
 			avx512Fused2Matern12F64, avx512Fused2Matern32F64, avx512Fused2Matern52F64, avx512Fused2GaussianF64,
 		},
 		outer: avx512OuterF64, rowSum: avx512RowSumF64, gemm: avx512GemmF64,
-		peak: avx512PeakF64, peakFlops: 12 * 2 * 8,
+		roots: &avx512RootsF64,
+		peak:  avx512PeakF64, peakFlops: 12 * 2 * 8,
 	},
 	narrow:   avx512Narrow,
 	widen:    avx512Widen,
@@ -104,4 +106,28 @@ var avx512 = Impl{
 	cholLast:    avx512CholLast,
 	gatherRows:  avx512GatherRows,
 	scatterRows: avx512ScatterRows,
+}
+
+var avx512RootsF32 = rootKit[float32]{
+	distRoot: avx512DistRootF32,
+	cov:      [...]func(*float32, int){avx512CovRadiiMatern12F32, avx512CovRadiiMatern32F32, avx512CovRadiiMatern52F32},
+	weight:   [...]func(*float32, int){avx512WeightRadiiMatern12F32, avx512WeightRadiiMatern32F32, avx512WeightRadiiMatern52F32},
+	fused1: [...]func(yi *float64, yj, buf, vi, vj *float32, rows, cols int){
+		avx512Fused1RadiiMatern12F32, avx512Fused1RadiiMatern32F32, avx512Fused1RadiiMatern52F32,
+	},
+	fused2: [...]func(yi *float64, yj, buf, vi, vj *float32, rows, cols int){
+		avx512Fused2RadiiMatern12F32, avx512Fused2RadiiMatern32F32, avx512Fused2RadiiMatern52F32,
+	},
+}
+
+var avx512RootsF64 = rootKit[float64]{
+	distRoot: avx512DistRootF64,
+	cov:      [...]func(*float64, int){avx512CovRadiiMatern12F64, avx512CovRadiiMatern32F64, avx512CovRadiiMatern52F64},
+	weight:   [...]func(*float64, int){avx512WeightRadiiMatern12F64, avx512WeightRadiiMatern32F64, avx512WeightRadiiMatern52F64},
+	fused1: [...]func(yi *float64, yj, buf, vi, vj *float64, rows, cols int){
+		avx512Fused1RadiiMatern12F64, avx512Fused1RadiiMatern32F64, avx512Fused1RadiiMatern52F64,
+	},
+	fused2: [...]func(yi *float64, yj, buf, vi, vj *float64, rows, cols int){
+		avx512Fused2RadiiMatern12F64, avx512Fused2RadiiMatern32F64, avx512Fused2RadiiMatern52F64,
+	},
 }

@@ -34,6 +34,26 @@ func avx512Fused1Matern12F32(yi *float64, yj *float32, buf *float32, vi *float32
 //go:noescape
 func avx512Fused2Matern12F32(yi *float64, yj *float32, buf *float32, vi *float32, vj *float32, rows int, cols int)
 
+// avx512CovRadiiMatern12F32 works like genericCov, but reads distances instead of their squares.
+//
+//go:noescape
+func avx512CovRadiiMatern12F32(buf *float32, n int)
+
+// avx512WeightRadiiMatern12F32 works like genericWeight, but reads distances instead of their squares.
+//
+//go:noescape
+func avx512WeightRadiiMatern12F32(buf *float32, n int)
+
+// avx512Fused1RadiiMatern12F32 works like genericFused with p = 1, but reads distances instead of their squares.
+//
+//go:noescape
+func avx512Fused1RadiiMatern12F32(yi *float64, yj *float32, buf *float32, vi *float32, vj *float32, rows int, cols int)
+
+// avx512Fused2RadiiMatern12F32 works like genericFused with p = 2, but reads distances instead of their squares.
+//
+//go:noescape
+func avx512Fused2RadiiMatern12F32(yi *float64, yj *float32, buf *float32, vi *float32, vj *float32, rows int, cols int)
+
 // avx512CovMatern32F32 works like genericCov.
 //
 //go:noescape
@@ -53,6 +73,26 @@ func avx512Fused1Matern32F32(yi *float64, yj *float32, buf *float32, vi *float32
 //
 //go:noescape
 func avx512Fused2Matern32F32(yi *float64, yj *float32, buf *float32, vi *float32, vj *float32, rows int, cols int)
+
+// avx512CovRadiiMatern32F32 works like genericCov, but reads distances instead of their squares.
+//
+//go:noescape
+func avx512CovRadiiMatern32F32(buf *float32, n int)
+
+// avx512WeightRadiiMatern32F32 works like genericWeight, but reads distances instead of their squares.
+//
+//go:noescape
+func avx512WeightRadiiMatern32F32(buf *float32, n int)
+
+// avx512Fused1RadiiMatern32F32 works like genericFused with p = 1, but reads distances instead of their squares.
+//
+//go:noescape
+func avx512Fused1RadiiMatern32F32(yi *float64, yj *float32, buf *float32, vi *float32, vj *float32, rows int, cols int)
+
+// avx512Fused2RadiiMatern32F32 works like genericFused with p = 2, but reads distances instead of their squares.
+//
+//go:noescape
+func avx512Fused2RadiiMatern32F32(yi *float64, yj *float32, buf *float32, vi *float32, vj *float32, rows int, cols int)
 
 // avx512CovMatern52F32 works like genericCov.
 //
@@ -74,6 +114,26 @@ func avx512Fused1Matern52F32(yi *float64, yj *float32, buf *float32, vi *float32
 //go:noescape
 func avx512Fused2Matern52F32(yi *float64, yj *float32, buf *float32, vi *float32, vj *float32, rows int, cols int)
 
+// avx512CovRadiiMatern52F32 works like genericCov, but reads distances instead of their squares.
+//
+//go:noescape
+func avx512CovRadiiMatern52F32(buf *float32, n int)
+
+// avx512WeightRadiiMatern52F32 works like genericWeight, but reads distances instead of their squares.
+//
+//go:noescape
+func avx512WeightRadiiMatern52F32(buf *float32, n int)
+
+// avx512Fused1RadiiMatern52F32 works like genericFused with p = 1, but reads distances instead of their squares.
+//
+//go:noescape
+func avx512Fused1RadiiMatern52F32(yi *float64, yj *float32, buf *float32, vi *float32, vj *float32, rows int, cols int)
+
+// avx512Fused2RadiiMatern52F32 works like genericFused with p = 2, but reads distances instead of their squares.
+//
+//go:noescape
+func avx512Fused2RadiiMatern52F32(yi *float64, yj *float32, buf *float32, vi *float32, vj *float32, rows int, cols int)
+
 // avx512CovGaussianF32 works like genericCov.
 //
 //go:noescape
@@ -93,6 +153,11 @@ func avx512Fused1GaussianF32(yi *float64, yj *float32, buf *float32, vi *float32
 //
 //go:noescape
 func avx512Fused2GaussianF32(yi *float64, yj *float32, buf *float32, vi *float32, vj *float32, rows int, cols int)
+
+// avx512DistRootF32 works like genericDist and takes the square roots.
+//
+//go:noescape
+func avx512DistRootF32(dst *float32, xi *float32, xj *float32, d int, rows int, cols int, clamp float32)
 
 // avx512AccJF32 works like genericAccJ.
 //
@@ -149,6 +214,26 @@ func avx512Fused1Matern12F64(yi *float64, yj *float64, buf *float64, vi *float64
 //go:noescape
 func avx512Fused2Matern12F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
 
+// avx512CovRadiiMatern12F64 works like genericCov, but reads distances instead of their squares.
+//
+//go:noescape
+func avx512CovRadiiMatern12F64(buf *float64, n int)
+
+// avx512WeightRadiiMatern12F64 works like genericWeight, but reads distances instead of their squares.
+//
+//go:noescape
+func avx512WeightRadiiMatern12F64(buf *float64, n int)
+
+// avx512Fused1RadiiMatern12F64 works like genericFused with p = 1, but reads distances instead of their squares.
+//
+//go:noescape
+func avx512Fused1RadiiMatern12F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
+
+// avx512Fused2RadiiMatern12F64 works like genericFused with p = 2, but reads distances instead of their squares.
+//
+//go:noescape
+func avx512Fused2RadiiMatern12F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
+
 // avx512CovMatern32F64 works like genericCov.
 //
 //go:noescape
@@ -168,6 +253,26 @@ func avx512Fused1Matern32F64(yi *float64, yj *float64, buf *float64, vi *float64
 //
 //go:noescape
 func avx512Fused2Matern32F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
+
+// avx512CovRadiiMatern32F64 works like genericCov, but reads distances instead of their squares.
+//
+//go:noescape
+func avx512CovRadiiMatern32F64(buf *float64, n int)
+
+// avx512WeightRadiiMatern32F64 works like genericWeight, but reads distances instead of their squares.
+//
+//go:noescape
+func avx512WeightRadiiMatern32F64(buf *float64, n int)
+
+// avx512Fused1RadiiMatern32F64 works like genericFused with p = 1, but reads distances instead of their squares.
+//
+//go:noescape
+func avx512Fused1RadiiMatern32F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
+
+// avx512Fused2RadiiMatern32F64 works like genericFused with p = 2, but reads distances instead of their squares.
+//
+//go:noescape
+func avx512Fused2RadiiMatern32F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
 
 // avx512CovMatern52F64 works like genericCov.
 //
@@ -189,6 +294,26 @@ func avx512Fused1Matern52F64(yi *float64, yj *float64, buf *float64, vi *float64
 //go:noescape
 func avx512Fused2Matern52F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
 
+// avx512CovRadiiMatern52F64 works like genericCov, but reads distances instead of their squares.
+//
+//go:noescape
+func avx512CovRadiiMatern52F64(buf *float64, n int)
+
+// avx512WeightRadiiMatern52F64 works like genericWeight, but reads distances instead of their squares.
+//
+//go:noescape
+func avx512WeightRadiiMatern52F64(buf *float64, n int)
+
+// avx512Fused1RadiiMatern52F64 works like genericFused with p = 1, but reads distances instead of their squares.
+//
+//go:noescape
+func avx512Fused1RadiiMatern52F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
+
+// avx512Fused2RadiiMatern52F64 works like genericFused with p = 2, but reads distances instead of their squares.
+//
+//go:noescape
+func avx512Fused2RadiiMatern52F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
+
 // avx512CovGaussianF64 works like genericCov.
 //
 //go:noescape
@@ -208,6 +333,11 @@ func avx512Fused1GaussianF64(yi *float64, yj *float64, buf *float64, vi *float64
 //
 //go:noescape
 func avx512Fused2GaussianF64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
+
+// avx512DistRootF64 works like genericDist and takes the square roots.
+//
+//go:noescape
+func avx512DistRootF64(dst *float64, xi *float64, xj *float64, d int, rows int, cols int, clamp float64)
 
 // avx512AccJF64 works like genericAccJ.
 //

@@ -19,27 +19,33 @@ func (e *emitter) distShape() tileShape {
 
 func (e *emitter) dist() {
 	e.begin("Dist", "func(dst, xi, xj *T, d, rows, cols int, clamp T)", "works like genericDist.")
-	clampMem, err := e.Param("clamp").Resolve()
-	if err != nil {
-		panic(err)
-	}
-	e.microTiles("dst", "xi", "xj", "d", e.distStep, func(acc vec, _ operand.Mem) {
-		// NaN comes out of minimum as its second source, so it is not hidden.
-		e.min(acc, clampMem.Addr)
+	e.microTiles("dst", "xi", "xj", "d", func(p tilePart) {
+		t := e.newSum(p, e.distStep)
+		e.unrolled("depth", e.arg("d"), 2, t.one, t.advance)
+		t.store(e.clamp)
 	})
+	e.end()
 }
 
 func (e *emitter) outer() {
 	e.begin("Outer", "func(w, ui, uj *T, r, rows, cols int)", "works like genericOuter.")
-	e.microTiles("w", "ui", "uj", "r", e.outerStep, func(acc vec, dst operand.Mem) {
-		e.mul(dst, acc, acc)
+	e.microTiles("w", "ui", "uj", "r", func(p tilePart) {
+		t := e.newSum(p, e.outerStep)
+		e.unrolled("depth", e.arg("r"), 2, t.one, t.advance)
+		t.store(func(acc vec, dst operand.Mem) { e.mul(dst, acc, acc) })
 	})
+	e.end()
 }
 
-// min sets v = min(v, *m).
-func (e *emitter) min(v vec, m operand.Mem) {
+// clamp sets v = min(v, clamp). NaN comes out of the instruction as its second
+// source, so it is not hidden.
+func (e *emitter) clamp(v vec, _ operand.Mem) {
+	m, err := e.Param("clamp").Resolve()
+	if err != nil {
+		panic(err)
+	}
 	c := e.newVec()
-	e.bcast(m, c)
+	e.bcast(m.Addr, c)
 	e.pick(e.VMINPS, e.VMINPD)(v, c, v)
 }
 
@@ -73,17 +79,23 @@ func (e *emitter) outerStep(acc [][]vec, xi func(row int) operand.Mem, xj []vec)
 	}
 }
 
+// A stepFunc adds one term of the depth to the accumulators.
 type stepFunc func(acc [][]vec, xi func(row int) operand.Mem, xj []vec)
 
-// microTiles runs over a tile: for each strip of blocks of the J side, for each
-// group of rows, a sum of step over the depth, then finish and the store.
-func (e *emitter) microTiles(dstName, xiName, xjName, depthName string, step stepFunc, finish func(vec, operand.Mem)) {
+// A tilePart holds the registers of a micro-tile; dst moves on to its next row.
+type tilePart struct {
+	dst, xi, xj, stride, blockStride reg.GPVirtual
+	part                             int // first row within the panel
+}
+
+// microTiles runs over a tile, for each strip of blocks of the J side over the
+// groups of rows, and has every micro-tile emitted by each.
+func (e *emitter) microTiles(dstName, xiName, xjName, depthName string, each func(tilePart)) {
 	s := e.distShape()
 	blocks := s.vecs * e.bytes / block // blocks of the J side in a strip
-	dstCol, xj, depth := e.arg(dstName), e.arg(xjName), e.arg(depthName)
-	cols := e.arg("cols")
+	dstCol, xj, cols := e.arg(dstName), e.arg(xjName), e.arg("cols")
 	strips, stride := e.quotient(cols, blocks*block/e.size), e.bytesOf(cols)
-	blockStride := e.copyOf(depth)
+	blockStride := e.arg(depthName)
 	e.SHLQ(operand.Imm(uint64(log2(block))), blockStride)
 
 	e.Comment("strips of blocks of the J side")
@@ -92,55 +104,62 @@ func (e *emitter) microTiles(dstName, xiName, xjName, depthName string, step ste
 		groups := e.quotient(e.arg("rows"), panel)
 		e.loop("panel", groups, func() {
 			for part := 0; part < panel; part += s.rows {
-				e.microTile(s, tilePart{dst, xi, xj, depth, stride, blockStride, part}, step, finish)
+				each(tilePart{dst, xi, xj, stride, blockStride, part})
 			}
 			e.Comment("next panel of the I side")
-			pb := e.times(depth, panel*e.size)
-			e.ADDQ(pb, xi)
+			e.ADDQ(e.times(e.arg(depthName), panel*e.size), xi)
 		})
 		e.inc(blocks*block, dstCol)
 		for range blocks {
 			e.ADDQ(blockStride, xj)
 		}
 	})
-	e.end()
 }
 
-// A tilePart holds the registers of a micro-tile; dst moves on to its next row.
-type tilePart struct {
-	dst, xi, xj, depth, stride, blockStride reg.GPVirtual
-	part                                    int // first row within the panel
+// A tileSum is the sum of a micro-tile over the depth.
+type tileSum struct {
+	e      *emitter
+	p      tilePart
+	acc    [][]vec
+	xi, xj reg.GPVirtual
+	step   stepFunc
 }
 
-// microTile emits one micro-tile; the sum over the depth is unrolled twice.
-func (e *emitter) microTile(s tileShape, p tilePart, step stepFunc, finish func(vec, operand.Mem)) {
-	acc := e.newTile(s.rows, s.vecs)
-	for i := range acc {
-		e.zero(acc[i]...)
+// newSum starts the sum of a micro-tile.
+func (e *emitter) newSum(p tilePart, step stepFunc) *tileSum {
+	s := e.distShape()
+	t := &tileSum{e, p, e.newTile(s.rows, s.vecs), e.copyOf(p.xi), e.copyOf(p.xj), step}
+	for _, row := range t.acc {
+		e.zero(row...)
 	}
-	xi, xj, depth := e.copyOf(p.xi), e.copyOf(p.xj), e.copyOf(p.depth)
-	one := func(k int) {
-		b := e.newVecs(s.vecs)
-		e.load(at(xj, k*block), b[0])
-		if e.wide() {
-			e.load(atIdx(xj, p.blockStride, 1, k*block), b[1])
-		} else {
-			e.load(at(xj, k*block+e.bytes), b[1])
-		}
-		step(acc, func(i int) operand.Mem { return at(xi, (k*panel+p.part+i)*e.size) }, b)
+	return t
+}
+
+// one adds term k, counted from where the addresses stand.
+func (t *tileSum) one(k int) {
+	e, p := t.e, t.p
+	b := e.newVecs(len(t.acc[0]))
+	e.load(at(t.xj, k*block), b[0])
+	if e.wide() {
+		e.load(atIdx(t.xj, p.blockStride, 1, k*block), b[1])
+	} else {
+		e.load(at(t.xj, k*block+e.bytes), b[1])
 	}
-	e.unrolled("depth", depth, 2, one, func(k int) {
-		e.inc(k*panel*e.size, xi)
-		e.inc(k*block, xj)
+	t.step(t.acc, func(i int) operand.Mem { return at(t.xi, (k*panel+p.part+i)*e.size) }, b)
+}
+
+// advance moves the addresses on by k terms.
+func (t *tileSum) advance(k int) {
+	t.e.inc(k*panel*t.e.size, t.xi)
+	t.e.inc(k*block, t.xj)
+}
+
+// store finishes and stores the accumulators.
+func (t *tileSum) store(finish func(vec, operand.Mem)) {
+	t.e.eachRow(t.acc, t.p.dst, t.p.stride, func(m operand.Mem, v vec) {
+		finish(v, m)
+		t.e.store(v, m)
 	})
-	for i := range acc {
-		for j, a := range acc[i] {
-			m := at(p.dst, j*e.bytes)
-			finish(a, m)
-			e.store(a, m)
-		}
-		e.ADDQ(p.stride, p.dst)
-	}
 }
 
 // log2 is the logarithm of a power of two.

@@ -13,6 +13,7 @@ const fusedRows = 2
 type fusedLoop struct {
 	e           *emitter
 	f           family
+	root        bool // buf holds squares whose roots are wanted
 	p           int
 	t           table
 	yj, vj      []reg.GPVirtual // one a column
@@ -22,14 +23,14 @@ type fusedLoop struct {
 	acc         []vec // sums of the rows, [row][column]
 }
 
-// fused takes the covariances of some rows of a tile, vector after vector of j,
+// fused, which reads what cov does, takes the covariances of some rows of a tile, vector after vector of j,
 // and uses each at once in both products. The sums of the rows stay in
 // registers, those of the columns in memory.
-func (e *emitter) fused(f family, p int) {
-	e.begin(fmt.Sprintf("Fused%d%v", p, f), "func(yi *float64, yj, buf, vi, vj *T, rows, cols int)",
-		fmt.Sprintf("works like genericFused with p = %d.", p))
+func (e *emitter) fused(f family, p int, early bool) {
+	e.begin(fmt.Sprintf("Fused%d%s", p, f.suffix(early)), "func(yi *float64, yj, buf, vi, vj *T, rows, cols int)",
+		fmt.Sprintf("works like genericFused with p = %d%s", p, f.reads(early)))
 	yi, bufRow, vi := e.arg("yi"), e.arg("buf"), e.arg("vi")
-	l := fusedLoop{e: e, f: f, p: p, t: e.table(), vi: vi, stride: e.bytesOf(e.arg("cols"))}
+	l := fusedLoop{e: e, f: f, root: f.root() && !early, p: p, t: e.table(), vi: vi, stride: e.bytesOf(e.arg("cols"))}
 	l.yj, l.vj = []reg.GPVirtual{e.arg("yj")}, []reg.GPVirtual{e.arg("vj")}
 	if p == 2 {
 		l.yj, l.vj = append(l.yj, e.copyOf(l.yj[0])), append(l.vj, e.copyOf(l.vj[0]))
@@ -76,7 +77,7 @@ func (l *fusedLoop) row(bufRow reg.GPVirtual) {
 func (l *fusedLoop) fetch() {
 	for i, v := range l.ahead {
 		m := l.e.row(l.buf, l.stride, nil, i, 0)
-		if l.f.root() {
+		if l.root {
 			l.e.sqrt(m, v)
 		} else {
 			l.e.load(m, v)

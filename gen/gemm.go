@@ -19,7 +19,7 @@ func (e *emitter) gemm() {
 	for strip := range strips {
 		for part := 0; part < panel; part += s.rows {
 			e.Commentf("rows %d, strip %d", part, strip)
-			e.gemmPart(s, tilePart{dst: c, xj: bStart, stride: ldc, blockStride: blockStride, part: part}, strip)
+			e.gemmPart(tilePart{c, e.arg("a"), bStart, ldc, blockStride, part})
 		}
 		if strip+1 < strips {
 			e.ADDQ(blockStride, bStart)
@@ -33,34 +33,10 @@ func (e *emitter) gemm() {
 }
 
 // gemmPart sums one part over the depth and adds it to C.
-func (e *emitter) gemmPart(s tileShape, p tilePart, strip int) {
-	acc := e.newTile(s.rows, s.vecs)
-	for i := range acc {
-		e.zero(acc[i]...)
-	}
-	a, b, n := e.arg("a"), e.copyOf(p.xj), e.arg("k")
-	step := func(k int) {
-		x := e.newVecs(s.vecs)
-		e.load(at(b, k*block), x[0])
-		if e.wide() {
-			e.load(atIdx(b, p.blockStride, 1, k*block), x[1])
-		} else {
-			e.load(at(b, k*block+e.bytes), x[1])
-		}
-		e.outerStep(acc, func(i int) operand.Mem { return at(a, (k*panel+p.part+i)*e.size) }, x)
-	}
-	e.unrolled("depth", n, 4, step, func(k int) {
-		e.inc(k*panel*e.size, a)
-		e.inc(k*block, b)
-	})
-	for i := range acc {
-		for j, v := range acc[i] {
-			m := at(p.dst, j*e.bytes)
-			e.add(m, v, v)
-			e.store(v, m)
-		}
-		e.ADDQ(p.stride, p.dst)
-	}
+func (e *emitter) gemmPart(p tilePart) {
+	t := e.newSum(p, e.outerStep)
+	e.unrolled("depth", e.arg("k"), 4, t.one, t.advance)
+	t.store(func(v vec, m operand.Mem) { e.add(m, v, v) })
 }
 
 // peakFMAs is the number of independent vector FMAs in a round of peak: enough

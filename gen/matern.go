@@ -89,20 +89,38 @@ func (f family) divideGuarded(t table, r, p []vec) {
 	}
 }
 
-func (e *emitter) cov(f family) {
-	e.begin("Cov"+f.String(), "func(buf *T, n int)", "works like genericCov.")
-	e.elementwise(f, f.value)
+// cov and weight read squared distances, or where early is set the roots that
+// distRoot left.
+func (e *emitter) cov(f family, early bool) {
+	e.begin("Cov"+f.suffix(early), "func(buf *T, n int)", "works like genericCov"+f.reads(early))
+	e.elementwise(f.root() && !early, f.value)
 }
 
-func (e *emitter) weight(f family) {
-	e.begin("Weight"+f.String(), "func(buf *T, n int)", "works like genericWeight.")
-	e.elementwise(f, f.gradWeight)
+func (e *emitter) weight(f family, early bool) {
+	e.begin("Weight"+f.suffix(early), "func(buf *T, n int)", "works like genericWeight"+f.reads(early))
+	e.elementwise(f.root() && !early, f.gradWeight)
 }
 
-// elementwise replaces the n elements of buf by fn of their square roots. The
-// roots of the next vectors are taken one turn ahead, so that the divider works
-// while the polynomials are evaluated.
-func (e *emitter) elementwise(f family, fn func(table, []vec) []vec) {
+// suffix is the end of a routine's name.
+func (f family) suffix(early bool) string {
+	if early {
+		return "Radii" + f.String()
+	}
+	return f.String()
+}
+
+// reads ends the comment of a routine.
+func (f family) reads(early bool) string {
+	if early {
+		return ", but reads distances instead of their squares."
+	}
+	return "."
+}
+
+// elementwise replaces the n elements of buf by fn of them, or of their square
+// roots. The roots of the next vectors are taken one turn ahead, so that the
+// divider works while the polynomials are evaluated.
+func (e *emitter) elementwise(root bool, fn func(table, []vec) []vec) {
 	const group = 3 // vectors in step; RowUnit·Pad elements are whole groups
 	buf, n := e.arg("buf"), e.arg("n")
 	t := e.table()
@@ -111,7 +129,7 @@ func (e *emitter) elementwise(f family, fn func(table, []vec) []vec) {
 	fetch := func(turn int) {
 		for i := range ahead {
 			m := at(buf, (turn*group+i)*e.bytes)
-			if f.root() {
+			if root {
 				e.sqrt(m, ahead[i])
 			} else {
 				e.load(m, ahead[i])

@@ -75,10 +75,13 @@ func compile(t target) (*ir.File, error) {
 		e.dist()
 		e.outer()
 		for f := range families {
-			e.cov(f)
-			e.weight(f)
-			e.fused(f, 1)
-			e.fused(f, 2)
+			e.function(f, false)
+			if e.wide() && f.root() {
+				e.function(f, true)
+			}
+		}
+		if e.wide() {
+			e.distRoot()
 		}
 		e.accJ()
 		e.accI()
@@ -94,6 +97,14 @@ func compile(t target) (*ir.File, error) {
 		return nil, err
 	}
 	return f, pass.Compile.Execute(f)
+}
+
+// function emits the routines that evaluate f.
+func (e *emitter) function(f family, early bool) {
+	e.cov(f, early)
+	e.weight(f, early)
+	e.fused(f, 1, early)
+	e.fused(f, 2, early)
 }
 
 // writeNeeds writes the list of features that the routines of f use, as avo

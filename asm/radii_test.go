@@ -1,0 +1,63 @@
+package asm
+
+import (
+	"fmt"
+	"testing"
+)
+
+func TestRadii(t *testing.T) { forEachKit(t, testRadii[float32], testRadii[float64]) }
+
+// testRadii checks that the early roots change no bit, for depths with fewer
+// terms than roots and with more.
+func testRadii[T Float](t *testing.T, k *Kit[T]) {
+	r := newRand(12)
+	for f := range families {
+		for _, s := range tileShapes() {
+			for _, d := range sizes([]int{1, 2, 3, 5, 9, 12, 13, 18, 23, 24, 25, 40}, []int{1, 2, 13, 26}) {
+				x, y := normals[T](r, s.rows*d, 1), normals[T](r, s.cols*d, 1)
+				copy(y, x)
+				xi, xj := guard(packI(x, s.rows, d), d%5), guard(packJ(y, s.cols, d), 1)
+				tile := guard(make([]T, s.rows*s.cols), 2)
+				want := make([]T, s.rows*s.cols)
+				for _, weight := range []bool{false, true} {
+					k.Radii(f, tile.data, xi.data, xj.data, d, s.rows, s.cols)
+					k.Dist(want, xi.data, xj.data, d, s.rows, s.cols, Clamp[T](f))
+					if weight {
+						k.WeightRadii(f, tile.data)
+						k.Weight(f, want)
+					} else {
+						k.CovRadii(f, tile.data)
+						k.Cov(f, want)
+					}
+					tile.check(t)
+					sameBits(t, fmt.Sprint("Radii ", f, s, " d=", d), tile.data, want)
+				}
+			}
+		}
+	}
+}
+
+func TestFusedRadii(t *testing.T) { forEachKit(t, testFusedRadii[float32], testFusedRadii[float64]) }
+
+func testFusedRadii[T Float](t *testing.T, k *Kit[T]) {
+	const d = 3
+	r := newRand(13)
+	for f := range families {
+		for _, s := range tileShapes() {
+			for p := 1; p <= 2; p++ {
+				xi, xj := normals[T](r, s.rows*d, 1), normals[T](r, s.cols*d, 1)
+				tile, h := guard(make([]T, s.rows*s.cols), 1), make([]T, s.rows*s.cols)
+				k.Radii(f, tile.data, xi, xj, d, s.rows, s.cols)
+				k.Radii(f, h, xi, xj, d, s.rows, s.cols)
+				k.CovRadii(f, h)
+				vi, vj := guard(normals[T](r, s.rows*p, 1), 1), guard(normals[T](r, p*s.cols, 1), 2)
+				y0i, y0j := normals[float64](r, s.rows*p, 1), normals[T](r, p*s.cols, 1)
+				yi, yj := guard(y0i, 3), guard(y0j, 5)
+				k.FusedRadii(f, yi.data, yj.data, tile.data, vi.data, vj.data, s.rows, s.cols, p)
+				yi.check(t)
+				yj.check(t)
+				checkProducts(t, s.rows, s.cols, p, h, vi.data, vj.data, y0i, yi.data, y0j, yj.data)
+			}
+		}
+	}
+}

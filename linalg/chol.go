@@ -39,7 +39,7 @@ func (e *Engine) NewCholesky(a Matrix) (*Cholesky, error) {
 }
 
 func (e *Engine) factor(a Matrix, offset int) error {
-	if a.Rows <= triLeaf {
+	if a.Rows <= scalarLeaf {
 		return factorLeaf(a, offset)
 	}
 	h := triSplit(a.Rows)

@@ -107,7 +107,8 @@ func (t *tiled) mulAdd(tall, flat []float64, q int) {
 }
 
 func (t *tiled) mulRows(_, i int) {
-	r := i * tileRows
+	// From the end: transMul has just been there, and the cache may still hold it.
+	r := ((t.rp+tileRows-1)/tileRows - 1 - i) * tileRows
 	h := min(tileRows, t.rp-r)
 	for g := range t.cp / tileCols {
 		t.e.Impl.F64.AccI(t.tall[r*t.q:][:h*t.q], t.data[(g*t.rp+r)*tileCols:][:h*tileCols],

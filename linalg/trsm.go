@@ -1,30 +1,40 @@
 package linalg
 
+import "bbgp.dev/asm"
+
 // Triangular systems and triangular products, by recursion: a triangle is cut
 // in two, [L11 0; L21 L22], the square between goes through GemmTo, and only
 // triangles of order triLeaf are solved row by row. Substitution, not products
 // with inverted blocks, keeps the backward error independent of the condition
 // (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., 8.1).
 const (
-	triLeaf  = 48 // a common multiple of MR and NR: blocks start on whole micro-tiles
-	triChunk = 96 // right-hand sides that one worker solves at a time, in L1
+	triLeaf  = 96 // a common multiple of MR and NR: blocks start on whole micro-tiles
+	triChunk = asm.Pad
+	triUnit  = asm.RowUnit // rows that are eliminated one by one
+	// scalarLeaf is the order up to which a triangle is factored, inverted or
+	// squared in plain Go.
+	scalarLeaf = 48
 )
 
-// A triJob is the state of a leaf, and its work area of threads·triLeaf·triChunk·8 bytes.
+// A triJob is the state of a leaf. A worker solves for triChunk right-hand
+// sides at a time, in a copy [triLeaf][triChunk] whose vectors run across them.
+// Its work areas take threads·triLeaf·(triChunk + triUnit)·8 bytes.
 type triJob struct {
 	e     *Engine
 	l, b  Matrix
 	trans bool
-	buf   [][]float64
+	x     [][]float64 // for each worker [triLeaf][triChunk]
+	coef  [][]float64 // for each worker [triLeaf][triUnit]
 
 	left, right, mul func(worker, i int)
 }
 
 func (e *Engine) tri() *triJob {
 	if e.leaf == nil {
-		t := &triJob{e: e, buf: make([][]float64, e.Par.Threads())}
-		for w := range t.buf {
-			t.buf[w] = make([]float64, triLeaf*triChunk)
+		threads := e.Par.Threads()
+		t := &triJob{e: e, x: make([][]float64, threads), coef: make([][]float64, threads)}
+		for w := range threads {
+			t.x[w], t.coef[w] = make([]float64, triLeaf*triChunk), make([]float64, triLeaf*triUnit)
 		}
 		t.left, t.right, t.mul = t.solveColumns, t.solveRows, t.mulColumns
 		e.leaf = t
@@ -32,8 +42,13 @@ func (e *Engine) tri() *triJob {
 	return e.leaf
 }
 
-// triSplit is where a triangle of order n > triLeaf is cut.
-func triSplit(n int) int { return roundUp(n/2, triLeaf) }
+// triSplit is where a triangle of order n > scalarLeaf is cut.
+func triSplit(n int) int {
+	if n > triLeaf {
+		return roundUp(n/2, triLeaf)
+	}
+	return scalarLeaf
+}
 
 func cut(l Matrix, h int) (l11, l21, l22 Matrix) {
 	n := l.Rows
@@ -119,7 +134,7 @@ func (e *Engine) mulLeftTrans(l, b Matrix) {
 
 // invertLower overwrites the lower triangle of l with that of L^-1.
 func (e *Engine) invertLower(l Matrix) {
-	if n := l.Rows; n > triLeaf {
+	if n := l.Rows; n > scalarLeaf {
 		l11, l21, l22 := cut(l, triSplit(n))
 		e.SolveLeft(l22, false, l21)
 		l21.scale(-1, gemmFull)
@@ -144,7 +159,7 @@ func (e *Engine) invertLower(l Matrix) {
 
 // squareLower overwrites the lower triangle of l with that of L'L.
 func (e *Engine) squareLower(l Matrix) {
-	if n := l.Rows; n > triLeaf {
+	if n := l.Rows; n > scalarLeaf {
 		l11, l21, l22 := cut(l, triSplit(n))
 		e.squareLower(l11)
 		e.SyrkTo(l11, 1, l21, true, 1)
@@ -171,62 +186,92 @@ func (t *triJob) run(l, b Matrix, trans bool, body func(worker, i int), q int) {
 }
 
 // solveColumns solves for one chunk of the columns of b.
-func (t *triJob) solveColumns(_, i int) {
+func (t *triJob) solveColumns(worker, i int) {
 	b := t.b.Sub(0, t.b.Rows, i*triChunk, min((i+1)*triChunk, t.b.Cols))
-	if !t.trans {
-		t.substitute(b)
-		return
+	x := t.x[worker]
+	clear(x)
+	for r := range b.Rows {
+		copy(x[r*triChunk:], b.Row(r))
 	}
-	for r := b.Rows - 1; r >= 0; r-- {
-		x := b.Row(r)
-		for k := r + 1; k < b.Rows; k++ {
-			t.e.Impl.Axpy(-t.l.At(k, r), b.Row(k), x)
-		}
-		divide(x, t.l.At(r, r))
+	t.eliminate(worker, t.trans)
+	for r := range b.Rows {
+		copy(b.Row(r), x[r*triChunk:])
 	}
 }
 
-func (t *triJob) substitute(b Matrix) {
-	for r := range b.Rows {
-		x, row := b.Row(r), t.l.Row(r)
-		for k := range r {
-			t.e.Impl.Axpy(-row[k], b.Row(k), x)
+// solveRows solves for one chunk of the rows of b: X L' = B is L X' = B'.
+func (t *triJob) solveRows(worker, i int) {
+	b := t.b.Sub(i*triChunk, min((i+1)*triChunk, t.b.Rows), 0, t.b.Cols)
+	x := t.x[worker]
+	if b.Rows < triChunk || b.Cols%triUnit != 0 {
+		clear(x)
+	}
+	packAcross(x[:b.Cols*triChunk], b, 0, b.Rows, 0, b.Cols)
+	t.eliminate(worker, !t.trans)
+	unpackAcross(b, x, triChunk)
+}
+
+// eliminate overwrites the worker's x with L^-1 x, or L^-T x: units of rows in
+// turn, each less the product with the units before it, then solved by itself.
+func (t *triJob) eliminate(worker int, trans bool) {
+	n, x, coef := t.l.Rows, t.x[worker], t.coef[worker]
+	units := (n + triUnit - 1) / triUnit
+	for u := range units {
+		if trans {
+			u = units - 1 - u
 		}
-		divide(x, row[r])
+		r0, r1 := u*triUnit, min((u+1)*triUnit, n)
+		from, to := 0, r0 // the rows that are solved
+		if trans {
+			from, to = r0+triUnit, units*triUnit
+		}
+		if from < to {
+			t.coefficients(coef, from, to, r0, r1, trans)
+			t.e.Impl.F64.AccJ(x[r0*triChunk:][:triUnit*triChunk], x[from*triChunk:to*triChunk], coef, to-from, triChunk, triUnit)
+		}
+		if trans {
+			for r := r1 - 1; r >= r0; r-- {
+				for k := r + 1; k < r1; k++ {
+					t.e.Impl.Axpy(-t.l.At(k, r), row(x, k), row(x, r))
+				}
+				divide(row(x, r), t.l.At(r, r))
+			}
+			continue
+		}
+		for r := r0; r < r1; r++ {
+			lr := t.l.Row(r)
+			for k := r0; k < r; k++ {
+				t.e.Impl.Axpy(-lr[k], row(x, k), row(x, r))
+			}
+			divide(row(x, r), lr[r])
+		}
+	}
+}
+
+func row(x []float64, r int) []float64 { return x[r*triChunk:][:triChunk] }
+
+// coefficients sets coef[k-from][c] = -L[r0+c][k], or -L[k][r0+c] if trans, 0
+// beyond the end of L.
+func (t *triJob) coefficients(coef []float64, from, to, r0, r1 int, trans bool) {
+	for k := from; k < to; k++ {
+		out := coef[(k-from)*triUnit:][:triUnit]
+		clear(out)
+		if k >= t.l.Rows {
+			continue
+		}
+		for r := r0; r < r1; r++ {
+			if trans {
+				out[r-r0] = -t.l.At(k, r)
+			} else {
+				out[r-r0] = -t.l.At(r, k)
+			}
+		}
 	}
 }
 
 func divide(x []float64, d float64) {
 	for j := range x {
 		x[j] /= d
-	}
-}
-
-// solveRows solves for one chunk of the rows of b, in a transposed copy: the
-// vectors then run across rows.
-func (t *triJob) solveRows(worker, i int) {
-	b := t.b.Sub(i*triChunk, min((i+1)*triChunk, t.b.Rows), 0, t.b.Cols)
-	x := Matrix{Rows: b.Cols, Cols: b.Rows, Stride: triChunk, Data: t.buf[worker]}
-	for r := range b.Rows {
-		for j, v := range b.Row(r) {
-			x.Data[j*triChunk+r] = v
-		}
-	}
-	if t.trans {
-		t.substitute(x) // X L' = B is L X' = B'
-	} else {
-		for r := x.Rows - 1; r >= 0; r-- {
-			for k := r + 1; k < x.Rows; k++ {
-				t.e.Impl.Axpy(-t.l.At(k, r), x.Row(k), x.Row(r))
-			}
-			divide(x.Row(r), t.l.At(r, r))
-		}
-	}
-	for r := range b.Rows {
-		row := b.Row(r)
-		for j := range row {
-			row[j] = x.Data[j*triChunk+r]
-		}
 	}
 }
 

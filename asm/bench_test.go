@@ -78,11 +78,17 @@ func benchKit[T Float](b *testing.B, isa string, k *Kit[T]) {
 	for _, d := range []int{1, 2, 4, 8, 18, 50} {
 		xi, xj := normals[T](r, rows*d, 1), normals[T](r, cols*d, 1)
 		report(fmt.Sprint("dist/d=", d), vecs, func() { k.Dist(tile, xi, xj, d, rows, cols, 3600) })
+		if k.roots != nil {
+			report(fmt.Sprint("radii/d=", d), vecs, func() { k.Radii(Matern32, tile, xi, xj, d, rows, cols) })
+		}
 	}
 	for f := range families {
 		// The values stay in range: h and the weights lie in [0, 1], but for 1/r.
 		copy(tile, src)
 		report("cov/k="+f.String(), vecs, func() { k.Cov(f, tile) })
+		if k.early(f, 50) {
+			report("covRadii/k="+f.String(), vecs, func() { k.CovRadii(f, 50, tile) })
+		}
 		report("weight/k="+f.String(), vecs, func() { copy(tile[:64], src); k.Weight(f, tile) })
 	}
 	for _, p := range []int{4, 8, 16, 32} {
@@ -97,6 +103,9 @@ func benchKit[T Float](b *testing.B, isa string, k *Kit[T]) {
 		yi, yj := make([]float64, rows*p), make([]T, p*cols)
 		for f := range families {
 			report(fmt.Sprintf("fused/p=%d/k=%v", p, f), vecs, func() { k.Fused(f, yi, yj, src, vi, vj, rows, cols, p) })
+			if k.early(f, 50) {
+				report(fmt.Sprintf("fusedRadii/p=%d/k=%v", p, f), vecs, func() { k.FusedRadii(f, 50, yi, yj, src, vi, vj, rows, cols, p) })
+			}
 		}
 	}
 	ui, uj := normals[T](r, rows*16, 1), normals[T](r, cols*16, 1)

@@ -109,6 +109,7 @@ var avx512 = Impl{
 }
 
 var avx512RootsF32 = rootKit[float32]{
+	minDepth: 10,
 	distRoot: avx512DistRootF32,
 	cov:      [...]func(*float32, int){avx512CovRadiiMatern12F32, avx512CovRadiiMatern32F32, avx512CovRadiiMatern52F32},
 	weight:   [...]func(*float32, int){avx512WeightRadiiMatern12F32, avx512WeightRadiiMatern32F32, avx512WeightRadiiMatern52F32},
@@ -121,6 +122,7 @@ var avx512RootsF32 = rootKit[float32]{
 }
 
 var avx512RootsF64 = rootKit[float64]{
+	minDepth: 12,
 	distRoot: avx512DistRootF64,
 	cov:      [...]func(*float64, int){avx512CovRadiiMatern12F64, avx512CovRadiiMatern32F64, avx512CovRadiiMatern52F64},
 	weight:   [...]func(*float64, int){avx512WeightRadiiMatern12F64, avx512WeightRadiiMatern32F64, avx512WeightRadiiMatern52F64},

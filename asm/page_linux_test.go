@@ -53,7 +53,7 @@ func testPages[T Float](t *testing.T, k *Kit[T], after bool) {
 	for _, s := range tileShapes()[:2] {
 		rows, cols := s.rows, s.cols
 		tile := m(rows * cols)
-		for _, d := range []int{1, 2, 3, 8} {
+		for _, d := range []int{1, 2, 3, 8, 13} {
 			k.Dist(tile, m(rows*d), m(cols*d), d, rows, cols, 9)
 			k.Outer(tile, m(rows*d), m(cols*d), d, rows, cols)
 			k.Radii(Matern32, tile, m(rows*d), m(cols*d), d, rows, cols)
@@ -63,11 +63,11 @@ func testPages[T Float](t *testing.T, k *Kit[T], after bool) {
 			for p := 1; p <= 2; p++ {
 				k.Fused(f, paged(t, make([]float64, rows*p), after), m(p*cols), tile, m(rows*p), m(p*cols), rows, cols, p)
 			}
-			k.FusedRadii(f, paged(t, make([]float64, rows*2), after), m(2*cols), tile, m(rows*2), m(2*cols), rows, cols, 2)
+			k.FusedRadii(f, 50, paged(t, make([]float64, rows*2), after), m(2*cols), tile, m(rows*2), m(2*cols), rows, cols, 2)
 			k.Cov(f, tile)
 			k.Weight(f, tile)
-			k.CovRadii(f, tile)
-			k.WeightRadii(f, tile)
+			k.CovRadii(f, 50, tile)
+			k.WeightRadii(f, 50, tile)
 		}
 		for _, p := range []int{4, 12} {
 			k.AccJ(m(p*cols), tile, m(rows*p), rows, cols, p)

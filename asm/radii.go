@@ -3,12 +3,14 @@ package asm
 // The methods below are Dist, Cov, Weight and Fused for callers that do not
 // look at the tile between them. Then an implementation may take the square
 // roots that the Matérn functions need where its divider is idle, under the
-// sums of the distances. The results are the same, bit by bit.
+// sums of the distances, if these are long enough. The results are the same,
+// bit by bit. All of them get d, the depth of these sums.
 
 // rootKit holds the routines of an implementation that takes roots early:
 // distRoot does so, the others expect it. The arrays are indexed by Family; the
 // Gaussian, which needs no root, has no entry.
 type rootKit[T Float] struct {
+	minDepth int // from this d on it pays
 	distRoot func(dst, xi, xj *T, d, rows, cols int, clamp T)
 	cov      [Gaussian]func(buf *T, n int)
 	weight   [Gaussian]func(buf *T, n int)
@@ -17,13 +19,15 @@ type rootKit[T Float] struct {
 }
 
 // early tells whether the tile between Radii and the others holds roots.
-func (k *Kit[T]) early(f Family) bool { return k.roots != nil && f < Gaussian }
+func (k *Kit[T]) early(f Family, d int) bool {
+	return k.roots != nil && d >= k.roots.minDepth && f < Gaussian
+}
 
 // Radii sets the tile to what CovRadii, WeightRadii and FusedRadii take for f:
 // the distances min(|XI[i] - XJ[j]|², Clamp)^(1/2) or their squares, as the
 // implementation likes it.
 func (k *Kit[T]) Radii(f Family, dst, xi, xj []T, d, rows, cols int) {
-	if !k.early(f) {
+	if !k.early(f, d) {
 		k.Dist(dst, xi, xj, d, rows, cols, Clamp[T](f))
 		return
 	}
@@ -34,8 +38,8 @@ func (k *Kit[T]) Radii(f Family, dst, xi, xj []T, d, rows, cols int) {
 }
 
 // CovRadii is Cov on a tile that Radii set.
-func (k *Kit[T]) CovRadii(f Family, buf []T) {
-	if !k.early(f) {
+func (k *Kit[T]) CovRadii(f Family, d int, buf []T) {
+	if !k.early(f, d) {
 		k.Cov(f, buf)
 		return
 	}
@@ -48,8 +52,8 @@ func (k *Kit[T]) CovRadii(f Family, buf []T) {
 }
 
 // WeightRadii is Weight on a tile that Radii set.
-func (k *Kit[T]) WeightRadii(f Family, buf []T) {
-	if !k.early(f) {
+func (k *Kit[T]) WeightRadii(f Family, d int, buf []T) {
+	if !k.early(f, d) {
 		k.Weight(f, buf)
 		return
 	}
@@ -62,8 +66,8 @@ func (k *Kit[T]) WeightRadii(f Family, buf []T) {
 }
 
 // FusedRadii is Fused on a tile that Radii set.
-func (k *Kit[T]) FusedRadii(f Family, yi []float64, yj, tile, vi, vj []T, rows, cols, p int) {
-	if !k.early(f) {
+func (k *Kit[T]) FusedRadii(f Family, d int, yi []float64, yj, tile, vi, vj []T, rows, cols, p int) {
+	if !k.early(f, d) {
 		k.Fused(f, yi, yj, tile, vi, vj, rows, cols, p)
 		return
 	}

@@ -23,10 +23,10 @@ func testRadii[T Float](t *testing.T, k *Kit[T]) {
 					k.Radii(f, tile.data, xi.data, xj.data, d, s.rows, s.cols)
 					k.Dist(want, xi.data, xj.data, d, s.rows, s.cols, Clamp[T](f))
 					if weight {
-						k.WeightRadii(f, tile.data)
+						k.WeightRadii(f, d, tile.data)
 						k.Weight(f, want)
 					} else {
-						k.CovRadii(f, tile.data)
+						k.CovRadii(f, d, tile.data)
 						k.Cov(f, want)
 					}
 					tile.check(t)
@@ -40,7 +40,7 @@ func testRadii[T Float](t *testing.T, k *Kit[T]) {
 func TestFusedRadii(t *testing.T) { forEachKit(t, testFusedRadii[float32], testFusedRadii[float64]) }
 
 func testFusedRadii[T Float](t *testing.T, k *Kit[T]) {
-	const d = 3
+	const d = 19
 	r := newRand(13)
 	for f := range families {
 		for _, s := range tileShapes() {
@@ -49,11 +49,11 @@ func testFusedRadii[T Float](t *testing.T, k *Kit[T]) {
 				tile, h := guard(make([]T, s.rows*s.cols), 1), make([]T, s.rows*s.cols)
 				k.Radii(f, tile.data, xi, xj, d, s.rows, s.cols)
 				k.Radii(f, h, xi, xj, d, s.rows, s.cols)
-				k.CovRadii(f, h)
+				k.CovRadii(f, d, h)
 				vi, vj := guard(normals[T](r, s.rows*p, 1), 1), guard(normals[T](r, p*s.cols, 1), 2)
 				y0i, y0j := normals[float64](r, s.rows*p, 1), normals[T](r, p*s.cols, 1)
 				yi, yj := guard(y0i, 3), guard(y0j, 5)
-				k.FusedRadii(f, yi.data, yj.data, tile.data, vi.data, vj.data, s.rows, s.cols, p)
+				k.FusedRadii(f, d, yi.data, yj.data, tile.data, vi.data, vj.data, s.rows, s.cols, p)
 				yi.check(t)
 				yj.check(t)
 				checkProducts(t, s.rows, s.cols, p, h, vi.data, vj.data, y0i, yi.data, y0j, yj.data)

@@ -219,7 +219,7 @@ func tracePoints(steps []bbgp.Step) []plots.TracePoint {
 	var out []plots.TracePoint
 	for _, s := range steps {
 		if s.Accepted && s.Phase != "prefit" {
-			out = append(out, plots.TracePoint{Seconds: s.Seconds, LML: s.LML, Lower: s.Lower, Upper: s.Upper})
+			out = append(out, plots.TracePoint{Seconds: s.Seconds, LML: s.LML, Lower: s.Lower, Upper: s.Upper, StdErr: s.StdErr})
 		}
 	}
 	return out

@@ -22,12 +22,13 @@ import (
 var (
 	blue   = color.NRGBA{0x00, 0x72, 0xb2, 0xff}
 	orange = color.NRGBA{0xd5, 0x5e, 0x00, 0xff}
+	grey   = color.NRGBA{0x70, 0x70, 0x70, 0xff}
 	band   = color.NRGBA{0x56, 0xb4, 0xe9, 0x90}
 )
 
 // A TracePoint is one accepted step of a training.
 type TracePoint struct {
-	Seconds, LML, Lower, Upper float64
+	Seconds, LML, Lower, Upper, StdErr float64
 }
 
 func newPlot(title, x, y string) *plot.Plot {
@@ -70,7 +71,9 @@ func (ticks) Ticks(lo, hi float64) []plot.Tick {
 }
 
 // Trace draws the log marginal likelihood against time, with the interval that
-// its bounds leave.
+// its bounds leave and the standard error over the probes. Steps that share
+// their probes share the error of those, so that their differences are closer
+// than the bars.
 func Trace(points []TracePoint) (*plot.Plot, error) {
 	if len(points) == 0 {
 		return nil, fmt.Errorf("plots: Trace: no points")
@@ -95,7 +98,22 @@ func Trace(points []TracePoint) (*plot.Plot, error) {
 		return nil, err
 	}
 	l.Color, l.Width, s.Color, s.Shape, s.Radius = blue, vg.Points(1.2), blue, draw.CircleGlyph{}, vg.Points(1.8)
-	p.Add(area, l, s)
+	p.Add(area)
+	for i, t := range points {
+		if t.StdErr == 0 {
+			continue
+		}
+		bar, err := plotter.NewLine(plotter.XYs{{X: t.Seconds, Y: t.LML - t.StdErr}, {X: t.Seconds, Y: t.LML + t.StdErr}})
+		if err != nil {
+			return nil, err
+		}
+		bar.Color, bar.Width = grey, vg.Points(0.6)
+		p.Add(bar)
+		if i == 0 {
+			p.Legend.Add("± standard error", bar)
+		}
+	}
+	p.Add(l, s)
 	p.Legend.Add("estimate", l, s)
 	p.Legend.Add("bounds of its bias", area)
 	p.Legend.Top = false
@@ -110,12 +128,12 @@ func Trace(points []TracePoint) (*plot.Plot, error) {
 func usefulRange(points []TracePoint) (lo, hi float64) {
 	hi = math.Inf(-1)
 	for _, t := range points {
-		hi = max(hi, t.LML, t.Upper)
+		hi = max(hi, t.LML+t.StdErr, t.Upper)
 	}
 	last := points[len(points)/2:]
 	lo = hi
 	for _, t := range last {
-		lo = min(lo, t.LML, t.Lower)
+		lo = min(lo, t.LML-t.StdErr, t.Lower)
 	}
 	first := points[0].LML
 	if span := hi - lo; first < lo && hi-first < 20*span {
@@ -161,7 +179,7 @@ func Predicted(name string, observed, mean, sd []float64) (*plot.Plot, error) {
 		return nil, err
 	}
 	s.Color, s.Shape, s.Radius = blue, draw.CircleGlyph{}, vg.Points(1.4)
-	p.Add(diagonal, s)
+	p.Add(s, diagonal)
 	p.Legend.Add("row", s)
 	p.Legend.Add("predicted = observed", diagonal)
 	p.Legend.Top, p.Legend.Left = true, true

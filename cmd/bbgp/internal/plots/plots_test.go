@@ -44,7 +44,7 @@ func TestPictures(t *testing.T) {
 	var trace []TracePoint
 	for i := range 30 {
 		l := -4000*math.Exp(-float64(i)/4) + 500
-		trace = append(trace, TracePoint{float64(i) / 3, l, l - 1, l + 0.5})
+		trace = append(trace, TracePoint{float64(i) / 3, l, l - 1, l + 0.5, 2})
 	}
 	p, err := Trace(trace)
 	save(t, p, err, "trace")
@@ -69,11 +69,11 @@ func TestPictures(t *testing.T) {
 
 // The first steps, far below, do not hide the end of the training.
 func TestUsefulRange(t *testing.T) {
-	lo, hi := usefulRange([]TracePoint{{0, -1e6, -1e6, -1e6}, {1, 0, -1, 1}, {2, 9, 8, 10}, {3, 10, 9, 11}})
+	lo, hi := usefulRange([]TracePoint{{0, -1e6, -1e6, -1e6, 0}, {1, 0, -1, 1, 0}, {2, 9, 8, 10, 0}, {3, 10, 9, 11, 0}})
 	if lo < 7 || hi < 11 || hi > 12 {
 		t.Errorf("%v to %v", lo, hi)
 	}
-	if lo, hi = usefulRange([]TracePoint{{0, 5, 5, 5}}); !(lo < 5 && 5 < hi) {
+	if lo, hi = usefulRange([]TracePoint{{0, 5, 5, 5, 0}}); !(lo < 5 && 5 < hi) {
 		t.Errorf("one point: %v to %v", lo, hi)
 	}
 }

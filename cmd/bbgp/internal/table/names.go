@@ -6,7 +6,8 @@ import (
 )
 
 // Nearest returns the name that differs least from word, or "" if none is
-// near: at most a third of its letters differ, capitals aside.
+// near: at most a third of its letters differ, or one of a short name, capitals
+// aside.
 func Nearest(word string, names []string) string {
 	best, least := "", 0
 	w := []rune(strings.ToLower(word))
@@ -16,7 +17,8 @@ func Nearest(word string, names []string) string {
 			best, least = n, d
 		}
 	}
-	if best == "" || 3*least > max(len(w), len([]rune(best)), 3) {
+	long := max(len(w), len([]rune(best)))
+	if best == "" || 3*least > max(long, 3) || least >= long {
 		return ""
 	}
 	return best

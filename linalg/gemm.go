@@ -35,6 +35,10 @@ type gemmJob struct {
 	a, b   Matrix
 	ta, tb bool
 
+	ready *packedRows // A, if it is packed already
+
+	scaleA, scaleB float64 // alpha, on the side that has less to pack
+
 	j0, jn, k0, kn, mc, blocks int // the block of B and the step that is packed
 
 	packed []float64   // B: [jn/NR][2][kn][Block]
@@ -140,6 +144,10 @@ func (g *gemmJob) run(par *Par, m, n, k int) {
 	if m == 0 || n == 0 || k == 0 || g.alpha == 0 {
 		return
 	}
+	g.scaleA, g.scaleB = g.alpha, 1
+	if n < m || g.ready != nil {
+		g.scaleA, g.scaleB = 1, g.alpha
+	}
 	g.mc, g.blocks = rowBlocks(m, par.Threads())
 	g.packed = reserve(g.packed, min(gemmNC, roundUp(n, gemmNR))*min(gemmKC, k))
 	for w := range g.rows {
@@ -153,7 +161,7 @@ func (g *gemmJob) run(par *Par, m, n, k int) {
 			par.For(g.blocks, g.block)
 		}
 	}
-	g.c, g.a, g.b = Matrix{}, Matrix{}, Matrix{} // do not keep the operands alive
+	g.c, g.a, g.b, g.ready = Matrix{}, Matrix{}, Matrix{}, nil // do not keep the operands alive
 }
 
 // rowBlocks cuts m rows into blocks of at most MC, a multiple of MR, in equal
@@ -171,7 +179,8 @@ func rowBlocks(m, threads int) (size, count int) {
 func (g *gemmJob) packPanel(_, i int) {
 	const blk = gemmNR / 2
 	j, depth := g.j0+i*gemmNR, g.kn
-	dst := g.packed[i*gemmNR*depth:]
+	dst := g.packed[i*gemmNR*depth:][:gemmNR*depth]
+	all := dst
 	for range 2 {
 		width := max(0, min(blk, g.j0+g.jn-j))
 		if g.tb {
@@ -180,6 +189,16 @@ func (g *gemmJob) packPanel(_, i int) {
 			packAlong(dst[:blk*depth], g.b, j, width, g.k0, depth)
 		}
 		dst, j = dst[blk*depth:], j+blk
+	}
+	scaleAll(all, g.scaleB)
+}
+
+func scaleAll(x []float64, alpha float64) {
+	if alpha == 1 {
+		return
+	}
+	for i := range x {
+		x[i] *= alpha
 	}
 }
 
@@ -194,9 +213,13 @@ func (g *gemmJob) multiplyBlock(worker, i int) {
 	if g.shape == gemmLower && i1 <= g.j0 {
 		return
 	}
-	a := g.rows[worker]
-	for r := i0; r < i1; r += gemmMR {
-		g.packRows(a[(r-i0)*g.kn:][:gemmMR*g.kn], r, min(gemmMR, i1-r))
+	a, size := g.rows[worker], gemmMR*g.kn // a panel of MR rows, and where the next one is
+	if g.ready != nil {
+		a, size = g.ready.steps[g.k0/gemmKC][i0*gemmKC:], gemmMR*gemmKC
+	} else {
+		for r := i0; r < i1; r += gemmMR {
+			g.packRows(a[(r-i0)*g.kn:][:size], r, min(gemmMR, i1-r))
+		}
 	}
 	for j := 0; j < g.jn; j += gemmNR {
 		b, col := g.packed[j*g.kn:][:gemmNR*g.kn], g.j0+j
@@ -208,7 +231,7 @@ func (g *gemmJob) multiplyBlock(worker, i int) {
 		for ; r < i1; r += gemmMR {
 			height := min(gemmMR, i1-r)
 			whole := height == gemmMR && width == gemmNR && (g.shape == gemmFull || col+gemmNR-1 <= r)
-			panel := a[(r-i0)*g.kn:][:gemmMR*g.kn]
+			panel := a[(r-i0)/gemmMR*size:][:gemmMR*g.kn]
 			if whole {
 				g.kit.Gemm(g.c.Data[r*g.c.Stride+col:], g.c.Stride, panel, b, g.kn)
 			} else {
@@ -244,9 +267,40 @@ func (g *gemmJob) packRows(dst []float64, r, height int) {
 	} else {
 		packAcross(dst, g.a, r, height, g.k0, g.kn)
 	}
-	if g.alpha != 1 {
-		for i := range dst {
-			dst[i] *= g.alpha
+	scaleAll(dst, g.scaleA)
+}
+
+// packedRows are the rows of an n×k matrix, packed for products as A, to which
+// columns can be added: 8·roundUp(n, MR)·roundUp(k, KC) bytes.
+type packedRows struct {
+	n, k  int
+	steps [][]float64 // [n/MR][KC][MR] for each step of KC columns
+}
+
+// add appends the columns of m (n×b).
+func (p *packedRows) add(par *Par, m Matrix) {
+	p.n = m.Rows
+	panels := (p.n + gemmMR - 1) / gemmMR
+	for done := 0; done < m.Cols; {
+		at := p.k % gemmKC
+		if at == 0 {
+			p.steps = append(p.steps, make([]float64, panels*gemmMR*gemmKC))
 		}
+		width, step := min(m.Cols-done, gemmKC-at), p.steps[p.k/gemmKC]
+		par.For(panels, func(_, i int) {
+			dst := step[(i*gemmKC+at)*gemmMR:][:width*gemmMR]
+			packAcross(dst, m, i*gemmMR, min(gemmMR, p.n-i*gemmMR), done, width)
+		})
+		done, p.k = done+width, p.k+width
 	}
+}
+
+// mulPacked adds c += alpha A b', A n×k packed, b q×k, c n×q.
+func (e *Engine) mulPacked(c Matrix, alpha float64, a *packedRows, b Matrix) {
+	if c.Rows != a.n || c.Cols != b.Rows || b.Cols != a.k {
+		panic("linalg: mulPacked: shapes do not fit")
+	}
+	g := e.gemm()
+	g.shape, g.c, g.alpha, g.ready, g.b, g.tb = gemmFull, c, alpha, a, b, true
+	g.run(e.Par, c.Rows, c.Cols, a.k)
 }

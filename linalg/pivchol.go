@@ -68,7 +68,8 @@ type pivoting struct {
 	opt    PivotOptions
 	n      int
 	limit  int
-	l      Matrix // n×limit, len(pivots) columns filled
+	l      Matrix     // n×limit, len(pivots) columns filled
+	packed packedRows // the same columns, for the next block's product
 	pivots []int
 	diag   []float64 // K_ii
 	rest   []float64 // (K - L L')_ii, 0 where it is rounding error
@@ -236,9 +237,12 @@ func (p *pivoting) appendColumns(ctx context.Context, chosen []int, factor Matri
 		for t, i := range chosen {
 			copy(rows.Row(t), before.Row(i))
 		}
-		p.e.GemmTo(next, -1, before, false, rows, true, 1)
+		p.e.mulPacked(next, -1, &p.packed, rows)
 	}
 	p.e.SolveRight(next, factor, true)
+	if m+b < p.limit {
+		p.packed.add(p.e.Par, next)
+	}
 	p.pivots = append(p.pivots, chosen...)
 	p.reduce(m, m+b)
 	return nil

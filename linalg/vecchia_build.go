@@ -44,9 +44,9 @@ func familyOrder(found []int32, n, nn int) []int32 {
 	return out
 }
 
-// lowRankDepth is the number of columns of L that are packed at a time: a panel
-// and two blocks of them stay in the first-level cache.
-const lowRankDepth = 128
+// lowRankDepth is the number of columns of L that are gathered at a time: a
+// strip of asm.RowUnit rows of them stays in the caches near the processor.
+const lowRankDepth = 2 * asm.Pad
 
 // A vecchiaBuild computes the rows of W, asm.CholLanes at a time.
 type vecchiaBuild struct {
@@ -60,11 +60,12 @@ type vecchiaBuild struct {
 
 // A vecchiaScratch is what one worker needs.
 type vecchiaScratch struct {
-	block [asm.CholLanes]Matrix // R of one row each, in whole micro-tiles of Gemm
+	block [asm.CholLanes]Matrix // R of one row each
 	rows  []int32
 	tri   []float64 // the triangles interleaved
 	tau   []float64
-	a, b  []float64 // rows of L packed for Gemm
+	low   []float64 // rows of L, lowRankDepth columns
+	sums  []float64 // their products, strips of asm.RowUnit rows
 }
 
 func newVecchiaBuild(v *Vecchia, k ColOp, l Matrix, noise []float64) (*vecchiaBuild, error) {
@@ -77,21 +78,18 @@ func newVecchiaBuild(v *Vecchia, k ColOp, l Matrix, noise []float64) (*vecchiaBu
 			return nil, &NotPDError{Pivot: i, Value: d + noise[i]}
 		}
 	}
-	cols := 2 * asm.Block[float64]()
-	rows := roundUp(width, asm.Panel)
-	cols = roundUp(width, cols)
 	b.work = make([]vecchiaScratch, v.e.Par.Threads())
 	for i := range b.work {
 		s := &b.work[i]
 		for t := range s.block {
-			s.block[t] = NewMatrix(rows, cols)
+			s.block[t] = NewMatrix(width, width)
 		}
 		s.rows = make([]int32, width)
 		s.tri = make([]float64, width*(width+1)/2*asm.CholLanes)
 		s.tau = make([]float64, width*asm.CholLanes)
 		if l.Cols > 0 {
-			depth := min(l.Cols, lowRankDepth)
-			s.a, s.b = make([]float64, rows*depth), make([]float64, cols*depth)
+			rows := roundUp(width, asm.RowUnit)
+			s.low, s.sums = make([]float64, rows*lowRankDepth), make([]float64, rows*rows)
 		}
 	}
 	return b, nil
@@ -136,29 +134,39 @@ func (b *vecchiaBuild) residual(worker int, s *vecchiaScratch, t, q int) {
 }
 
 // subtractLowRank subtracts L_i·L_j from the lower triangle of m, for i and j
-// in rows. It works on whole micro-tiles: what lies beyond the triangle is
-// undefined afterwards.
+// in rows. The rows are gathered and multiplied as a tile with right-hand sides:
+// sums along the rows need no packing.
 func (b *vecchiaBuild) subtractLowRank(s *vecchiaScratch, m Matrix, rows []int32) {
-	blk := asm.Block[float64]()
-	kit := &b.v.e.Impl.F64
+	kit, c := &b.v.e.Impl.F64, len(rows)
+	clear(s.sums)
 	for k0 := 0; k0 < b.l.Cols; k0 += lowRankDepth {
 		depth := min(lowRankDepth, b.l.Cols-k0)
+		cols := roundUp(depth, asm.Pad)
 		for i, r := range rows {
-			row := b.l.Data[int(r)*b.l.Stride+k0:][:depth]
-			pa := s.a[i/asm.Panel*asm.Panel*depth+i%asm.Panel:]
-			pb := s.b[i/blk*blk*depth+i%blk:]
-			for k, x := range row {
-				pa[k*asm.Panel] = -x
-				pb[k*blk] = x
-			}
+			row := s.low[i*cols : (i+1)*cols]
+			copy(row, b.l.Data[int(r)*b.l.Stride+k0:][:depth])
+			clear(row[depth:])
 		}
-		for i := 0; i < len(rows); i += asm.Panel {
-			for j := 0; j < min(i+asm.Panel, len(rows)); j += 2 * blk {
-				kit.Gemm(m.Data[i*m.Stride+j:], m.Stride, s.a[i*depth:], s.b[j*depth:], depth)
-			}
+		out := s.sums
+		for i := 0; i < c; i += asm.RowUnit {
+			p := lowRankCols(i, c)
+			kit.AccI(out[:asm.RowUnit*p], s.low[i*cols:(i+asm.RowUnit)*cols], s.low[:p*cols], asm.RowUnit, cols, p)
+			out = out[asm.RowUnit*p:]
 		}
 	}
+	sums := s.sums
+	for i := range c {
+		p := lowRankCols(i/asm.RowUnit*asm.RowUnit, c)
+		row := m.Row(i)
+		for j, x := range sums[:i+1] {
+			row[j] -= x
+		}
+		sums = sums[p:]
+	}
 }
+
+// lowRankCols is the number of columns of the strip of rows from i on, of c.
+func lowRankCols(i, c int) int { return roundUp(min(i+asm.RowUnit, c), asm.ColUnit) }
 
 // interleave writes the lower triangles of the blocks into s.tri and their
 // guards into s.tau. Neighbours that a row does not have, and lanes beyond the

@@ -32,15 +32,29 @@ func (e *emitter) gemm() {
 	e.end()
 }
 
-// gemmPart sums one part over the depth and adds it to C.
+// aheadBytes is how far the loads of A are prefetched.
+const aheadBytes = 512
+
+// gemmPart sums one part over the depth and adds it to C. C, which comes from
+// far, is fetched meanwhile; so is A, whose panel is longer than what the
+// processor fetches by itself.
 func (e *emitter) gemmPart(p tilePart) {
 	t := e.newSum(p, e.outerStep)
-	e.unrolled("depth", e.arg("k"), 4, t.one, t.advance)
+	row := e.copyOf(p.dst)
+	for range t.acc {
+		e.PREFETCHT0(at(row, 0))
+		e.PREFETCHT0(at(row, len(t.acc[0])*e.bytes-1))
+		e.ADDQ(p.stride, row)
+	}
+	e.unrolled("depth", e.arg("k"), 4, func(k int) {
+		e.PREFETCHT0(at(t.xi, k*panel*e.size+aheadBytes))
+		t.one(k)
+	}, t.advance)
 	t.store(func(v vec, m operand.Mem) { e.add(m, v, v) })
 }
 
 // peakFMAs is the number of independent vector FMAs in a round of peak: enough
-// to hide the latency of two pipes.
+// to hide the latency of two pipes. The package gets it as a constant.
 const peakFMAs = 12
 
 // peak runs n rounds of independent fused multiply-adds.

@@ -45,6 +45,7 @@ func x86Files() (map[string][]byte, error) {
 	var needs bytes.Buffer
 	fmt.Fprintf(&needs, "// %s\n\n//go:build !purego\n\npackage asm\n\n", cfg.GeneratedWarning())
 	needs.WriteString("import \"github.com/klauspost/cpuid/v2\"\n")
+	fmt.Fprintf(&needs, "\n// peakFMAs is the number of vector multiply-adds in a round of a peak routine.\nconst peakFMAs = %d\n", peakFMAs)
 	for _, t := range x86Targets() {
 		f, err := compile(t)
 		if err != nil {
@@ -117,6 +118,11 @@ func writeNeeds(w *bytes.Buffer, t target, f *ir.File) {
 			if slices.ContainsFunc(i.Registers(), needsVL) {
 				isa = append(isa, "AVX512VL")
 			}
+		}
+	}
+	for i, name := range isa {
+		if name == "MMX+" { // of PREFETCHT0, which came with SSE; cpuid names AMD's part of that set only
+			isa[i] = "SSE"
 		}
 	}
 	slices.Sort(isa)

@@ -98,6 +98,9 @@ func TestCrossMulTo(t *testing.T) {
 			k := randKernel(rng, f, d)
 			op := newOp(t, engine(t, im, 3), x, k, nil)
 			for _, m := range []int{0, 1, 24, 100, 197} {
+				if m > 24 && im.Name == "generic" && f != Matern32 {
+					continue // seconds, and nothing new
+				}
 				xs := linalgtest.RandMatrix(rng, m, d)
 				kx := linalg.NewMatrix(m, n)
 				for i := range m {

@@ -53,6 +53,9 @@ func TestGradTo(t *testing.T) {
 	forEach(t, func(t *testing.T, im *asm.Impl) {
 		for _, d := range []int{1, 2, 3, 8, 18, 40} {
 			for _, n := range []int{1, 2, 97, 300} {
+				if n > 2 && im.Name == "generic" && d != 8 {
+					continue // seconds, and nothing new
+				}
 				rng := rand.New(rand.NewPCG(uint64(d), uint64(n)))
 				x, r := linalgtest.RandMatrix(rng, n, d), 1+n%7*2
 				u, g := linalgtest.RandMatrix(rng, n, r), make([]float64, r)

@@ -3,6 +3,7 @@ package kernelmv
 import (
 	"context"
 	"runtime"
+	"sync"
 	"sync/atomic"
 
 	"bbgp.dev/asm"
@@ -28,12 +29,17 @@ type schedule struct {
 	next   atomic.Int64
 	done   []atomic.Int32 // pairs that each block has finished
 	abort  atomic.Bool
+
+	asleep atomic.Int32 // workers in wake.Wait
+	mu     sync.Mutex
+	wake   *sync.Cond
 }
 
 func newSchedule(n int) *schedule {
 	s := &schedule{n: n, padded: padTo(n, asm.Pad), block: blockRows(n)}
 	s.count = (s.padded + s.block - 1) / s.block
 	s.done = make([]atomic.Int32, s.count)
+	s.wake = sync.NewCond(&s.mu)
 	s.worker = func(worker, _ int) { s.work(worker) }
 	return s
 }
@@ -81,40 +87,74 @@ func (s *schedule) stopped() bool {
 		return true
 	}
 	if s.ctx.Err() != nil {
-		s.abort.Store(true)
+		s.stop()
 		return true
 	}
 	return false
 }
 
+func (s *schedule) stop() {
+	s.abort.Store(true)
+	s.wakeAll()
+}
+
 func (s *schedule) work(worker int) {
 	finished := false
 	defer func() {
-		if !finished { // a panic: let the other workers stop waiting for this one
-			s.abort.Store(true)
+		if !finished { // a panic: the other workers must not wait for this one
+			s.stop()
 		}
 	}()
 	for {
 		t := int(s.next.Add(1)) - 1
 		a, b, round := s.task(t)
-		if round < 0 || s.stopped() {
-			break
-		}
 		// Tasks are taken in order, so the earliest unfinished one never waits.
-		for s.done[a].Load() != int32(round) || s.done[b].Load() != int32(round) {
-			if s.abort.Load() {
-				finished = true
-				return
-			}
-			runtime.Gosched()
+		if round < 0 || s.stopped() || !s.await(a, b, int32(round)) {
+			break
 		}
 		s.pair(worker, a, b)
 		s.done[a].Add(1)
 		if a != b {
 			s.done[b].Add(1)
 		}
+		s.wakeAll()
 	}
 	finished = true
+}
+
+// spins is how often a worker looks again before it sleeps. Waits are short
+// unless the system has taken another worker off its core.
+const spins = 16
+
+// await returns when blocks a and b have done their pairs before the round; it
+// returns false if the run ends early.
+func (s *schedule) await(a, b int, round int32) bool {
+	ready := func() bool {
+		return s.abort.Load() || s.done[a].Load() == round && s.done[b].Load() == round
+	}
+	for range spins {
+		if ready() {
+			return !s.abort.Load()
+		}
+		runtime.Gosched()
+	}
+	s.mu.Lock()
+	s.asleep.Add(1) // before the look at done, as wakeAll looks after its change
+	for !ready() {
+		s.wake.Wait()
+	}
+	s.asleep.Add(-1)
+	s.mu.Unlock()
+	return !s.abort.Load()
+}
+
+// wakeAll wakes the sleeping workers after a change of done or abort.
+func (s *schedule) wakeAll() {
+	if s.asleep.Load() > 0 {
+		s.mu.Lock()
+		s.wake.Broadcast()
+		s.mu.Unlock()
+	}
 }
 
 // task returns pair t, a >= b, and its round, -1 after the last. For an odd

@@ -16,13 +16,18 @@ import (
 //	q <= Q <= q + r'P⁻¹r / a,      q = 2 r'v + v'K̂v,   a <= the spectrum of A
 //
 // The node a is 1 where K̂ >= P, which holds for a low-rank P at the parameters
-// that it was built at. Elsewhere a is half the smallest Ritz value, once that
-// has settled: Ritz values come from above, and A is well conditioned there.
+// that it was built at. Elsewhere a is half the smallest Ritz value, or a little
+// more, once that has settled: Ritz values come from above, and A is well
+// conditioned there.
 // Such bounds are called probable.
 
 // settleRatio is how little the smallest Ritz value may fall from one check to
 // the next to count as settled.
 const settleRatio = 0.8
+
+// largestShare is the share of the smallest Ritz value that the node takes once
+// the value has come to rest; a half while it still falls by a tenth a check.
+const largestShare = 0.8
 
 // A bracket follows the bounds of one evaluation as the process goes on.
 type bracket struct {
@@ -51,7 +56,7 @@ var errIndefinite = errors.New("the whitened covariance matrix came out indefini
 func (b *bracket) reset(h *linalg.BlockTri, s int, nodeOne bool) {
 	*b = bracket{quad: b.quad, ldl: b.ldl, coord: b.coord, tail: b.tail,
 		gauss: append(b.gauss[:0], make([]float64, s)...), radau: append(b.radau[:0], make([]float64, s)...),
-		nodeOne: nodeOne, lastLow: math.Inf(1), shrink: 0.5, lastG: math.Inf(1), meanR: math.Inf(-1),
+		nodeOne: nodeOne, lastLow: math.Inf(1), shrink: largestShare, lastG: math.Inf(1), meanR: math.Inf(-1),
 		node: 1}
 	b.ldl.Reset(h, 0)
 }
@@ -100,7 +105,7 @@ func (b *bracket) logarithms(h *linalg.BlockTri) error {
 	b.meanG = mean(b.gauss)
 	// The witness: Gauss has fallen by more than the bracket allowed.
 	if drop := b.lastG - b.meanG; !b.nodeOne && b.settled && drop > b.lastGap*(1+1e-6)+1e-9*math.Abs(b.meanG) {
-		b.shrink /= 2
+		b.shrink = min(b.shrink, 0.5) / 2
 	}
 	exact := h.Coupling().Rows == 0
 	switch {
@@ -111,7 +116,9 @@ func (b *bracket) logarithms(h *linalg.BlockTri) error {
 		// Rounding in float32 can push a Ritz value below 1; the bound must exist.
 		b.node = min(b.node, b.low*(1-1e-9))
 	default:
-		b.node, b.settled = b.shrink*b.low, b.low >= settleRatio*b.lastLow
+		fall := 1 - b.low/b.lastLow
+		b.node = min(b.shrink, max(0.5, 1-5*fall)) * b.low
+		b.settled = b.low >= settleRatio*b.lastLow
 	}
 	b.lastLow, b.lastG = b.low, b.meanG
 	b.meanR = math.Inf(-1)

@@ -1,6 +1,7 @@
 package bbgp
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -14,9 +15,10 @@ import (
 //
 //	dL~ = -1/2 Σ_r u_r'dK̂ u_r + 1/2 (v+u)'dK̂(v+u) - 1/2 u'dK̂ u,   dL~/dc = Σ_i (v+u)_i
 //
-// One float64 product on [U, v] gives r and q for the matrix itself, and, to
-// first order, what the float32 products have done to the log determinant:
-// tr(G S'(K64 - K32)S) = Σ_r u_r'K̂u_r - y_r'H y_r.
+// A float64 product on [U, v] gives r and q for the matrix itself, and, to first
+// order, what the float32 products have done to the log determinant:
+// tr(G S'(K64 - K32)S) = Σ_r u_r'K̂u_r - y_r'H y_r. A random sample of U tells
+// first whether that matters.
 
 const (
 	gradTol    = 1e-4 // of tr(G H) that the columns U may leave out
@@ -33,6 +35,7 @@ type tail struct {
 	r, w   linalg.Matrix // residual, and u = P⁻¹r/a
 	q, rpr float64
 	fix    float64 // of tr log A
+	doubt  float64 // nats that float32 products may have done to L, where fix is 0
 }
 
 func (r *run) finish(ev *Evaluation) error {
@@ -46,9 +49,10 @@ func (r *run) finish(ev *Evaluation) error {
 	}
 	b := &o.b
 	logs := r.logConst + t.fix
-	ev.Lower = -0.5 * (logs + b.meanG + t.q + t.rpr/b.node)
-	ev.Upper = -0.5 * (logs + b.meanR + t.q)
-	ev.LML, ev.GradColumns, ev.Alpha = ev.Lower, t.u.Cols, t.v.Data
+	ev.LML = -0.5 * (logs + b.meanG + t.q + t.rpr/b.node)
+	ev.Lower = ev.LML - t.doubt
+	ev.Upper = -0.5*(logs+b.meanR+t.q) + t.doubt
+	ev.GradColumns, ev.Alpha = t.u.Cols, t.v.Data
 	if !finite(ev.LML) {
 		return fmt.Errorf("%w: value %v", ErrNotFinite, ev.LML)
 	}
@@ -113,29 +117,8 @@ func (r *run) correct(t *tail) error {
 			t.ku[c] += v * t.y.At(i, c)
 		}
 	}
-	x := t.v
-	if r.prec == kernelmv.F32 {
-		x = linalg.NewMatrix(o.n, t.u.Cols+1)
-		for i := range o.n {
-			x.Data[i*x.Stride] = t.v.Data[i]
-			copy(x.Row(i)[1:], t.u.Row(i))
-		}
-	}
-	kx := linalg.NewMatrix(o.n, x.Cols)
-	if err := r.exactly(kx, x); err != nil {
+	if err := r.sample(t); err != nil {
 		return err
-	}
-	r.residual(t, kx)
-	for c := range t.ku {
-		if r.prec == kernelmv.F64 {
-			break
-		}
-		s := 0.0
-		for i := range o.n {
-			s += t.u.Data[i*t.u.Stride+c] * kx.Data[i*kx.Stride+1+c]
-		}
-		t.fix += s - t.ku[c]
-		t.ku[c] = s
 	}
 	if err := r.refine(t); err != nil {
 		return err
@@ -144,6 +127,72 @@ func (r *run) correct(t *tail) error {
 		(math.Abs(t.fix)/2 > r.opt.Eps/4 || 0.5*t.rpr/o.b.node > r.opt.Eps) {
 		return errPrecision
 	}
+	return nil
+}
+
+// sampleCols are the random combinations of the columns of U that estimate the
+// effect of float32 products: with v they fill one float64 product of 4 columns.
+const sampleCols = 3
+
+// sample multiplies v and, after float32 products, a few random combinations
+// z = Σ ±u_r, for which E[z'(K64 - K32)z] is the effect on tr log A. Where the
+// estimate is not far below eps, the product with all of U is made.
+func (r *run) sample(t *tail) error {
+	o, n := r.o, r.o.n
+	x := t.v
+	signs := signProbes(t.u.Cols, sampleCols, r.opt.Seed^0x73616d706c65)
+	if r.prec == kernelmv.F32 {
+		x = linalg.NewMatrix(n, 1+sampleCols)
+		o.e.GemmTo(x.Sub(0, n, 1, 1+sampleCols), 1, t.u, false, signs, false, 0)
+		for i, v := range t.v.Data {
+			x.Data[i*x.Stride] = v
+		}
+	}
+	kx := linalg.NewMatrix(n, x.Cols)
+	if err := r.exactly(kx, x); err != nil {
+		return err
+	}
+	r.residual(t, kx)
+	if r.prec == kernelmv.F64 {
+		return nil
+	}
+	// z'K32 z = (Y s)'H(Y s), with s the signs.
+	h := o.lanczos.H
+	ys, hys := linalg.NewMatrix(h.Dim(), sampleCols), linalg.NewMatrix(h.Dim(), sampleCols)
+	o.e.GemmTo(ys, 1, t.y, false, signs, false, 0)
+	h.MulTo(hys, ys)
+	for c := range sampleCols {
+		est := 0.0
+		for i := range n {
+			est += x.At(i, 1+c) * kx.At(i, 1+c)
+		}
+		for i := range ys.Rows {
+			est -= ys.At(i, c) * hys.At(i, c)
+		}
+		t.doubt = max(t.doubt, 0.5*math.Abs(est))
+	}
+	if t.doubt <= r.opt.Eps/20 {
+		return nil
+	}
+	return r.correctAll(t)
+}
+
+// correctAll corrects tr log A by the product with every column of U.
+func (r *run) correctAll(t *tail) error {
+	ku := linalg.NewMatrix(r.o.n, t.u.Cols)
+	if err := r.exactly(ku, t.u); err != nil {
+		return err
+	}
+	exact := make([]float64, t.u.Cols)
+	for i := range ku.Rows {
+		for c, v := range ku.Row(i) {
+			exact[c] += v * t.u.At(i, c)
+		}
+	}
+	for c, v := range exact {
+		t.fix += v - t.ku[c]
+	}
+	t.ku, t.doubt = exact, 0
 	return nil
 }
 
@@ -157,27 +206,33 @@ func (r *run) exactly(dst, src linalg.Matrix) error {
 }
 
 // refine repairs v where rounding in the basis or in float32 products has left a
-// residual that the process did not see: r is projected on the basis,
-// v += F⁻ᵀT H⁻¹ T'F⁻¹r, at the price of one product with one column.
+// residual that the process did not see: K̂ δ = r is solved to a few digits by
+// conjugate gradients with one column, in the precision of the process, and
+// v + δ is judged by a float64 product.
 func (r *run) refine(t *tail) error {
 	o := r.o
 	seen := o.b.rpr
 	for range 4 {
-		if 0.5*(t.rpr-seen)/o.b.node <= r.opt.Eps/20 {
+		excess := 0.5 * (t.rpr - seen) / o.b.node
+		if excess <= r.opt.Eps/20 {
 			return nil
 		}
-		before := t.rpr
-		white, coef := linalg.NewMatrix(o.n, 1), linalg.NewMatrix(o.lanczos.H.Dim(), 1)
+		if o.cg == nil {
+			o.cg = linalg.NewCG(o.e, o.n, 1)
+		}
+		before, step := t.rpr, linalg.NewMatrix(o.n, 1)
 		start := time.Now()
-		o.pre.FInvTo(white, t.r)
-		start = lapTime(start, &o.phases.precond)
-		o.lanczos.CoefTo(coef, white)
-		o.b.ldl.SolveTo(coef)
-		o.lanczos.MulBasisTo(white, coef)
-		start = lapTime(start, &o.phases.orth)
-		o.pre.FInvTransTo(white, white)
-		lapTime(start, &o.phases.precond)
-		for i, x := range white.Data {
+		goal := math.Sqrt(max(seen+o.b.node*r.opt.Eps/40, t.rpr/1e4))
+		res, err := o.cg.Solve(r.ctx, r.op, o.pre, step, t.r, linalg.CGOptions{Tol: goal, MaxPasses: 40})
+		lapTime(start, &o.phases.product)
+		if errors.Is(err, linalg.ErrNotDefinite) {
+			return nil // the caller sees the residual
+		}
+		if err != nil {
+			return err
+		}
+		r.products += res.Passes
+		for i, x := range step.Data {
 			t.v.Data[i] += x
 		}
 		kv := linalg.NewMatrix(o.n, 1)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -43,6 +42,7 @@ type krylovObjective struct {
 	start   linalg.Matrix // [probes, F⁻¹(y-c)]
 	b       bracket
 	loewner linalg.LogGrad
+	cg      *linalg.CG
 	phases  phases
 
 	// For tests: a float64 basis, and gradients that leave next to nothing out.
@@ -193,10 +193,11 @@ var errPrecision = errors.New("float32 products are not accurate enough here")
 // eigenvalues, in many they do not (kernels card, section 7).
 func (o *krylovObjective) precision(p Params, opt EvalOptions) kernelmv.Precision {
 	ratio := slices.Min(o.op.Noise()) / p.Variance
-	inputs := o.d.X.Cols - len(o.op.Dropped())
+	// Inputs with a far longer lengthscale than the shortest hardly count.
+	shortest, inputs := slices.Min(p.Lengthscales), 0
 	for _, l := range p.Lengthscales {
-		if math.IsInf(l, 1) {
-			inputs--
+		if l < 30*shortest {
+			inputs++
 		}
 	}
 	hard := p.Kernel == "gaussian" || inputs <= 3

@@ -299,6 +299,35 @@ func TestDemo(t *testing.T) {
 	}
 }
 
+func TestReportAndCV(t *testing.T) {
+	dir := t.TempDir()
+	train, test := sample(t, dir, "train.csv", 150, 1), sample(t, dir, "test.csv", 60, 2)
+	model, out := filepath.Join(dir, "m.bbgp"), filepath.Join(dir, "r.html")
+	want(t, exitOK, "fit", train, "--target", "y", "--out", model, "--method", "bbgp", "--max-steps", "5", "--quiet")
+	want(t, exitOK, "report", model, "--data", test, "--out", out)
+	b, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []string{"Model of y", "Relevance of the inputs", "held-out rows", "Effects of single inputs", "</html>"} {
+		if !bytes.Contains(b, []byte(s)) {
+			t.Errorf("the page has no %q", s)
+		}
+	}
+	if n := bytes.Count(b, []byte("<svg")); n < 6 || bytes.Contains(b, []byte("http-equiv")) || bytes.Contains(b, []byte("src=")) {
+		t.Errorf("%d pictures, or something from outside", n)
+	}
+	m := object(t, want(t, exitOK, "cv", train, "--target", "y", "--folds", "3", "--max-steps", "5", "--json", "--quiet").out)
+	all := m["all"].(map[string]any)
+	if folds := m["folds"].([]any); len(folds) != 3 || all["n"] != 150.0 {
+		t.Errorf("%d folds, %v rows", len(folds), all["n"])
+	}
+	if rmse := all["rmse"].(float64); rmse < 0.7 || rmse > 2 {
+		t.Errorf("RMSE %v", rmse)
+	}
+	want(t, exitUsage, "cv", train, "--target", "y", "--folds", "1")
+}
+
 // A failing write leaves nothing behind.
 func TestWriteFileIsAtomic(t *testing.T) {
 	dir := t.TempDir()

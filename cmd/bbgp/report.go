@@ -223,7 +223,7 @@ func effects(ctx context.Context, most int, m *bbgp.Model, plan *inputs.Plan, e 
 			return nil, err
 		}
 		pl, err := plots.Effect(in.Name, plan.Target, at, p.Mean, p.SD)
-		if err := s.add(pl, err, in.Name); err != nil {
+		if err := s.add(pl, err, ""); err != nil {
 			return nil, err
 		}
 	}

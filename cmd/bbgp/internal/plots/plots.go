@@ -43,7 +43,8 @@ func newPlot(title, x, y string) *plot.Plot {
 	p.X.Tick.Marker, p.Y.Tick.Marker = ticks{}, ticks{}
 	p.Legend.ThumbnailWidth = vg.Points(18)
 	p.Legend.Padding = vg.Points(3)
-	p.Legend.XOffs, p.Legend.YOffs = vg.Points(-8), vg.Points(8)
+	// On the left the text runs away from its sign: a browser's font may be wider.
+	p.Legend.Left, p.Legend.XOffs, p.Legend.YOffs = true, vg.Points(8), vg.Points(8)
 	grid := plotter.NewGrid()
 	grid.Horizontal.Color = color.NRGBA{0, 0, 0, 0x20}
 	grid.Vertical.Color = color.NRGBA{0, 0, 0, 0x20}
@@ -64,11 +65,13 @@ func (ticks) Ticks(lo, hi float64) []plot.Tick {
 	}
 	var t []plot.Tick
 	for k := math.Ceil(lo / step); k*step <= hi && len(t) < 20; k++ {
-		v := k * step
-		t = append(t, plot.Tick{Value: v, Label: fmt.Sprintf("%.10g", math.Round(v/step*1e6)/1e6*step)})
+		v := k*step + 0 // -0 + 0 is 0
+		t = append(t, plot.Tick{Value: v, Label: fmt.Sprintf("%.10g", math.Round(v/step*1e6)/1e6*step+0)})
 	}
 	return t
 }
+
+func legendOnTop(p *plot.Plot) { p.Legend.Top, p.Legend.YOffs = true, vg.Points(-4) }
 
 // Trace draws the log marginal likelihood against time, with the interval that
 // its bounds leave and the standard error over the probes. Steps that share
@@ -116,7 +119,7 @@ func Trace(points []TracePoint) (*plot.Plot, error) {
 	p.Add(l, s)
 	p.Legend.Add("estimate", l, s)
 	p.Legend.Add("bounds of its bias", area)
-	p.Legend.Top = false
+	legendOnTop(p)
 	p.Y.Min, p.Y.Max = usefulRange(points)
 	p.X.Min = 0
 	p.X.Max = max(points[len(points)-1].Seconds*1.03, 1e-3)
@@ -182,8 +185,7 @@ func Predicted(name string, observed, mean, sd []float64) (*plot.Plot, error) {
 	p.Add(s, diagonal)
 	p.Legend.Add("row", s)
 	p.Legend.Add("predicted = observed", diagonal)
-	p.Legend.Top, p.Legend.Left = true, true
-	p.Legend.XOffs, p.Legend.YOffs = vg.Points(8), vg.Points(-4)
+	legendOnTop(p)
 	pad := 0.03 * max(hi-lo, 1e-9)
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = lo-pad, hi+pad, min(p.Y.Min, lo-pad), max(p.Y.Max, hi+pad)
 	return p, nil

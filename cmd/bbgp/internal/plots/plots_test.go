@@ -59,6 +59,23 @@ func TestPictures(t *testing.T) {
 	save(t, p, err, "predicted")
 	p, err = Predicted("y", y[:1], mean[:1], nil)
 	save(t, p, err, "one")
+	for name, draw := range map[string]func() (*plot.Plot, error){
+		"residuals":   func() (*plot.Plot, error) { return Residuals("y", y, mean, sd) },
+		"calibration": func() (*plot.Plot, error) { return Calibration(y, mean, sd) },
+		"effect":      func() (*plot.Plot, error) { return Effect("x", "y", y[:3], mean[:3], sd[:3]) },
+		"gaps":        func() (*plot.Plot, error) { return Gaps(trace) },
+	} {
+		p, err := draw()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if svg, err := SVG(p, 400, 300); err != nil || !bytes.HasPrefix(svg, []byte("<svg")) || !bytes.Contains(svg, []byte("</svg>")) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := Gaps(trace[:0]); err == nil {
+		t.Error("bounds of nothing")
+	}
 	if _, err := Trace(nil); err == nil {
 		t.Error("a trace of nothing")
 	}

@@ -84,6 +84,7 @@ func Calibration(observed, mean, sd []float64) (*plot.Plot, error) {
 	p.Add(d, l)
 	p.Legend.Add("observed", l)
 	p.Legend.Add("ideal", d)
+	legendOnTop(p)
 	return p, nil
 }
 

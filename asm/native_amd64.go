@@ -77,8 +77,7 @@ var avx512 = Impl{
 			avx512Fused2Matern12F32, avx512Fused2Matern32F32, avx512Fused2Matern52F32, avx512Fused2GaussianF32,
 		},
 		outer: avx512OuterF32, rowSum: avx512RowSumF32, gemm: avx512GemmF32,
-		roots: &avx512RootsF32,
-		peak:  avx512PeakF32, peakFlops: 2 * peakFMAs * 16,
+		peak: avx512PeakF32, peakFlops: 2 * peakFMAs * 16,
 	},
 	F64: Kit[float64]{
 		TileRows: RowUnit, TileCols: 96,
@@ -93,7 +92,7 @@ var avx512 = Impl{
 			avx512Fused2Matern12F64, avx512Fused2Matern32F64, avx512Fused2Matern52F64, avx512Fused2GaussianF64,
 		},
 		outer: avx512OuterF64, rowSum: avx512RowSumF64, gemm: avx512GemmF64,
-		roots: &avx512RootsF64,
+		roots: &avx512Roots,
 		peak:  avx512PeakF64, peakFlops: 2 * peakFMAs * 8,
 	},
 	narrow:   avx512Narrow,
@@ -108,21 +107,9 @@ var avx512 = Impl{
 	scatterRows: avx512ScatterRows,
 }
 
-var avx512RootsF32 = rootKit[float32]{
+// avx512Roots: see gen/root.go for what it gains.
+var avx512Roots = rootKit[float64]{
 	minDepth: 10,
-	distRoot: avx512DistRootF32,
-	cov:      [...]func(*float32, int){avx512CovRadiiMatern12F32, avx512CovRadiiMatern32F32, avx512CovRadiiMatern52F32},
-	weight:   [...]func(*float32, int){avx512WeightRadiiMatern12F32, avx512WeightRadiiMatern32F32, avx512WeightRadiiMatern52F32},
-	fused1: [...]func(yi *float64, yj, buf, vi, vj *float32, rows, cols int){
-		avx512Fused1RadiiMatern12F32, avx512Fused1RadiiMatern32F32, avx512Fused1RadiiMatern52F32,
-	},
-	fused2: [...]func(yi *float64, yj, buf, vi, vj *float32, rows, cols int){
-		avx512Fused2RadiiMatern12F32, avx512Fused2RadiiMatern32F32, avx512Fused2RadiiMatern52F32,
-	},
-}
-
-var avx512RootsF64 = rootKit[float64]{
-	minDepth: 12,
 	distRoot: avx512DistRootF64,
 	cov:      [...]func(*float64, int){avx512CovRadiiMatern12F64, avx512CovRadiiMatern32F64, avx512CovRadiiMatern52F64},
 	weight:   [...]func(*float64, int){avx512WeightRadiiMatern12F64, avx512WeightRadiiMatern32F64, avx512WeightRadiiMatern52F64},

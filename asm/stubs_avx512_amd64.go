@@ -34,26 +34,6 @@ func avx512Fused1Matern12F32(yi *float64, yj *float32, buf *float32, vi *float32
 //go:noescape
 func avx512Fused2Matern12F32(yi *float64, yj *float32, buf *float32, vi *float32, vj *float32, rows int, cols int)
 
-// avx512CovRadiiMatern12F32 works like genericCov, but reads distances instead of their squares.
-//
-//go:noescape
-func avx512CovRadiiMatern12F32(buf *float32, n int)
-
-// avx512WeightRadiiMatern12F32 works like genericWeight, but reads distances instead of their squares.
-//
-//go:noescape
-func avx512WeightRadiiMatern12F32(buf *float32, n int)
-
-// avx512Fused1RadiiMatern12F32 works like genericFused with p = 1, but reads distances instead of their squares.
-//
-//go:noescape
-func avx512Fused1RadiiMatern12F32(yi *float64, yj *float32, buf *float32, vi *float32, vj *float32, rows int, cols int)
-
-// avx512Fused2RadiiMatern12F32 works like genericFused with p = 2, but reads distances instead of their squares.
-//
-//go:noescape
-func avx512Fused2RadiiMatern12F32(yi *float64, yj *float32, buf *float32, vi *float32, vj *float32, rows int, cols int)
-
 // avx512CovMatern32F32 works like genericCov.
 //
 //go:noescape
@@ -73,26 +53,6 @@ func avx512Fused1Matern32F32(yi *float64, yj *float32, buf *float32, vi *float32
 //
 //go:noescape
 func avx512Fused2Matern32F32(yi *float64, yj *float32, buf *float32, vi *float32, vj *float32, rows int, cols int)
-
-// avx512CovRadiiMatern32F32 works like genericCov, but reads distances instead of their squares.
-//
-//go:noescape
-func avx512CovRadiiMatern32F32(buf *float32, n int)
-
-// avx512WeightRadiiMatern32F32 works like genericWeight, but reads distances instead of their squares.
-//
-//go:noescape
-func avx512WeightRadiiMatern32F32(buf *float32, n int)
-
-// avx512Fused1RadiiMatern32F32 works like genericFused with p = 1, but reads distances instead of their squares.
-//
-//go:noescape
-func avx512Fused1RadiiMatern32F32(yi *float64, yj *float32, buf *float32, vi *float32, vj *float32, rows int, cols int)
-
-// avx512Fused2RadiiMatern32F32 works like genericFused with p = 2, but reads distances instead of their squares.
-//
-//go:noescape
-func avx512Fused2RadiiMatern32F32(yi *float64, yj *float32, buf *float32, vi *float32, vj *float32, rows int, cols int)
 
 // avx512CovMatern52F32 works like genericCov.
 //
@@ -114,26 +74,6 @@ func avx512Fused1Matern52F32(yi *float64, yj *float32, buf *float32, vi *float32
 //go:noescape
 func avx512Fused2Matern52F32(yi *float64, yj *float32, buf *float32, vi *float32, vj *float32, rows int, cols int)
 
-// avx512CovRadiiMatern52F32 works like genericCov, but reads distances instead of their squares.
-//
-//go:noescape
-func avx512CovRadiiMatern52F32(buf *float32, n int)
-
-// avx512WeightRadiiMatern52F32 works like genericWeight, but reads distances instead of their squares.
-//
-//go:noescape
-func avx512WeightRadiiMatern52F32(buf *float32, n int)
-
-// avx512Fused1RadiiMatern52F32 works like genericFused with p = 1, but reads distances instead of their squares.
-//
-//go:noescape
-func avx512Fused1RadiiMatern52F32(yi *float64, yj *float32, buf *float32, vi *float32, vj *float32, rows int, cols int)
-
-// avx512Fused2RadiiMatern52F32 works like genericFused with p = 2, but reads distances instead of their squares.
-//
-//go:noescape
-func avx512Fused2RadiiMatern52F32(yi *float64, yj *float32, buf *float32, vi *float32, vj *float32, rows int, cols int)
-
 // avx512CovGaussianF32 works like genericCov.
 //
 //go:noescape
@@ -153,11 +93,6 @@ func avx512Fused1GaussianF32(yi *float64, yj *float32, buf *float32, vi *float32
 //
 //go:noescape
 func avx512Fused2GaussianF32(yi *float64, yj *float32, buf *float32, vi *float32, vj *float32, rows int, cols int)
-
-// avx512DistRootF32 works like genericDist and takes the square roots.
-//
-//go:noescape
-func avx512DistRootF32(dst *float32, xi *float32, xj *float32, d int, rows int, cols int, clamp float32)
 
 // avx512AccJF32 works like genericAccJ.
 //

@@ -5,22 +5,19 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Square roots under the distance loop, for AVX-512.
+// Square roots under the distance loop, for AVX-512 in float64.
 //
-// A root of a 64-byte vector keeps the divider busy for 12 (float32) or 24
-// (float64) cycles of an Intel core, longer than the rest of the covariance
-// function takes; the distance loop leaves the divider idle. So distRoot takes
-// the roots of the micro-tile before while it sums one: rootRows rows of two
-// vectors a turn of two terms, which is as much as the divider can do in the 48
-// cycles of the turn. What is left at the end of a micro-tile is done there.
+// The root of a vector of eight float64 keeps the divider of an Intel core busy
+// for 24 cycles, twice as long as the rest of the covariance function takes;
+// the distance loop leaves the divider idle. So distRoot takes the roots of the
+// micro-tile before while it sums one: a row of two vectors a turn of two
+// terms, which is as much as the divider can do in the 48 cycles of the turn.
+// What is left at the end of a micro-tile is done there. Dist and Cov together
+// then take 0.90 of the time at d = 18 and 0.87 at d = 24, but 1.02 at d = 8.
+// In float32 (12 cycles) it does not pay at any d: 1.05.
 
-// rootRows is the number of rows that are rooted in a turn.
-func (e *emitter) rootRows() int {
-	if e.size == 4 {
-		return 2
-	}
-	return 1
-}
+// rootsEarly tells where distRoot pays.
+func (e *emitter) rootsEarly() bool { return e.wide() && e.size == 8 }
 
 // distRoot does Dist and takes the roots.
 func (e *emitter) distRoot() {
@@ -33,26 +30,22 @@ func (e *emitter) distRoot() {
 		e.rootedTile(p, before)
 	})
 	e.Comment("roots of the last micro-tile")
-	turns := e.GP64()
-	e.MOVQ(operand.U32(panel/e.rootRows()), turns)
-	e.loop("roots", turns, func() {
-		for i := range e.rootRows() {
-			e.rootRow(before, stride, i)
-		}
-		e.LEAQ(atIdx(before, stride, uint8(e.rootRows()), 0), before)
-	})
+	rows := e.GP64()
+	e.MOVQ(operand.U32(panel), rows)
+	e.loop("roots", rows, func() { e.rootRow(before, stride) })
 	e.end()
 }
 
-// rootRow takes the roots of a row of a micro-tile.
-func (e *emitter) rootRow(tile, stride reg.GPVirtual, row int) {
+// rootRow takes the roots of a row of a micro-tile and goes on to the next.
+func (e *emitter) rootRow(tile, stride reg.GPVirtual) {
 	v := e.newVecs(e.distShape().vecs)
 	for j := range v {
-		e.sqrt(e.row(tile, stride, nil, row, j*e.bytes), v[j])
+		e.sqrt(at(tile, j*e.bytes), v[j])
 	}
 	for j := range v {
-		e.store(v[j], e.row(tile, stride, nil, row, j*e.bytes))
+		e.store(v[j], at(tile, j*e.bytes))
 	}
+	e.ADDQ(stride, tile)
 }
 
 // rootedTile sums a micro-tile and takes the roots of the one before.
@@ -68,7 +61,7 @@ func (e *emitter) rootedTile(p tilePart, before reg.GPVirtual) {
 	e.SHRQ(operand.Imm(1), turns)
 
 	e.Comment("turns with roots: as many as there are both terms and roots")
-	e.MOVQ(operand.U32(panel/e.rootRows()), due)
+	e.MOVQ(operand.U32(panel), due)
 	e.TESTQ(before, before)
 	e.CMOVQEQ(before, due)
 	both := e.copyOf(due)
@@ -80,12 +73,12 @@ func (e *emitter) rootedTile(p tilePart, before reg.GPVirtual) {
 	e.JE(operand.LabelRef(plain))
 	e.loop("rooted", both, func() {
 		step := t.step
-		t.step = e.rootedStep(before, p.stride)
+		t.step = e.rootedStep(before)
 		t.one(0)
 		t.one(1)
 		t.step = step
 		t.advance(2)
-		e.LEAQ(atIdx(before, p.stride, uint8(e.rootRows()), 0), before)
+		e.ADDQ(p.stride, before)
 	})
 	e.Label(plain)
 	e.unlessZero(turns, "terms", func() {
@@ -94,12 +87,7 @@ func (e *emitter) rootedTile(p tilePart, before reg.GPVirtual) {
 		t.advance(2)
 	})
 	e.Comment("roots that are left")
-	e.unlessZero(due, "left", func() {
-		for i := range e.rootRows() {
-			e.rootRow(before, p.stride, i)
-		}
-		e.LEAQ(atIdx(before, p.stride, uint8(e.rootRows()), 0), before)
-	})
+	e.unlessZero(due, "left", func() { e.rootRow(before, p.stride) })
 	e.MOVQ(p.dst, before)
 	t.store(e.clamp)
 }
@@ -113,22 +101,17 @@ func (e *emitter) unlessZero(n reg.GPVirtual, name string, body func()) {
 	e.Label(skip)
 }
 
-// rootedStep is distStep with roots between its rows, for two terms: rootRows
-// rows in all, a vector at a time.
-func (e *emitter) rootedStep(before, stride reg.GPVirtual) stepFunc {
+// rootedStep is distStep for two terms, with the root of one vector of a row in
+// the middle of each.
+func (e *emitter) rootedStep(before reg.GPVirtual) stepFunc {
 	term := 0
 	return func(acc [][]vec, xi func(int) operand.Mem, xj []vec) {
-		count := e.rootRows() // vectors a term: two a row, two terms
-		for i := range acc {
-			e.distStep(acc[i:i+1], func(int) operand.Mem { return xi(i) }, xj)
-			if every := len(acc) / count; i%every == every/2 {
-				n := term*count + i/every
-				v := e.newVec()
-				m := e.row(before, stride, nil, n/2, n%2*e.bytes)
-				e.sqrt(m, v)
-				e.store(v, m)
-			}
-		}
+		half := len(acc) / 2
+		e.distStep(acc[:half], xi, xj)
+		v, m := e.newVec(), at(before, term*e.bytes)
+		e.sqrt(m, v)
+		e.store(v, m)
+		e.distStep(acc[half:], func(i int) operand.Mem { return xi(half + i) }, xj)
 		term++
 	}
 }

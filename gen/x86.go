@@ -77,11 +77,11 @@ func compile(t target) (*ir.File, error) {
 		e.outer()
 		for f := range families {
 			e.function(f, false)
-			if e.wide() && f.root() {
+			if e.rootsEarly() && f.root() {
 				e.function(f, true)
 			}
 		}
-		if e.wide() {
+		if e.rootsEarly() {
 			e.distRoot()
 		}
 		e.accJ()

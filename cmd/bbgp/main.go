@@ -127,20 +127,23 @@ likelihood it computes comes with bounds of its bias.`,
 		SilenceErrors:              true,
 		SilenceUsage:               true,
 		SuggestionsMinimumDistance: 2,
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return unknownCommand(c, args[0])
-			}
-			return nil
-		},
+		Args: subcommand,
 		RunE: func(c *cobra.Command, args []string) error { return c.Help() },
 	}
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.SetFlagErrorFunc(flagError)
 	root.SetUsageTemplate(usageTemplate)
-	root.AddCommand(a.fitCommand(), a.predictCommand(), a.lmlCommand(), a.cvCommand(), a.checkCommand(), a.infoCommand(), a.reportCommand(), a.demoCommand(), a.manCommand())
+	root.AddCommand(a.fitCommand(), a.predictCommand(), a.lmlCommand(), a.cvCommand(), a.checkCommand(), a.infoCommand(), a.benchCommand(), a.reportCommand(), a.demoCommand(), a.manCommand())
 	addConfig(root)
 	return root
+}
+
+// subcommand takes no arguments: what stands there is a command mistyped.
+func subcommand(c *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return unknownCommand(c, args[0])
+	}
+	return nil
 }
 
 func unknownCommand(c *cobra.Command, name string) error {

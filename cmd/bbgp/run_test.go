@@ -152,6 +152,11 @@ func TestUsage(t *testing.T) {
 		{[]string{"predict", data, data, "--json"}, "--json needs --out"},
 		{[]string{"demo", "--n", "1"}, "--n"},
 		{[]string{"info", "a", "b"}, "info takes"},
+		{[]string{"bench", "product", "--kernel", "cubic"}, "--kernel"},
+		{[]string{"bench", "gradient", "--precision", "f16"}, "--precision"},
+		{[]string{"bench", "product", "--p", "65"}, "--p 1 to 64"},
+		{[]string{"bench", "dense", "--ops", "fft"}, "fft"},
+		{[]string{"bench", "prodct"}, `unknown command "prodct"; did you mean product?`},
 	} {
 		t.Run(strings.Join(tc.args, " "), func(t *testing.T) {
 			r := want(t, exitUsage, tc.args...)
@@ -201,6 +206,13 @@ func TestConfig(t *testing.T) {
 		}
 	}
 	want(t, exitUsage, "fit", data, "--config", filepath.Join(dir, "none"))
+}
+
+func TestBench(t *testing.T) {
+	for _, args := range [][]string{{"product", "--p", "2"}, {"gradient", "--r", "3"}} {
+		m := object(t, want(t, exitOK, append([]string{"bench", args[0], "--n", "300", "--d", "3", "--time", "1ms", "--json"}, args[1:]...)...).out)
+		hasKeys(t, m, "n d p kernel precision threads isa seconds cpu_seconds pairs_per_s cycles_per_pair fma_share peak_gflops")
+	}
 }
 
 func TestParseBytes(t *testing.T) {

@@ -231,8 +231,8 @@ func (t *gradient[T]) column(s *gradScratch[T], i0, i1, j0, cols int) {
 func (t *gradient[T]) weighted(s *gradScratch[T], i, rows, j0, cols int, diagonal bool) []T {
 	f, r := t.op.kernel.Family, t.rank
 	buf := s.tile[:rows*cols]
-	t.grid.dist(t.kit, buf, i, rows, j0, cols)
 	if t.m.Rows > 0 {
+		t.grid.dist(t.kit, buf, i, rows, j0, cols)
 		t.timesDense(s, buf, i, rows, j0, cols, diagonal)
 	} else {
 		ui := t.ui[i*r : (i+rows)*r]
@@ -242,7 +242,8 @@ func (t *gradient[T]) weighted(s *gradScratch[T], i, rows, j0, cols int, diagona
 				ui[k] = v / 2
 			}
 		}
-		t.kit.Weight(f, buf)
+		t.grid.radii(t.kit, f, buf, i, rows, j0, cols)
+		t.kit.WeightRadii(f, t.grid.dim, buf)
 		t.kit.Outer(buf, ui, t.uj[j0*r:(j0+cols)*r], r, rows, cols)
 	}
 	return buf

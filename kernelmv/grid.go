@@ -52,6 +52,12 @@ func (g *grid[T]) dist(kit *asm.Kit[T], buf []T, i, rows, j, cols int) {
 	kit.Dist(buf, g.xi[i*d:(i+rows)*d], g.xj[j*d:(j+cols)*d], d, rows, cols, g.clamp)
 }
 
+// radii is dist in the form that CovRadii, WeightRadii and FusedRadii take.
+func (g *grid[T]) radii(kit *asm.Kit[T], f Family, buf []T, i, rows, j, cols int) {
+	d := g.dim
+	kit.Radii(f, buf, g.xi[i*d:(i+rows)*d], g.xj[j*d:(j+cols)*d], d, rows, cols)
+}
+
 // row returns the row of x at position q.
 func (o *Op) row(q int) int {
 	if o.order == nil {

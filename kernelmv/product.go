@@ -35,8 +35,8 @@ type product[T asm.Float] struct {
 
 	dst, src  linalg.Matrix
 	blockMax  []float64        // [superblock][maxCols]
-	scale     [maxCols]float64 // V is divided by these
-	factor    [maxCols]float64 // s2·scale
+	invert    [maxCols]float64 // V is multiplied by these powers of two,
+	factor    [maxCols]float64 // and Y by s2 over them
 	maxBody   func(worker, b int)
 	packBody  func(worker, b int)
 	pairBody  func(worker, a, b int)
@@ -134,35 +134,43 @@ func (t *product[T]) setScale() {
 		for b := range t.op.sched.count {
 			largest = max(largest, t.blockMax[b*maxCols+c])
 		}
-		t.scale[c] = unitOf(largest)
-		t.factor[c] = t.op.kernel.Variance * t.scale[c]
+		unit := unitOf(largest)
+		t.invert[c], t.factor[c] = 1/unit, t.op.kernel.Variance*unit
 	}
 }
 
 // pack packs the rows of V of a superblock and clears its rows of Y.
 func (t *product[T]) pack(_, b int) {
-	o := t.op
-	from, to := o.sched.span(b)
-	w, n := t.width, o.sched.padded
+	from, to := t.op.sched.span(b)
+	w, n := t.width, t.op.sched.padded
 	for g := range t.groups {
 		clear(t.yi[g*n*w+from*w : g*n*w+to*w])
 		clear(t.yj[g*n*w+from*w : g*n*w+to*w])
 	}
-	for q := from; q < to; q++ {
-		row, live := []float64(nil), q < t.src.Rows
-		if live {
-			row = t.src.Row(o.row(q))
+	for j0 := from; j0 < to; {
+		_, cols := t.grid.tileOf(j0)
+		for q := j0; q < j0+cols; q++ {
+			t.packRow(q, j0, cols)
 		}
-		j0, cols := t.grid.tileOf(q)
-		for g := range t.groups {
-			vi, vj := t.vi[(g*n+q)*w:(g*n+q+1)*w], t.vj[(g*n+j0)*w+q-j0:]
-			for c := range w {
-				var v T
-				if k := g*w + c; live && k < len(row) {
-					v = T(row[k] / t.scale[k])
-				}
-				vi[c], vj[c*cols] = v, v
+		j0 += cols
+	}
+}
+
+// packRow packs position q of V, which is in the tile of columns from j0.
+func (t *product[T]) packRow(q, j0, cols int) {
+	var row []float64 // none for padding: V is 0 there
+	if q < t.src.Rows {
+		row = t.src.Row(t.op.row(q))
+	}
+	w, n := t.width, t.op.sched.padded
+	for g := range t.groups {
+		vi, vj := t.vi[(g*n+q)*w:(g*n+q+1)*w], t.vj[(g*n+j0)*w+q-j0:]
+		for c := range vi {
+			var v T
+			if k := g*w + c; k < len(row) {
+				v = T(row[k] * t.invert[k])
 			}
+			vi[c], vj[c*cols] = v, v
 		}
 	}
 }
@@ -222,16 +230,16 @@ func (t *product[T]) column(s *tileScratch[T], i0, i1, j0, cols int) {
 func (t *product[T]) tile(s *tileScratch[T], i, rows, j0, cols int, diagonal bool, n, w int) {
 	f := t.op.kernel.Family
 	buf := s.tile[:rows*cols]
-	t.grid.dist(t.kit, buf, i, rows, j0, cols)
+	t.grid.radii(t.kit, f, buf, i, rows, j0, cols)
 	if w <= fusedCols {
 		yi := t.yi[i*w : (i+rows)*w]
 		if diagonal {
 			yi = s.yi[:rows*w]
 		}
-		t.kit.Fused(f, yi, t.sum(s, 0, j0, cols), buf, t.vi[i*w:(i+rows)*w], t.vj[j0*w:(j0+cols)*w], rows, cols, w)
+		t.kit.FusedRadii(f, t.grid.dim, yi, t.sum(s, 0, j0, cols), buf, t.vi[i*w:(i+rows)*w], t.vj[j0*w:(j0+cols)*w], rows, cols, w)
 		return
 	}
-	t.kit.Cov(f, buf)
+	t.kit.CovRadii(f, t.grid.dim, buf)
 	for g := range t.groups {
 		at := g * n
 		t.kit.AccJ(t.sum(s, g, j0, cols), buf, t.vi[(at+i)*w:(at+i+rows)*w], rows, cols, w)
@@ -267,20 +275,27 @@ func (t *product[T]) flush(s *tileScratch[T], j0, cols int) {
 
 // store writes the rows of dst that belong to a superblock.
 func (t *product[T]) store(_, b int) {
-	o := t.op
-	from, to := o.sched.span(b)
-	n, w := o.sched.padded, t.width
-	for q := from; q < min(to, t.src.Rows); q++ {
-		i := o.row(q)
-		dst, src, noise := t.dst.Row(i), t.src.Row(i), o.noise[i]
-		j0, cols := t.grid.tileOf(q)
-		for g := range t.groups {
-			first := g * w
-			yi, yj := t.yi[(g*n+q)*w:], t.yj[(g*n+j0)*w+q-j0:]
-			for c := range min(w, len(dst)-first) {
-				k := first + c
-				dst[k] = t.factor[k]*(yi[c]+yj[c*cols]) + noise*src[k]
-			}
+	from, to := t.op.sched.span(b)
+	for j0 := from; j0 < to; {
+		_, cols := t.grid.tileOf(j0)
+		for q := j0; q < min(j0+cols, t.src.Rows); q++ {
+			t.storeRow(q, j0, cols)
+		}
+		j0 += cols
+	}
+}
+
+// storeRow writes the row of dst at position q.
+func (t *product[T]) storeRow(q, j0, cols int) {
+	o, n, w := t.op, t.op.sched.padded, t.width
+	i := o.row(q)
+	dst, src, noise := t.dst.Row(i), t.src.Row(i), o.noise[i]
+	for g := range t.groups {
+		first := g * w
+		yi, yj := t.yi[(g*n+q)*w:], t.yj[(g*n+j0)*w+q-j0:]
+		for c := range min(w, len(dst)-first) {
+			k := first + c
+			dst[k] = t.factor[k]*(yi[c]+yj[c*cols]) + noise*src[k]
 		}
 	}
 }

@@ -225,9 +225,12 @@ func newVecchia(t testing.TB, e *Engine, k ColOp, l Matrix, noise []float64, nn 
 func TestVecchiaDense(t *testing.T) {
 	for _, im := range asm.All() {
 		for family := range scalarFamilies {
-			for _, n := range []int{1, 2, 3, 9, 80} {
+			for _, n := range []int{1, 2, 3, 9, 60} {
 				for _, nn := range []int{0, 1, 8, 31, 32, n} {
-					for _, m := range []int{0, 5, 75} {
+					for _, m := range []int{0, 5, 55} {
+						if (n < 9 && m > 0) || (n == 60 && m == 55 && nn != 31) {
+							continue // the same as, or little other than, the cases that run
+						}
 						t.Run(fmt.Sprintf("%s/%s/n=%d/nn=%d/m=%d", im.Name, family, n, nn, m), func(t *testing.T) {
 							k, noise := randomCov(family, n, 3, 0.01, 3)
 							if m > n-2 {

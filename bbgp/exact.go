@@ -28,9 +28,6 @@ type exactObjective struct {
 	last *linalg.Cholesky // factor of K̂ at the last point, in a
 }
 
-// exactBytes is the memory of an exact evaluation with gradient on n rows.
-func exactBytes(n int) int64 { return 16 * int64(n) * int64(n) }
-
 func newExactObjective(e *linalg.Engine, d *Data, p Params) (*exactObjective, error) {
 	op, err := kernelmv.NewOp(e, d.X, kernelOf(p), noiseOf(p, d))
 	if err != nil {

@@ -28,7 +28,8 @@ func (f *fit) complete(ctx context.Context, m *Model, t *trainer) {
 			r.warn("the last evaluation failed: %v; the bounds are those of the training", err)
 		}
 	}
-	r.LML, r.Lower, r.Upper, r.StdErr, r.BoundKind = ev.LML, Bound(ev.Lower), Bound(ev.Upper), ev.StdErr, ev.BoundKind
+	r.LML, r.StdErr, r.BoundKind = ev.LML, ev.StdErr, ev.BoundKind
+	r.Lower, r.Upper = ordered(ev)
 	r.Precision, r.Rank, r.Neighbours, r.Probes = ev.Precision, ev.Rank, ev.Neighbours, ev.Probes
 	m.weights = ev.Alpha
 	m.meanError, m.recipe = math.Inf(1), recipeOf(f.opt, ev)
@@ -42,6 +43,12 @@ func (f *fit) complete(ctx context.Context, m *Model, t *trainer) {
 	f.count.seconds["final"] += time.Since(began).Seconds()
 	f.remarks(m)
 	f.cost(r)
+}
+
+// ordered returns the bounds of ev, which rounding may have put on the wrong
+// sides of a value that they meet.
+func ordered(ev *Evaluation) (lower, upper Bound) {
+	return Bound(min(ev.Lower, ev.LML)), Bound(max(ev.Upper, ev.LML))
 }
 
 // last evaluates the likelihood at the best point with a new P and enough

@@ -21,8 +21,8 @@ import (
 // direction, also of those whose gradient vanishes.
 
 const (
-	fisherRows  = 500
-	fisherCells = 1 << 24 // at most so many numbers are kept at a time
+	fisherRows  = 400
+	fisherCells = 1 << 23 // at most so many numbers are kept at a time
 )
 
 // A fisher holds the information matrix of the rows of a subset, scaled to all.
@@ -77,7 +77,7 @@ func newFisher(ctx context.Context, e *linalg.Engine, d *Data, p Params, seed ui
 	if err != nil {
 		return nil, err
 	}
-	fisherGram(e, fs.f, a, scale/2)
+	fisherGram(e, fs.f, a, rows, scale/2)
 	for i := range dims + 2 {
 		if !finite(fs.f.At(i, i)) {
 			return nil, fmt.Errorf("%w: information matrix", ErrNotFinite)
@@ -86,9 +86,9 @@ func newFisher(ctx context.Context, e *linalg.Engine, d *Data, p Params, seed ui
 	return fs, nil
 }
 
-// fisherFactors returns K̂⁻¹ ∂K̂/∂log θ_i for every i, and zero matrices (of no
-// rows) for inputs that are out.
-func fisherFactors(ctx context.Context, o *exactObjective, p Params, inv linalg.Matrix) ([]linalg.Matrix, error) {
+// fisherFactors returns the matrix whose row i holds K̂⁻¹ ∂K̂/∂log θ_i, n×n
+// row by row; it is 0 for inputs that are out.
+func fisherFactors(ctx context.Context, o *exactObjective, p Params, inv linalg.Matrix) (linalg.Matrix, error) {
 	n, dims := o.d.X.Rows, o.d.X.Cols
 	k := kernelOf(p)
 	weight := linalg.NewMatrix(n, n)
@@ -97,14 +97,17 @@ func fisherFactors(ctx context.Context, o *exactObjective, p Params, inv linalg.
 			weight.Set(i, j, k.WeightAt(o.d.X.Row(i), o.d.X.Row(j)))
 		}
 	})
-	out := make([]linalg.Matrix, dims+2)
+	all := linalg.NewMatrix(dims+2, n*n)
+	square := func(i int) linalg.Matrix {
+		return linalg.Matrix{Rows: n, Cols: n, Stride: n, Data: all.Row(i)}
+	}
 	dk := linalg.NewMatrix(n, n)
 	for q, l := range p.Lengthscales {
 		if math.IsInf(l, 1) {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return all, err
 		}
 		o.e.Par.For(n, func(_, i int) {
 			row, xi := dk.Row(i), o.d.X.At(i, q)
@@ -113,12 +116,11 @@ func fisherFactors(ctx context.Context, o *exactObjective, p Params, inv linalg.
 				row[j] = w * t * t
 			}
 		})
-		out[q] = linalg.NewMatrix(n, n)
-		o.e.GemmTo(out[q], 1, inv, false, dk, false, 0)
+		o.e.GemmTo(square(q), 1, inv, false, dk, false, 0)
 	}
 	// K = K̂ - N, so K̂⁻¹K = I - K̂⁻¹N needs no product; N is diagonal.
 	noise := noiseOf(p, o.d)
-	signal, own := linalg.NewMatrix(n, n), linalg.NewMatrix(n, n)
+	signal, own := square(dims), square(dims+1)
 	for i := range n {
 		for j, v := range inv.Row(i) {
 			signal.Set(i, j, -v*noise[j])
@@ -128,44 +130,34 @@ func fisherFactors(ctx context.Context, o *exactObjective, p Params, inv linalg.
 			}
 			own.Set(i, j, v*(noise[j]-extra))
 		}
-		signal.Data[i*signal.Stride+i]++
+		signal.Data[i*n+i]++
 	}
-	out[dims], out[dims+1] = signal, own
-	return out, nil
+	return all, nil
 }
 
-// fisherGram sets f_ij = scale Σ_ab a_i[a,b] a_j[b,a].
-func fisherGram(e *linalg.Engine, f linalg.Matrix, a []linalg.Matrix, scale float64) {
-	e.Par.For(len(a), func(_, i int) {
-		n := a[i].Rows
-		if n == 0 {
-			return
-		}
-		t := linalg.NewMatrix(n, n)
-		for r := range n {
-			for c, v := range a[i].Row(r) {
-				t.Data[c*n+r] = v
-			}
-		}
-		for j := range i + 1 {
-			if a[j].Rows == 0 {
-				continue
-			}
-			s := 0.0
-			for r := range n {
-				row := 0.0
-				tr := t.Row(r)
-				for c, v := range a[j].Row(r) {
-					row += v * tr[c]
+// fisherGram sets f_ij = scale Σ_ab a_i[a,b] a_j[b,a] for the n×n matrices in
+// the rows of a: the product of a with the rows of all transposes.
+func fisherGram(e *linalg.Engine, f, a linalg.Matrix, n int, scale float64) {
+	t := linalg.NewMatrix(a.Rows, a.Cols)
+	const tile = 16 // of the transposition, for the cache's sake
+	e.Par.For(a.Rows, func(_, i int) {
+		src, dst := a.Row(i), t.Row(i)
+		for r0 := 0; r0 < n; r0 += tile {
+			for c0 := 0; c0 < n; c0 += tile {
+				for r := r0; r < min(r0+tile, n); r++ {
+					for c := c0; c < min(c0+tile, n); c++ {
+						dst[c*n+r] = src[r*n+c]
+					}
 				}
-				s += row
 			}
-			f.Set(i, j, s*scale)
 		}
 	})
+	e.GemmTo(f, scale, a, false, t, true, 0)
 	for i := range f.Rows {
 		for j := range i {
-			f.Set(j, i, f.At(i, j))
+			v := (f.At(i, j) + f.At(j, i)) / 2
+			f.Set(i, j, v)
+			f.Set(j, i, v)
 		}
 	}
 }

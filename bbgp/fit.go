@@ -31,7 +31,7 @@ func Fit(ctx context.Context, d *Data, opt Options) (*Model, error) {
 			return nil, err
 		}
 	}
-	if err := opt.checkMemory(d.X.Rows); err != nil {
+	if err := opt.checkMemory(d.X.Rows, d.X.Cols); err != nil {
 		return nil, err
 	}
 	cpu, _ := usage()
@@ -43,14 +43,6 @@ func Fit(ctx context.Context, d *Data, opt Options) (*Model, error) {
 		return m, nil
 	}
 	return f.train(ctx, m)
-}
-
-// checkMemory refuses methods whose matrices cannot fit.
-func (o *Options) checkMemory(n int) error {
-	if need := exactBytes(n); o.Method == "exact" && o.Memory > 0 && need > o.Memory {
-		return &MemoryError{fmt.Sprintf("method exact on %d rows", n), need, o.Memory}
-	}
-	return nil
 }
 
 // A fit is one call of Fit.
@@ -126,11 +118,11 @@ func (f *fit) train(ctx context.Context, m *Model) (*Model, error) {
 		work, cancel = context.WithDeadlineCause(ctx, f.count.start.Add(f.opt.Time), errTime)
 		defer cancel()
 	}
-	start, err := f.start(work)
+	starts, err := f.starts(work)
 	if err != nil {
 		return nil, f.ended(ctx, err)
 	}
-	obj, err := f.opt.newObjective(f.std, start)
+	obj, err := f.opt.newObjective(f.std, starts[0])
 	if err != nil {
 		return nil, err
 	}
@@ -140,6 +132,10 @@ func (f *fit) train(ctx context.Context, m *Model) (*Model, error) {
 	search := t.run
 	if f.opt.Optimizer == "adam" {
 		search = t.runAdam
+	}
+	start, err := t.choose(work, starts)
+	if err != nil {
+		return nil, f.ended(ctx, err)
 	}
 	// A fifth of a time budget is for the last evaluation.
 	climb, cancel := work, context.CancelFunc(func() {})
@@ -206,32 +202,60 @@ func subsetStarts(kernel string, d int) []Params {
 
 const (
 	prefitEvals = 60   // of the subset, from each start
+	prefitSlack = 2    // times eps is a gain worth a stage on the subset
 	resetNoise  = 0.01 // least noise to start the full fit with
 )
 
-// start returns where the search on all rows begins: opt.Start, or all ones, or
-// the best of several exact fits of a random subset. A small subset can drive
-// the noise to its floor, from where a search on all rows does not come back:
-// it is set to at least 0.01 (method card, section 7 f).
-func (f *fit) start(ctx context.Context) (Params, error) {
+// starts returns where the search on all rows may begin: at opt.Start, or all
+// ones, or the best of several exact fits of a random subset. A small subset can
+// drive the noise to its floor, from where a search on all rows does not come
+// back: the noise is set to at least 0.01 (method card, section 7 f). If the
+// floor is right nevertheless, that shows in the likelihood: both are returned.
+func (f *fit) starts(ctx context.Context) ([]Params, error) {
 	d := f.raw.X.Cols
-	ones := DefaultParams(f.opt.Kernel, d)
 	n := f.raw.X.Rows
 	rows := min(f.opt.PrefitRows, n/2)
+	if f.opt.Memory > 0 {
+		// A dense fit takes a quarter of the budget at most.
+		rows = min(rows, int(math.Sqrt(float64(f.opt.Memory)/64)))
+	}
 	switch {
 	case f.opt.Start != nil:
-		return f.opt.Start.Clone(), nil
+		return []Params{f.opt.Start.Clone()}, nil
 	case rows < 50:
-		return ones, nil
+		return []Params{DefaultParams(f.opt.Kernel, d)}, nil
+	case f.opt.Method == "exact" && n <= 2*f.opt.PrefitRows:
+		return f.prefit(ctx, f.std)
 	}
-	began := time.Now()
 	sub := f.std.Rows(subset(n, rows, f.opt.Seed+1))
-	best, bestLML := ones, math.Inf(-1)
+	best, err := f.prefit(ctx, sub)
+	if err != nil {
+		return nil, err
+	}
+	p := best[0].Clone()
+	for _, c := range constantColumns(sub.X) {
+		if !f.flat[c] {
+			p.Lengthscales[c] = 1 // unknown to the subset
+		}
+	}
+	if p.Noise >= resetNoise {
+		return []Params{p}, nil
+	}
+	q := p.Clone()
+	p.Noise = resetNoise
+	return []Params{p, q}, nil
+}
+
+// prefit fits sub exactly from several starts and returns the best result.
+func (f *fit) prefit(ctx context.Context, sub *Data) ([]Params, error) {
+	began := time.Now()
+	best, bestLML := DefaultParams(f.opt.Kernel, sub.X.Cols), math.Inf(-1)
 	before := *f.count
-	for _, p := range subsetStarts(f.opt.Kernel, d) {
+	fisher := before.seconds["fisher"]
+	for _, p := range subsetStarts(f.opt.Kernel, sub.X.Cols) {
 		obj, err := newExactObjective(f.opt.Engine, sub, p)
 		if err != nil {
-			return best, err
+			return nil, err
 		}
 		t := f.trainer(obj, sub, "prefit")
 		t.constant = slices.Clone(f.flat)
@@ -239,24 +263,49 @@ func (f *fit) start(ctx context.Context) (Params, error) {
 			t.constant[j] = true
 		}
 		t.stageSteps, t.maxEvals = 5, f.count.evals+prefitEvals
+		t.eval.Eps *= prefitSlack
 		_, err = t.run(ctx, p)
 		if ctx.Err() != nil {
-			return best, ctx.Err()
+			return nil, ctx.Err()
 		}
 		if err == nil && t.cur.ev.LML > bestLML {
-			best, bestLML = t.cur.p, t.cur.ev.LML
+			best, bestLML = t.cur.p.Clone(), t.cur.ev.LML
 		}
 	}
 	// Evaluations are counted on all rows only.
 	f.count.evals, f.count.passes = before.evals, before.passes
-	f.count.seconds["fisher"] = 0
-	f.count.seconds["prefit"] = time.Since(began).Seconds()
-	best = best.Clone()
-	for _, c := range constantColumns(sub.X) {
-		if !f.flat[c] {
-			best.Lengthscales[c] = 1 // unknown to the subset
+	f.count.seconds["fisher"] = fisher
+	f.count.seconds["prefit"] += time.Since(began).Seconds()
+	return []Params{best}, nil
+}
+
+// choose returns the start with the greatest likelihood.
+func (t *trainer) choose(ctx context.Context, starts []Params) (Params, error) {
+	best, value := starts[0], math.Inf(-1)
+	for i, p := range starts {
+		if len(starts) == 1 {
+			break
+		}
+		t.eval.Seed = t.opt.Seed
+		t.out = make([]bool, len(p.Lengthscales))
+		if err := t.obj.Rebuild(ctx, p, t.eval); err != nil {
+			if ctx.Err() != nil || i == 0 {
+				return best, err
+			}
+			continue
+		}
+		pt, err := t.evaluate(ctx, p, value)
+		if err != nil {
+			if ctx.Err() != nil || i == 0 {
+				return best, err
+			}
+			continue
+		}
+		better := !pt.ev.Rejected && pt.ev.LML > value
+		t.report(pt, better)
+		if better {
+			best, value = p, pt.ev.LML
 		}
 	}
-	best.Noise = max(best.Noise, resetNoise)
 	return best, nil
 }

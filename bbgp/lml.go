@@ -47,7 +47,7 @@ func LogMarginalLikelihood(ctx context.Context, d *Data, p Params, opt Options) 
 	if err != nil {
 		return nil, err
 	}
-	if err := opt.checkMemory(d.X.Rows); err != nil {
+	if err := opt.checkMemory(d.X.Rows, d.X.Cols); err != nil {
 		return nil, err
 	}
 	start := time.Now()
@@ -67,11 +67,12 @@ func LogMarginalLikelihood(ctx context.Context, d *Data, p Params, opt Options) 
 		return nil, err
 	}
 	r := &LMLReport{
-		LML: ev.LML, Lower: Bound(ev.Lower), Upper: Bound(ev.Upper), StdErr: ev.StdErr, BoundKind: ev.BoundKind,
+		LML: ev.LML, StdErr: ev.StdErr, BoundKind: ev.BoundKind,
 		Gradient: ev.Gradient, Passes: ev.Passes, Products: ev.Products, Rank: ev.Rank, Neighbours: ev.Neighbours,
 		Probes: ev.Probes, GradColumns: ev.GradColumns, Method: opt.Method, Precision: ev.Precision,
 		ISA: opt.Engine.Impl.Name, SecondsByPhase: ev.SecondsByPhase, Warnings: []string{},
 	}
+	r.Lower, r.Upper = ordered(ev)
 	for _, j := range constantColumns(d.X) {
 		r.Warnings = append(r.Warnings, "input \""+d.Name(j)+"\" does not vary and was dropped")
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"bbgp.dev/linalg"
@@ -22,6 +23,15 @@ const (
 	pruneCost  = 0.05 // nats that taking an input out may cost by the model, per nat of eps
 	admitGain  = 0.2  // nats that taking it in again has to promise, per nat of eps
 	maxLambda  = 1e8
+	// measureAgain is the change of a logarithm that makes a metric stale.
+	measureAgain = 0.3
+	// A stage can always gain something by fitting the noise of its probes: a
+	// gain below this share of the standard error counts as none.
+	noiseShare = 0.25
+	mostProbes = 31
+	// smallStep is the gain that is worth a trial, and the fall that says that
+	// the model no longer sees anything, per nat of eps.
+	smallStep = 0.1
 )
 
 // A trainer climbs one objective.
@@ -43,7 +53,9 @@ type trainer struct {
 	stage int
 	box   float64 // of the stage: |log θ - log θ at its start|
 	reach float64 // of the next step: |δ|
-	count *counters
+	// measured is where the metric was computed.
+	measured []float64
+	count    *counters
 }
 
 // counters are shared by the phases of a fit.
@@ -124,8 +136,9 @@ func (t *trainer) run(ctx context.Context, p Params) (string, error) {
 		if t.count.evals >= t.maxEvals {
 			return "max-steps", nil
 		}
+		noise := t.cur.ev.StdErr
 		switch {
-		case gain >= t.eval.Eps:
+		case gain >= max(t.eval.Eps, noiseShare*noise):
 			quiet = 0
 		case hitBox && t.box < largestBox:
 			// The box, not the function, may have kept the gain small.
@@ -140,6 +153,9 @@ func (t *trainer) run(ctx context.Context, p Params) (string, error) {
 		}
 		if hitBox {
 			t.box = min(1.5*t.box, largestBox)
+		}
+		if gain < noise && 2*t.eval.Probes <= mostProbes {
+			t.eval.Probes *= 2 // what is left to gain is finer than the probes show
 		}
 	}
 }
@@ -220,9 +236,15 @@ func (t *trainer) far(p Params) Params {
 }
 
 // measure sets the metric to the Fisher information at t.cur.
+//
+// It keeps the last one while no coordinate has moved far since.
 func (t *trainer) measure(ctx context.Context) error {
 	start := time.Now()
 	d := t.d.X.Cols
+	if t.near(t.measured) {
+		return nil
+	}
+	t.measured = append(t.measured[:0], t.cur.z...)
 	fs, err := newFisher(ctx, t.e, t.d, t.far(t.cur.p), t.eval.Seed)
 	if err != nil && !notFinite(err) {
 		return err
@@ -248,41 +270,74 @@ func (t *trainer) measure(ctx context.Context) error {
 	return nil
 }
 
-// readmit tries the inputs that are out and whose gradient by w = 1/ℓ² promises
-// a gain, at the w where the model has its maximum. With ∂L/∂log ℓ = -2w ∂L/∂w
-// and F_log = 4w² F_w, that is w' = 2w|g|/F, gain g²/(2F).
+// near says whether every coordinate in use is within measureAgain of z.
+func (t *trainer) near(z []float64) bool {
+	if len(z) == 0 {
+		return false
+	}
+	for i, v := range t.cur.z[:len(z)-1] { // c does not enter the information
+		if !t.isOut(i) && math.Abs(v-z[i]) > measureAgain {
+			return false
+		}
+	}
+	return true
+}
+
+// readmit tries the inputs that are out and that promise a gain by the model of
+// L in w = 1/ℓ² at w = 0, at its maximum over 0 <= w <= 1/9. In units v of 1/9,
+// ∂L/∂log ℓ = -2w ∂L/∂w and F_log = 4 w w' F_w at w = farLength⁻² give g and F of v.
 func (t *trainer) readmit(ctx context.Context) error {
-	trial := t.cur.p.Clone()
-	back := append([]bool{}, t.out...)
-	w := 1 / (farLength * farLength)
-	any := false
-	for j, o := range t.out {
-		f := t.met.base.At(j, j)
-		g := t.cur.g[j]
-		if !o || t.constant[j] || g >= 0 || !(f > 0) || g*g/(2*f) < admitGain*t.eval.Eps {
+	const nearest = 3.0 // least lengthscale to come in with
+	unit := (farLength / nearest) * (farLength / nearest)
+	n := len(t.cur.z)
+	b := linalg.NewMatrix(n, n)
+	g, lo, hi := make([]float64, n), make([]float64, n), make([]float64, n)
+	free, any := make([]bool, n), false
+	for i := range n {
+		b.Set(i, i, 1)
+		hi[i] = 1
+	}
+	for i, o := range t.out {
+		if !o || t.constant[i] || t.cur.g[i] >= 0 {
 			continue
 		}
-		trial.Lengthscales[j] = max(1/math.Sqrt(2*w*-g/f), 3)
-		back[j], any = false, true
+		f := t.met.base.At(i, i) * unit * unit / 4
+		if g[i] = -t.cur.g[i] * unit / 2; !(f > 0) || g[i]*min(g[i]/f, 1)/2 < admitGain*t.eval.Eps {
+			continue
+		}
+		free[i], any = true, true
+		for j := range t.out {
+			b.Set(i, j, t.met.base.At(i, j)*unit*unit/4)
+		}
 	}
 	if !any {
 		return nil
 	}
-	pt, err := t.evaluate(ctx, trial, t.cur.ev.LML)
-	if err != nil && !notFinite(err) {
-		return err
+	v, _ := (&metric{e: t.e, base: b}).step(g, lo, hi, free)
+	for cut := 1.0; cut > 0.05; cut /= 4 {
+		trial, back := t.cur.p.Clone(), slices.Clone(t.out)
+		for i, f := range free {
+			if l := nearest / math.Sqrt(cut*v[i]); f && l < farLength/nearest {
+				trial.Lengthscales[i], back[i] = l, false
+			}
+		}
+		pt, err := t.evaluate(ctx, trial, t.cur.ev.LML)
+		if err != nil && !notFinite(err) {
+			return err
+		}
+		if err != nil {
+			continue
+		}
+		accept := !pt.ev.Rejected && pt.ev.LML > t.cur.ev.LML
+		t.report(pt, accept)
+		if accept {
+			t.cur, t.out = pt, back
+			// The new inputs need their information at the place where they are now.
+			t.measured = nil
+			return t.measure(ctx)
+		}
 	}
-	if err != nil {
-		return nil
-	}
-	accept := !pt.ev.Rejected && pt.ev.LML > t.cur.ev.LML
-	t.report(pt, accept)
-	if !accept {
-		return nil
-	}
-	t.cur, t.out = pt, back
-	// The new inputs need their information at the place where they are now.
-	return t.measure(ctx)
+	return nil
 }
 
 // prune returns which inputs the next trial takes out: those whose likelihood
@@ -329,7 +384,7 @@ func (t *trainer) try(ctx context.Context, home []float64) (ok, small bool, err 
 		high[i] = max(min(min(high[i], home[i]+box)-t.cur.z[i], reach), 0)
 	}
 	delta, gain := t.met.step(t.cur.g, low, high, free)
-	if gain < 0.02*t.eval.Eps && !pruned {
+	if gain < smallStep*t.eval.Eps && !pruned {
 		return false, true, nil
 	}
 	z := append([]float64{}, t.cur.z...)
@@ -347,7 +402,8 @@ func (t *trainer) try(ctx context.Context, home []float64) (ok, small bool, err 
 		if t.hold = t.hold || pruned; !pruned {
 			t.shrink(pt, delta, err)
 		}
-		return false, t.met.lambda > maxLambda, nil
+		flat := err == nil && !pt.ev.Rejected && t.cur.ev.LML-pt.ev.LML < smallStep*t.eval.Eps
+		return false, flat && !pruned || t.met.lambda > maxLambda, nil
 	}
 	t.report(pt, true)
 	if ratio := (pt.ev.LML - t.cur.ev.LML) / gain; ratio > 0.7 {

@@ -158,6 +158,16 @@ func TestThreadsSameBits(t *testing.T) {
 		g := NewMatrix(9, 14)
 		e.GramTo(g, x, y)
 		got = append(got, g.Data)
+		for i := range s.Rows {
+			s.Data[i*s.Stride+i] += 1
+		}
+		s = s.Clone()
+		if _, err := e.NewCholesky(s); err != nil {
+			t.Fatal(err)
+		}
+		q := a.Clone()
+		r, _ := e.ThinQR(q)
+		got = append(got, s.Data, q.Data, r.Data)
 		if want == nil {
 			want = got
 			continue

@@ -127,8 +127,8 @@ likelihood it computes comes with bounds of its bias.`,
 		SilenceErrors:              true,
 		SilenceUsage:               true,
 		SuggestionsMinimumDistance: 2,
-		Args: subcommand,
-		RunE: func(c *cobra.Command, args []string) error { return c.Help() },
+		Args:                       subcommand,
+		RunE:                       func(c *cobra.Command, args []string) error { return c.Help() },
 	}
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.SetFlagErrorFunc(flagError)

@@ -37,7 +37,7 @@ func (r *run) evaluate() (*Evaluation, error) {
 	}
 	ev := &Evaluation{
 		Passes: r.passes, Rank: o.pre.Rank(), Neighbours: o.pre.Neighbours(), Probes: o.probes.Cols,
-		Precision: r.prec.String(), BoundKind: "probable", StdErr: o.b.stdErr(), BytesBasis: o.lanczos.Bytes(),
+		Precision: r.prec.String(), BoundKind: "probable", StdErr: o.b.stdErr(), BytesBasis: o.lanczos.Bytes(), Node: o.b.node,
 	}
 	if o.b.nodeOne && r.prec == kernelmv.F64 || o.lanczos.Exhausted() {
 		ev.BoundKind = "rigorous"

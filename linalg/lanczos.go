@@ -311,6 +311,21 @@ func (l *Lanczos) MulBasisTo(dst, y Matrix) {
 	l.t.MulTo(dst, y)
 }
 
+// NextTo sets dst = T_t+1 y, n×1, for the block that has not entered H yet; y has
+// Width entries.
+func (l *Lanczos) NextTo(dst Matrix, y []float64) {
+	if dst.Rows != l.n || dst.Cols != 1 || len(y) != l.cur.Cols {
+		panic("linalg: NextTo: wrong shape")
+	}
+	for i := range l.n {
+		s := 0.0
+		for j, v := range l.cur.Row(i) {
+			s += float64(v * y[j])
+		}
+		dst.Set(i, 0, s)
+	}
+}
+
 // CoefTo sets dst = T'w for the first k columns of T, dst k×q with k = H.Dim().
 func (l *Lanczos) CoefTo(dst, w Matrix) {
 	if l.t == nil {

@@ -148,7 +148,7 @@ func testTruth[T Float](t *testing.T, k *Kit[T]) {
 		got := append([]T(nil), buf...)
 		k.Cov(f, got)
 		worst := 0.0
-		for _, i := range sizes(span(0, len(buf)-1, 11), span(0, len(buf)-1, 101)) {
+		for _, i := range sizes(span(0, len(buf)-1, 23), span(0, len(buf)-1, 101)) {
 			want := bigCov(f, float64(buf[i]))
 			diff, _ := new(big.Float).Sub(want, big.NewFloat(float64(got[i]))).Float64()
 			worst = max(worst, math.Abs(diff))

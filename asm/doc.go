@@ -23,6 +23,10 @@
 //
 //	x'_d = (x_d - mean_d) Scale / l_d,   a = ln 2 r
 //
+// A tile between Radii and CovRadii, WeightRadii or FusedRadii holds what the
+// implementation likes: distances or their squares. NaN passes through Dist,
+// Cov and Weight; infinite coordinates are not allowed.
+//
 // Elementwise routines (Dist, Cov, Weight, Narrow, Widen) give the same bits in
 // every implementation: lanes run across points, and generic.go follows the
 // same order with fused multiply-adds. Reductions (AccJ, AccI, Fused, RowSum,

@@ -6,21 +6,29 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// fusedRows is the number of rows that fused takes in step.
-const fusedRows = 2
+// fusedRows is the number of rows that fused takes in step, 2 or 4, by
+// measurement: 4 needs the registers of AVX-512, and does not pay where roots
+// of float64 are the limit.
+func (e *emitter) fusedRows(root bool) int {
+	if e.wide() && (e.size == 4 || !root) {
+		return 4
+	}
+	return 2
+}
 
 // A fusedLoop holds the registers of one group of rows.
 type fusedLoop struct {
 	e           *emitter
 	f           family
 	root        bool // buf holds squares whose roots are wanted
-	p           int
+	p, rows     int
 	t           table
 	yj, vj      []reg.GPVirtual // one a column
 	vi, buf     reg.GPVirtual
 	off, stride reg.GPVirtual
-	ahead       []vec // roots for the next turn
-	acc         []vec // sums of the rows, [row][column]
+	stride3     reg.GPVirtual // of four rows
+	ahead       []vec         // roots for the next turn
+	acc         []vec         // sums of the rows, [row][column]
 }
 
 // fused, which reads what cov does, takes the covariances of some rows of a tile, vector after vector of j,
@@ -31,38 +39,51 @@ func (e *emitter) fused(f family, p int, early bool) {
 		fmt.Sprintf("works like genericFused with p = %d%s", p, f.reads(early)))
 	yi, bufRow, vi := e.arg("yi"), e.arg("buf"), e.arg("vi")
 	l := fusedLoop{e: e, f: f, root: f.root() && !early, p: p, t: e.table(), vi: vi, stride: e.bytesOf(e.arg("cols"))}
+	l.rows = e.fusedRows(l.root)
+	if l.rows == 4 {
+		l.stride3 = e.times(l.stride, 3)
+	}
 	l.yj, l.vj = []reg.GPVirtual{e.arg("yj")}, []reg.GPVirtual{e.arg("vj")}
 	if p == 2 {
 		l.yj, l.vj = append(l.yj, e.copyOf(l.yj[0])), append(l.vj, e.copyOf(l.vj[0]))
 		e.ADDQ(l.stride, l.yj[1])
 		e.ADDQ(l.stride, l.vj[1])
 	}
-	groups := e.quotient(e.arg("rows"), fusedRows)
+	groups := e.quotient(e.arg("rows"), l.rows)
 	e.Comment("groups of rows")
 	e.loop("rows", groups, func() {
 		l.row(bufRow)
-		e.Comment("sums across lanes, added in float64")
-		if p == 2 {
-			e.addSums([][]vec{l.acc}, yi, nil)
-		} else {
-			zero := e.newVecs(2)
-			e.zero(zero...)
-			s := e.sum4(append(l.acc, zero...)).AsX()
-			e.VADDPD(at(yi, 0), s, s)
-			e.VMOVUPD(s, at(yi, 0))
-		}
-		e.inc(fusedRows*p*8, yi)
-		e.inc(fusedRows*p*e.size, vi)
-		e.LEAQ(atIdx(bufRow, l.stride, fusedRows, 0), bufRow)
+		l.addSums(yi)
+		e.inc(l.rows*p*e.size, vi)
+		e.LEAQ(atIdx(bufRow, l.stride, uint8(l.rows), 0), bufRow)
 	})
 	e.end()
+}
+
+// addSums adds the sums of the rows to yi and goes on to the next rows.
+func (l *fusedLoop) addSums(yi reg.GPVirtual) {
+	e := l.e
+	e.Comment("sums across lanes, added in float64")
+	if len(l.acc) == 2 {
+		zero := e.newVecs(2)
+		e.zero(zero...)
+		s := e.sum4(append(l.acc, zero...)).AsX()
+		e.VADDPD(at(yi, 0), s, s)
+		e.VMOVUPD(s, at(yi, 0))
+		e.inc(2*8, yi)
+		return
+	}
+	for acc := l.acc; len(acc) > 0; acc = acc[4:] {
+		e.addSums([][]vec{acc[:4]}, yi, nil)
+		e.inc(4*8, yi)
+	}
 }
 
 // row runs over the vectors of a group of rows. The roots of the next vectors
 // are taken one turn ahead; cols is at least Pad, so there are two turns or more.
 func (l *fusedLoop) row(bufRow reg.GPVirtual) {
 	e := l.e
-	l.acc, l.ahead = e.newVecs(fusedRows*l.p), e.newVecs(fusedRows)
+	l.acc, l.ahead = e.newVecs(l.rows*l.p), e.newVecs(l.rows)
 	e.zero(l.acc...)
 	l.buf, l.off = e.copyOf(bufRow), e.GP64()
 	e.XORQ(l.off, l.off)
@@ -76,7 +97,7 @@ func (l *fusedLoop) row(bufRow reg.GPVirtual) {
 // fetch takes the roots at buf, or the squares themselves.
 func (l *fusedLoop) fetch() {
 	for i, v := range l.ahead {
-		m := l.e.row(l.buf, l.stride, nil, i, 0)
+		m := l.e.row(l.buf, l.stride, l.stride3, i, 0)
 		if l.root {
 			l.e.sqrt(m, v)
 		} else {
@@ -88,7 +109,7 @@ func (l *fusedLoop) fetch() {
 // turn uses one vector of each row.
 func (l *fusedLoop) turn(next bool) {
 	e := l.e
-	r := e.newVecs(fusedRows)
+	r := e.newVecs(l.rows)
 	for i := range r {
 		e.move(l.ahead[i], r[i])
 	}

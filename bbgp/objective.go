@@ -92,7 +92,7 @@ func (o *krylovObjective) Rebuild(ctx context.Context, p Params, opt EvalOptions
 	if err := o.op.Reset(kernelOf(p), noiseOf(p, o.d)); err != nil {
 		return err
 	}
-	set := choosePrecond(o.n, p, opt)
+	set := choosePrecond(o.n, p, o.op.Noise(), opt)
 	set.Seed = opt.Seed
 	pre, err := linalg.NewPrecond(ctx, o.e, o.op, o.op.Noise(), set)
 	if err != nil {

@@ -70,8 +70,7 @@ func (m *Model) prepare(ctx context.Context, e *linalg.Engine, solver bool) (*pr
 		p.chol = o.last
 		return p, nil
 	}
-	set := choosePrecond(m.N(), m.Parameters, EvalOptions{Rank: m.recipe.Rank, Neighbours: m.recipe.Neighbours})
-	set.Seed = m.recipe.Seed
+	set := linalg.PrecondOptions{Rank: m.recipe.Rank, Neighbours: m.recipe.Neighbours, Seed: m.recipe.Seed}
 	pre, err := linalg.NewPrecond(ctx, e, p.op, p.op.Noise(), set)
 	if err != nil {
 		return nil, err

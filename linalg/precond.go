@@ -34,6 +34,10 @@ type PrecondOptions struct {
 	// Near, if not nil, are the neighbours for the Vecchia part, from the Vecchia
 	// of an earlier P at similar lengthscales. It replaces Neighbours.
 	Near *Neighbours
+	// Decide, if not nil, sees the trace of the residual after the low-rank part
+	// and its rank, and returns how many columns of L and how many neighbours P
+	// takes, in place of Neighbours.
+	Decide func(rank int, trace float64) (columns, neighbours int)
 }
 
 // A Precond is P = F F'. F maps R^n with an ordering of its own (that of W) to
@@ -69,6 +73,16 @@ func NewPrecond(ctx context.Context, e *Engine, k ColOp, noise []float64, opt Pr
 	})
 	if err != nil {
 		return nil, err
+	}
+	if opt.Decide != nil {
+		columns, near := opt.Decide(l.Cols, trace)
+		for i := range n {
+			for _, v := range l.Row(i)[columns:] {
+				trace += v * v
+			}
+		}
+		l = l.Sub(0, n, 0, columns)
+		opt.Neighbours = near
 	}
 	p.trace, p.rank = trace, l.Cols
 	if err := p.buildW(ctx, k, l, noise, opt); err != nil {

@@ -13,7 +13,8 @@ const (
 	adamWindow = 20 // steps over which a gain below eps ends the training
 )
 
-// runAdam climbs from p. t.cur ends as the best point by its lower bound.
+// runAdam climbs from p. t.cur ends as the best point by its lower
+// bound, as far as the probes can tell.
 func (t *trainer) runAdam(ctx context.Context, p Params) (string, error) {
 	t.out = make([]bool, t.d.X.Cols)
 	for j, c := range t.constant {
@@ -33,7 +34,8 @@ func (t *trainer) runAdam(ctx context.Context, p Params) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		better := t.cur.ev == nil || pt.ev.Lower > t.cur.ev.Lower
+		// The later of two that the probes cannot tell apart.
+		better := t.cur.ev == nil || pt.ev.Lower > t.cur.ev.Lower-2*pt.ev.StdErr
 		t.report(pt, better)
 		if better {
 			t.cur = pt

@@ -62,22 +62,32 @@ func (m *Model) Write(w io.Writer) error {
 		return err
 	}
 	numbers := m.N()*m.D() + 2*m.N() + len(m.noiseScale) + len(m.noiseExtra)
-	size := fixedBytes + len(head) + 8*numbers + sha256.Size
-	b := make([]byte, 0, size)
-	b = append(b, fileMagic...)
-	b = binary.LittleEndian.AppendUint32(b, fileVersion)
-	b = binary.LittleEndian.AppendUint32(b, uint32(len(head)))
-	b = binary.LittleEndian.AppendUint64(b, uint64(size))
-	b = append(b, head...)
+	b := fileFrame(head, 8*numbers)
 	for i := range m.N() {
 		b = appendFloats(b, m.x.Row(i))
 	}
 	for _, v := range [][]float64{m.y, m.weights, m.noiseScale, m.noiseExtra} {
 		b = appendFloats(b, v)
 	}
-	sum := sha256.Sum256(b)
-	_, err = w.Write(append(b, sum[:]...))
+	_, err = w.Write(sealFile(b))
 	return err
+}
+
+// fileFrame returns a file up to the numbers, which take body bytes.
+func fileFrame(head []byte, body int) []byte {
+	size := fixedBytes + len(head) + body + sha256.Size
+	b := make([]byte, 0, size)
+	b = append(b, fileMagic...)
+	b = binary.LittleEndian.AppendUint32(b, fileVersion)
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(head)))
+	b = binary.LittleEndian.AppendUint64(b, uint64(size))
+	return append(b, head...)
+}
+
+// sealFile appends the checksum.
+func sealFile(b []byte) []byte {
+	sum := sha256.Sum256(b)
+	return append(b, sum[:]...)
 }
 
 func appendFloats(b []byte, v []float64) []byte {

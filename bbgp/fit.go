@@ -128,7 +128,7 @@ func (f *fit) train(ctx context.Context, m *Model) (*Model, error) {
 	}
 	t := f.trainer(obj, f.std, "train")
 	t.constant = f.flat
-	t.stageSteps, t.maxEvals = stageStepsOf(f.opt.Method), f.count.evals+f.opt.MaxSteps
+	t.stageSteps, t.maxEvals = stageStepsOf(f.opt.Method), max(f.count.evals+1, f.opt.MaxSteps)
 	search := t.run
 	if f.opt.Optimizer == "adam" {
 		search = t.runAdam
@@ -272,8 +272,9 @@ func (f *fit) prefit(ctx context.Context, sub *Data) ([]Params, error) {
 			best, bestLML = t.cur.p.Clone(), t.cur.ev.LML
 		}
 	}
-	// Evaluations are counted on all rows only.
-	f.count.evals, f.count.passes = before.evals, before.passes
+	if sub != f.std { // evaluations are counted on all rows only
+		f.count.evals, f.count.passes = before.evals, before.passes
+	}
 	f.count.seconds["fisher"] = fisher
 	f.count.seconds["prefit"] += time.Since(began).Seconds()
 	return []Params{best}, nil

@@ -45,10 +45,10 @@ type Options struct {
 	// FixMean keeps c at its start instead of fitting it.
 	FixMean bool
 	// Start is where training starts; nil means all ones, after a pre-fit on a
-	// random subset unless Optimizer is adam.
+	// random subset.
 	Start *Params
 	// PrefitRows is the size of that subset, at most half of the rows; 0 means
-	// 600, a negative value none.
+	// 600, a negative value none, as in the paper.
 	PrefitRows int
 	// Seed starts every random stream of the run.
 	Seed uint64
@@ -145,9 +145,6 @@ func (o Options) settle(n int) (Options, error) {
 	setNumber(&o.LMLStdErr, 1e-3)
 	setNumber(&o.Probes, 8)
 	setNumber(&o.MaxSteps, 400)
-	if o.Optimizer == "adam" {
-		setNumber(&o.PrefitRows, -1) // the paper's Adam starts from all ones
-	}
 	setNumber(&o.PrefitRows, 600)
 	if o.Engine == nil {
 		e, err := linalg.NewEngine(nil, runtime.GOMAXPROCS(0))

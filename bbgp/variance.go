@@ -81,21 +81,24 @@ func transpose(a linalg.Matrix) linalg.Matrix {
 	return t
 }
 
-// A bracketWork brackets the variances of one batch after the other.
+// A bracketWork brackets the variances of one batch after the other. The
+// iteration may use float32 products; the bounds that count come from a residual
+// in float64.
 type bracketWork struct {
-	m    *Model
-	p    *prepared
-	op   linalg.SymOp
-	tol  float64
-	cg   *linalg.CG
-	near int // nearest rows to start from; 0 for none
+	m          *Model
+	p          *prepared
+	fast, wide linalg.SymOp
+	tol        float64
+	cg         *linalg.CG
+	near       int // nearest rows to start from; 0 for none
 }
 
 func newBracketWork(m *Model, p *prepared, tol float64) *bracketWork {
 	w := &bracketWork{m: m, p: p, tol: tol, cg: linalg.NewCG(p.e, m.N(), varianceBatch)}
-	w.op = p.op.With(kernelmv.F64)
+	w.wide = p.op.With(kernelmv.F64)
+	w.fast = w.wide
 	if m.Parameters.Variance <= sharpVariance*m.Parameters.Noise {
-		w.op = p.op.With(kernelmv.F32)
+		w.fast = p.op.With(kernelmv.F32)
 	}
 	if !p.pre.NodeIsOne() {
 		w.near = min(nearestRows, m.N())
@@ -106,44 +109,73 @@ func newBracketWork(m *Model, p *prepared, tol float64) *bracketWork {
 // run brackets the variances at rows, whose covariances with the training rows
 // are the columns of k, n×q.
 func (w *bracketWork) run(ctx context.Context, rows, k linalg.Matrix, lo, hi []float64) error {
-	n, q := k.Rows, k.Cols
-	x, rho := linalg.NewMatrix(n, q), k.Clone()
+	x, rho := linalg.NewMatrix(k.Rows, k.Cols), k.Clone()
 	if w.near > 0 {
 		if err := w.nearest(ctx, rows, k, x); err != nil {
 			return err
 		}
-		if err := w.op.MulTo(ctx, rho, x); err != nil {
+		if done, err := w.residual(ctx, w.fast, k, x, rho, lo, hi); err != nil || done && w.fast == w.wide {
 			return err
 		}
-		for i := range n {
-			r := rho.Row(i)
-			for j, v := range k.Row(i) {
-				r[j] = v - r[j]
-			}
+	}
+	if w.fast != w.wide {
+		// A little closer than asked, for the wide residual to agree.
+		if err := w.iterate(ctx, w.fast, 0.8*w.tol, k, x, rho, lo, hi); err != nil {
+			return err
 		}
-		pr := linalg.NewMatrix(n, q)
-		w.p.pre.SolveTo(pr, rho)
-		if w.bounds(k, x, linalg.Matrix{}, rho, columnDots(rho, pr), lo, hi) {
-			return ctx.Err()
-		}
-	} else {
-		for j := range q {
-			lo[j], hi[j] = 0, w.m.Parameters.Variance
+		if done, err := w.residual(ctx, w.wide, k, x, rho, lo, hi); err != nil || done {
+			return err
 		}
 	}
-	delta := linalg.NewMatrix(n, q)
-	// Stagnation is rounding: the bounds reached stand.
-	_, err := w.cg.Solve(ctx, w.op, w.p.pre, delta, rho, linalg.CGOptions{
+	return w.iterate(ctx, w.wide, w.tol, k, x, rho, lo, hi)
+}
+
+// residual sets rho = k - K̂x and brackets anew from it; done: closely enough.
+func (w *bracketWork) residual(ctx context.Context, op linalg.SymOp, k, x, rho linalg.Matrix, lo, hi []float64) (done bool, err error) {
+	if err := op.MulTo(ctx, rho, x); err != nil {
+		return false, err
+	}
+	for i := range k.Rows {
+		r := rho.Row(i)
+		for j, v := range k.Row(i) {
+			r[j] = v - r[j]
+		}
+	}
+	pr := linalg.NewMatrix(k.Rows, k.Cols)
+	w.p.pre.SolveTo(pr, rho)
+	w.anew(lo, hi)
+	return w.bounds(w.tol, k, x, linalg.Matrix{}, rho, columnDots(rho, pr), lo, hi), nil
+}
+
+// anew sets the bounds that hold without any work.
+func (w *bracketWork) anew(lo, hi []float64) {
+	for j := range lo {
+		lo[j], hi[j] = 0, w.m.Parameters.Variance
+	}
+}
+
+// iterate improves x, with residual rho, by conjugate gradients. Stagnation is
+// rounding: the bounds reached stand.
+func (w *bracketWork) iterate(ctx context.Context, op linalg.SymOp, tol float64, k, x, rho linalg.Matrix, lo, hi []float64) error {
+	delta := linalg.NewMatrix(k.Rows, k.Cols)
+	w.anew(lo, hi)
+	_, err := w.cg.Solve(ctx, op, w.p.pre, delta, rho, linalg.CGOptions{
 		Tol: 1e-3 * w.tol * math.Sqrt(w.m.Parameters.Noise),
 		OnPass: func(_ int, d, r linalg.Matrix, rpr []float64) bool {
-			return w.bounds(k, x, d, r, rpr, lo, hi)
+			return w.bounds(tol, k, x, d, r, rpr, lo, hi)
 		}})
+	for i := range x.Rows {
+		xi := x.Row(i)
+		for j, v := range delta.Row(i) {
+			xi[j] += v
+		}
+	}
 	return err
 }
 
 // bounds tightens lo and hi by the bounds at x + d with residual r, and says
 // whether every interval is narrow enough.
-func (w *bracketWork) bounds(k, x, d, r linalg.Matrix, rpr []float64, lo, hi []float64) bool {
+func (w *bracketWork) bounds(tol float64, k, x, d, r linalg.Matrix, rpr []float64, lo, hi []float64) bool {
 	q := make([]float64, k.Cols)
 	for i := range k.Rows {
 		ki, xi, ri := k.Row(i), x.Row(i), r.Row(i)
@@ -161,12 +193,10 @@ func (w *bracketWork) bounds(k, x, d, r linalg.Matrix, rpr []float64, lo, hi []f
 	for j := range q {
 		up := w.m.Parameters.Variance - q[j]
 		low := up - rpr[j]/w.p.node
-		if hi[j] == 0 || up < hi[j] {
-			hi[j] = max(up, 0)
-		}
+		hi[j] = max(min(hi[j], up), 0)
 		lo[j] = min(max(lo[j], low, 0), hi[j])
 		a, b := math.Sqrt(lo[j]), math.Sqrt(hi[j])
-		if b-a > w.tol*(a+b) {
+		if b-a > tol*(a+b) {
 			done = false
 		}
 	}

@@ -1,0 +1,173 @@
+package bbgp
+
+import (
+	"context"
+	"errors"
+	"math"
+	"testing"
+
+	"bbgp.dev/linalg"
+)
+
+// denseModel returns models of the same data and parameters, without a fit: one
+// predicts by Cholesky, one by the bracket with the given preconditioner.
+func pairOfModels(t *testing.T, d *Data, p Params, r recipe) (dense, other *Model) {
+	t.Helper()
+	s := NewScaling(d, true)
+	make := func(r recipe) *Model {
+		std := s.apply(d)
+		m := &Model{Parameters: p, Scaling: s, Target: "y", x: std.X, y: std.Y, noiseScale: std.NoiseScale,
+			noiseExtra: std.NoiseExtra, recipe: r}
+		for j := range d.X.Cols {
+			m.Names = append(m.Names, d.Name(j))
+		}
+		if err := m.refine(context.Background(), engine(t), 1e-8); err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	return make(recipe{Dense: true}), make(r)
+}
+
+// TestPredictionBounds: mean and variance of the dense solution lie within the
+// bounds of the iterative one, which are as narrow as asked.
+func TestPredictionBounds(t *testing.T) {
+	ctx := context.Background()
+	d := randomData(500, 3, 2)
+	test := randomData(70, 3, 3)
+	for i := range 10 { // at, and almost at, training rows
+		copy(test.X.Row(i), d.X.Row(7*i))
+		test.X.Data[3*i] += 1e-9 * float64(i)
+	}
+	test.X.Set(69, 0, 1e3) // far outside
+	for _, c := range []struct {
+		noise, variance float64
+		r               recipe
+	}{
+		{0.1, 1, recipe{Rank: 50}}, {0.1, 200, recipe{Rank: 100}}, {1e-2, 1, recipe{Neighbours: 32}},
+		{1e-4, 3, recipe{Neighbours: 32}}, {1e-3, 30, recipe{Rank: 50, Neighbours: 16}}, {1e-6, 1, recipe{Rank: 500}},
+	} {
+		p := Params{Kernel: "matern32", Mean: 0.1, Variance: c.variance, Noise: c.noise, Lengthscales: []float64{1, 3, math.Inf(1)}}
+		if c.noise < 1e-3 {
+			d.NoiseExtra = nil
+		}
+		dense, iter := pairOfModels(t, d, p, c.r)
+		want, err := dense.Predict(ctx, engine(t), test.X, PredictOptions{SD: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := iter.Predict(ctx, engine(t), test.X, PredictOptions{SD: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, sd := range want.SD {
+			// Near a noise-free row the variance is a difference of large numbers
+			// in the dense solution too.
+			slack := 1e-7*math.Sqrt(c.variance) + 1e-12*c.variance/math.Sqrt(c.noise)
+			if want.Mean[i] < got.MeanLower[i]-1e-7 || want.Mean[i] > got.MeanUpper[i]+1e-7 {
+				t.Errorf("noise %g, row %d: mean %v outside [%v, %v]", c.noise, i, want.Mean[i], got.MeanLower[i], got.MeanUpper[i])
+			}
+			if sd < got.SDLower[i]-slack || sd > got.SDUpper[i]+slack {
+				t.Errorf("noise %g, row %d: sd %v outside [%v, %v]", c.noise, i, sd, got.SDLower[i], got.SDUpper[i])
+			}
+			if w := (got.SDUpper[i] - got.SDLower[i]) / (got.SDUpper[i] + got.SDLower[i]); w > 0.0501 {
+				t.Errorf("noise %g, row %d: relative half width %.3f", c.noise, i, w)
+			}
+			if !(got.SD[i] >= 0) || !(got.SDObs[i] >= got.SD[i]) {
+				t.Errorf("noise %g, row %d: sd %v, sd of y %v", c.noise, i, got.SD[i], got.SDObs[i])
+			}
+		}
+	}
+}
+
+// TestPredictFixedValues: values of a dense solution published with the recipe:
+// x_i = 10 i/999, y = sin x, ℓ = σ_f² = 1, no scaling.
+func TestPredictFixedValues(t *testing.T) {
+	x, y := linalg.NewMatrix(1000, 1), make([]float64, 1000)
+	for i := range y {
+		x.Data[i] = 10 * float64(i) / 999
+		y[i] = math.Sin(x.Data[i])
+	}
+	d := &Data{X: x, Y: y}
+	at := linalg.Matrix{Rows: 2, Cols: 1, Stride: 1, Data: []float64{5, 10.5}}
+	for _, c := range []struct{ noise, sd, mean, lml float64 }{
+		{1e-2, 0.0274404, -0.551089, 1244.428742}, {1e-4, 0.00488887, -0.589367, 3218.540987}, {1e-6, 0.000918899, -0.599899, 4503.389366},
+	} {
+		p := Params{Kernel: "matern32", Variance: 1, Noise: c.noise, Lengthscales: []float64{1}}
+		ctx := context.Background()
+		dense, iter := pairOfModels(t, d, p, recipe{Neighbours: 16})
+		for _, m := range []*Model{dense, iter} {
+			got, err := m.Predict(ctx, engine(t), at, PredictOptions{SD: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if math.Abs(got.Mean[1]-c.mean) > 2e-6 {
+				t.Errorf("noise %g: mean %v, want %v", c.noise, got.Mean[1], c.mean)
+			}
+			if e := relative(got.SD[0], c.sd); m == dense && e > 2e-6 || e > 0.05 {
+				t.Errorf("noise %g: sd %v, want %v", c.noise, got.SD[0], c.sd)
+			}
+		}
+		r, err := LogMarginalLikelihood(ctx, d, p, Options{NoScale: true, Method: "exact", Engine: engine(t)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if relative(r.LML, c.lml) > 1e-9 {
+			t.Errorf("noise %g: L %.9f, want %.6f", c.noise, r.LML, c.lml)
+		}
+	}
+}
+
+func TestPredictErrors(t *testing.T) {
+	m, d := smallModel(t, 30, Options{MaxSteps: 2})
+	ctx := context.Background()
+	bad := d.X.Clone()
+	bad.Set(4, 1, math.NaN())
+	var de *DataError
+	if _, err := m.Predict(ctx, nil, bad, PredictOptions{}); !errors.As(err, &de) || de.Row != 4 || de.Column != "x2" {
+		t.Errorf("NaN input: error %v", err)
+	}
+	if _, err := m.Predict(ctx, nil, linalg.NewMatrix(2, 5), PredictOptions{}); !errors.As(err, &de) {
+		t.Errorf("5 inputs: error %v", err)
+	}
+	if p, err := m.Predict(ctx, nil, linalg.NewMatrix(0, 3), PredictOptions{SD: true}); err != nil || len(p.SD) != 0 {
+		t.Errorf("no rows: %v, %v", p, err)
+	}
+	p, err := m.Predict(ctx, nil, d.X, PredictOptions{})
+	if err != nil || p.SD != nil {
+		t.Errorf("means alone: %v, %v", p.SD, err)
+	}
+	if _, err := m.Score(p, d.Y); err == nil {
+		t.Error("scored without deviations")
+	}
+}
+
+// TestConstantTarget: a constant target, and a single row, give a model that
+// predicts the constant with sd 0.
+func TestConstantTarget(t *testing.T) {
+	for _, rows := range [][][]float64{{{1, 2}, {2, 2}}, {{4, 5}}} {
+		y := make([]float64, len(rows))
+		for i := range y {
+			y[i] = 7
+		}
+		d, err := NewData(rows, y, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := Fit(context.Background(), d, Options{Engine: engine(t)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &m.Result
+		if !r.ConstantTarget || len(r.Warnings) == 0 || r.Constant[len(r.Constant)-1] != "x2" {
+			t.Errorf("%d rows: result %+v", len(rows), r)
+		}
+		p, err := m.Predict(context.Background(), nil, linalg.NewMatrix(3, 2), PredictOptions{SD: true})
+		if err != nil || math.Abs(p.Mean[2]-7) > 1e-12 || p.SD[2] != 0 || p.SDObs[2] != 0 {
+			t.Errorf("%d rows: predictions %+v, %v", len(rows), p, err)
+		}
+		if s, err := m.Score(p, []float64{7, 7, 7}); err != nil || !finite(s.NLPD) {
+			t.Errorf("score %+v, %v", s, err)
+		}
+	}
+}

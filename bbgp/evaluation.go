@@ -22,6 +22,7 @@ type Evaluation struct {
 	Alpha []float64
 
 	Passes, Products    int // passes over the kernel matrix, columns multiplied
+	Replayed            int // passes made twice because the basis did not fit Memory
 	Rank, Neighbours    int // of the preconditioner
 	Probes, GradColumns int
 	Precision           string  // f32 or f64
@@ -41,6 +42,7 @@ type EvalOptions struct {
 	Seed             uint64
 	Precision        string // auto, f32 or f64
 	Gradient         bool
+	Memory           int64 // budget of the whole computation in bytes; 0 means none
 	// Reject, if not nil, is asked during the evaluation with the upper bound
 	// known so far; true ends it, Rejected set.
 	Reject func(upper float64) bool

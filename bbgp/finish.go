@@ -94,8 +94,15 @@ func (r *run) columns() (*tail, error) {
 	o.phases.small += time.Since(start).Seconds()
 	start = time.Now()
 	all := linalg.NewMatrix(o.n, rank+1)
-	o.lanczos.MulBasisTo(all, coef)
-	o.phases.orth += time.Since(start).Seconds()
+	width := o.probes.Cols + 1
+	if err := o.lanczos.MulBasisTo(r.ctx, all, coef); err != nil {
+		return nil, err
+	}
+	r.passes += o.lanczos.Replayed()
+	r.products += o.lanczos.Replayed() * width
+	if o.lanczos.Replayed() == 0 { // passes made again are in the times of the process
+		o.phases.orth += time.Since(start).Seconds()
+	}
 	start = time.Now()
 	o.pre.FInvTransTo(all, all)
 	o.phases.precond += time.Since(start).Seconds()

@@ -40,6 +40,7 @@ type krylovObjective struct {
 
 	lanczos *linalg.Lanczos
 	start   linalg.Matrix // [probes, F⁻¹(y-c)]
+	most    int           // columns of the basis that are stored; 0: all
 	b       bracket
 	loewner linalg.LogGrad
 	cg      *linalg.CG
@@ -99,7 +100,7 @@ func (o *krylovObjective) Rebuild(ctx context.Context, p Params, opt EvalOptions
 		return fmt.Errorf("preconditioner: %w", err)
 	}
 	o.pre, o.built, o.wide = pre, p.Clone(), false
-	o.setProbes(signProbes(o.n, probeCount(opt), opt.Seed))
+	o.setProbes(signProbes(o.n, probeCount(opt), opt.Seed), opt.Memory)
 	o.signs = signs{probeCount(opt), opt.Seed}
 	o.seconds = time.Since(start).Seconds()
 	return nil
@@ -130,14 +131,29 @@ func signProbes(n, s int, seed uint64) linalg.Matrix {
 	return w
 }
 
-// setProbes takes the columns of w, with E[ww'] = I.
-func (o *krylovObjective) setProbes(w linalg.Matrix) {
-	if o.lanczos == nil || o.start.Cols != w.Cols+1 {
-		o.start = linalg.NewMatrix(o.n, w.Cols+1)
-		o.lanczos = linalg.NewLanczos(o.e, o.n, w.Cols+1, linalg.LanczosOptions{Wide: o.basis64})
+// setProbes takes the columns of w, with E[ww'] = I, and leaves the basis what
+// the budget has over.
+func (o *krylovObjective) setProbes(w linalg.Matrix, memory int64) {
+	most := 0
+	if memory > 0 {
+		rest := memory - krylovBytes(o.n, o.d.X.Cols, w.Cols) + basisBytes(o.n, w.Cols)
+		// The basis grows by chunks of asm.Pad columns; none at all is fine.
+		if most = int(rest/(4*int64(o.n))) / basisChunk * basisChunk; most <= 0 {
+			most = -1
+		}
+	}
+	if o.lanczos == nil || o.start.Cols != w.Cols+1 || o.most != most {
+		o.start, o.most = linalg.NewMatrix(o.n, w.Cols+1), most
+		o.lanczos = linalg.NewLanczos(o.e, o.n, w.Cols+1, linalg.LanczosOptions{Wide: o.basis64, MaxCols: most})
 	}
 	o.probes = w
 }
+
+// basisChunk is the number of columns that a basis grows by.
+const basisChunk = 96
+
+// basisBytes is what krylovBytes assumes for the basis.
+func basisBytes(n, probes int) int64 { return 4 * int64(n) * int64(probes+1) * typicalPasses }
 
 // Evaluate returns L~ at p, its bounds and, if asked for, its gradient. Products
 // run in float32 where that is safe and are corrected by one in float64; where

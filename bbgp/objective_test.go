@@ -79,7 +79,7 @@ func checkUnitProbes(t *testing.T, kernel string, noise float64, n, nn int, grad
 	if err := o.Rebuild(context.Background(), p, opt); err != nil {
 		t.Fatal(err)
 	}
-	o.setProbes(unitProbes(n))
+	o.setProbes(unitProbes(n), 0)
 	got, err := o.Evaluate(context.Background(), p, opt)
 	if err != nil {
 		t.Fatal(err)
@@ -94,6 +94,45 @@ func checkUnitProbes(t *testing.T, kernel string, noise float64, n, nn int, grad
 	for i := range a {
 		if math.Abs(a[i]-b[i]) > 1e-6*(1+math.Abs(b[i])) {
 			t.Errorf("%s, noise %g, nn %d: gradient %d is %.9g, exact %.9g", kernel, noise, nn, i, a[i], b[i])
+		}
+	}
+}
+
+// TestMemory compares an evaluation whose basis does not fit with one that has
+// room: the same bounds and gradient, more passes.
+func TestMemory(t *testing.T) {
+	d, p := smoothData(600, 3, 0.1), testParams("matern32", 3, 0.1)
+	opt := EvalOptions{Eps: 0.1, Probes: 31, Gradient: true, Rank: 50, Neighbours: 0, Precision: "f64"}
+	var full *Evaluation
+	for _, most := range []int{0, -1, 96} {
+		o := mustObjective(t, d, p)
+		if opt.Memory = 0; most != 0 {
+			opt.Memory = krylovBytes(600, 3, 31) - basisBytes(600, 31) + 4*600*int64(max(most, 0)) + 100
+		}
+		if err := o.Rebuild(context.Background(), p, opt); err != nil {
+			t.Fatal(err)
+		}
+		ev, err := o.Evaluate(context.Background(), p, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if most == 0 {
+			full = ev
+			continue
+		}
+		if ev.Replayed < 2 || ev.Passes != full.Passes+ev.Replayed {
+			t.Errorf("%d columns stored: %d passes, %d of them again; %d with room", most, ev.Passes, ev.Replayed, full.Passes)
+		}
+		for i, c := range [][2]float64{{ev.Lower, full.Lower}, {ev.Upper, full.Upper}} {
+			if math.Abs(c[0]-c[1]) > 1e-6*math.Abs(c[1]) {
+				t.Errorf("%d columns stored, bound %d: %.9g, with room %.9g", most, i, c[0], c[1])
+			}
+		}
+		a, b := flat(ev.Gradient), flat(full.Gradient)
+		for i := range a {
+			if math.Abs(a[i]-b[i]) > 1e-4*(1+math.Abs(b[i])) {
+				t.Errorf("%d columns stored, gradient %d: %.7g, with room %.7g", most, i, a[i], b[i])
+			}
 		}
 	}
 }

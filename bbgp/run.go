@@ -28,16 +28,18 @@ func (r *run) evaluate() (*Evaluation, error) {
 	o := r.o
 	r.logConst = float64(o.n)*math.Log(2*math.Pi) + o.pre.LogDet()
 	r.begin()
+	defer func() {
+		o.phases.product += o.lanczos.Times.Product
+		o.phases.precond += o.lanczos.Times.Precond
+		o.phases.orth += o.lanczos.Times.Orth
+	}()
 	rejected, err := r.iterate()
-	o.phases.product += o.lanczos.Times.Product
-	o.phases.precond += o.lanczos.Times.Precond
-	o.phases.orth += o.lanczos.Times.Orth
 	if err != nil {
 		return nil, err
 	}
 	ev := &Evaluation{
 		Passes: r.passes, Rank: o.pre.Rank(), Neighbours: o.pre.Neighbours(), Probes: o.probes.Cols,
-		Precision: r.prec.String(), BoundKind: "probable", StdErr: o.b.stdErr(), BytesBasis: o.lanczos.Bytes(), Node: o.b.node,
+		Precision: r.prec.String(), BoundKind: "probable", StdErr: o.b.stdErr(), Node: o.b.node,
 	}
 	if o.b.nodeOne && r.prec == kernelmv.F64 || o.lanczos.Exhausted() {
 		ev.BoundKind = "rigorous"
@@ -52,7 +54,7 @@ func (r *run) evaluate() (*Evaluation, error) {
 	if err := r.finish(ev); err != nil {
 		return nil, err
 	}
-	ev.Products = r.products
+	ev.Products, ev.Replayed, ev.BytesBasis = r.products, o.lanczos.Replayed(), o.lanczos.Bytes()
 	return ev, nil
 }
 

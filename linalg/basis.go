@@ -26,10 +26,10 @@ type krylovBasis interface {
 	// Append stores the columns of w, which have unit norm, and sets w to what
 	// the basis holds from then on: the rounded columns, made unit again.
 	Append(w Matrix)
+	// Round sets w to what Append would, without storing it.
+	Round(w Matrix)
 	// ProjectOut sets w -= T (T'w); w n×p.
 	ProjectOut(w Matrix)
-	// CoefTo sets dst = T'w, k×p.
-	CoefTo(dst, w Matrix)
 	// MulTo sets dst = T[:, :y.Rows] y, n×q, in float64.
 	MulTo(dst, y Matrix)
 }
@@ -49,6 +49,7 @@ type basis[F asm.Float] struct {
 	n, rows int
 	k       int
 	chunks  [][]F
+	norms   []float64 // of columns that are not stored
 	scale   []float64 // column j of T is scale[j] times the stored one
 	vi      []F       // [rows][pc] w in F
 	part    []float64 // [groups][chunks][pc][basisCols] partial sums of T'w
@@ -113,26 +114,41 @@ func (b *basis[F]) Append(w Matrix) {
 			// Columns that are not in use must be zero, they take part in sums.
 			clear(b.chunks[(b.k+c)/basisCols])
 		}
-		b.scale = append(b.scale[:b.k+c], 0)
 	}
-	norms := b.scale[b.k:]
 	for i := range b.n {
 		for c, v := range w.Row(i) {
-			f := F(v)
-			b.chunks[(b.k+c)/basisCols][i*basisCols+(b.k+c)%basisCols] = f
-			norms[c] += float64(f) * float64(f)
+			b.chunks[(b.k+c)/basisCols][i*basisCols+(b.k+c)%basisCols] = F(v)
 		}
 	}
-	for c, v := range norms {
-		norms[c] = 1 / math.Sqrt(v)
+	b.scale = b.scale[:b.k+w.Cols]
+	roundUnit[F](w, b.scale[b.k:])
+	b.k += w.Cols
+}
+
+func (b *basis[F]) Round(w Matrix) {
+	b.norms = growOf(b.norms, w.Cols)
+	roundUnit[F](w, b.norms)
+}
+
+// roundUnit rounds w to F and makes its columns unit again, multiplying them by
+// scale, which it sets.
+func roundUnit[F asm.Float](w Matrix, scale []float64) {
+	clear(scale)
+	for i := range w.Rows {
+		for c, v := range w.Row(i) {
+			f := float64(F(v))
+			scale[c] += f * f
+		}
 	}
-	for i := range b.n {
+	for c, v := range scale {
+		scale[c] = 1 / math.Sqrt(v)
+	}
+	for i := range w.Rows {
 		row := w.Row(i)
 		for c, v := range row {
-			row[c] = float64(F(v)) * norms[c]
+			row[c] = float64(F(v)) * scale[c]
 		}
 	}
-	b.k += w.Cols
 }
 
 // work sizes the work areas for p columns.
@@ -163,7 +179,7 @@ func growOf[F asm.Float](x []F, n int) []F {
 
 func (b *basis[F]) tiles() int { return (b.rows + basisSpan - 1) / basisSpan }
 
-// gram leaves T'w in b.vj and, in float64, in the first group of b.part.
+// gram leaves T'w, ready for the stored columns, in b.vj.
 func (b *basis[F]) gram(w Matrix) {
 	b.work(w)
 	m := b.used()
@@ -221,7 +237,6 @@ func (b *basis[F]) sumTask(_, chunk int) {
 	out := b.vj[chunk*size : (chunk+1)*size]
 	for i, v := range total {
 		if j := chunk*basisCols + i%basisCols; j < b.k {
-			total[i] *= b.scale[j]
 			v *= b.scale[j] * b.scale[j]
 		}
 		out[i] = F(v)
@@ -250,22 +265,6 @@ func (b *basis[F]) subTile(worker, t int) {
 		s := yi[(i-lo)*pc:]
 		for c := range w.Row(i) {
 			w.Data[i*w.Stride+c] -= s[c]
-		}
-	}
-}
-
-func (b *basis[F]) CoefTo(dst, w Matrix) {
-	if dst.Rows != b.k || dst.Cols != w.Cols {
-		panic("linalg: basis.CoefTo: wrong shape")
-	}
-	if b.k == 0 {
-		return
-	}
-	b.gram(w)
-	size := b.job.pc * basisCols
-	for j := range b.k {
-		for c := range dst.Cols {
-			dst.Set(j, c, b.part[j/basisCols*size+c*basisCols+j%basisCols])
 		}
 	}
 }

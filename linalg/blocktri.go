@@ -83,7 +83,7 @@ func (h *BlockTri) Push(a, b Matrix) {
 
 // Truncated returns the H of the first t blocks, which shares the memory of h.
 func (h *BlockTri) Truncated(t int) *BlockTri {
-	return &BlockTri{R0: h.R0, a: h.a[:t], b: h.b[:t], off: h.off[:t+1]}
+	return &BlockTri{R0: h.R0, a: h.a[:t:t], b: h.b[:t:t], off: h.off[: t+1 : t+1]}
 }
 
 // DenseTo sets dst = H, k×k.

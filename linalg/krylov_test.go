@@ -62,7 +62,9 @@ func TestLanczosRelation(t *testing.T) {
 		for i := range k {
 			eye.Set(i, i, 1)
 		}
-		l.MulBasisTo(basis, eye)
+		if err := l.MulBasisTo(context.Background(), basis, eye); err != nil {
+			t.Fatal(err)
+		}
 		gram, a, h := NewMatrix(k, k), NewMatrix(k, k), NewMatrix(k, k)
 		e.GemmTo(gram, 1, basis, true, basis, false, 0)
 		if d := maxDiff(gram, eye); d > tol {
@@ -81,41 +83,48 @@ func TestLanczosRelation(t *testing.T) {
 		if d := maxDiff(start, w); d > 10*tol {
 			t.Errorf("wide %v: T_1 R0 differs from W0 by %g", wide, d)
 		}
-		coef := NewMatrix(k, 5)
-		l.CoefTo(coef, w)
-		want := NewMatrix(k, 5)
-		e.GemmTo(want, 1, basis, true, w, false, 0)
-		if d := maxDiff(coef, want); d > 100*tol {
-			t.Errorf("wide %v: T'w differs by %g", wide, d)
-		}
 	}
 }
 
-// TestLanczosLocal compares the process without a basis with the stored one, and
-// the blocks of a second run with the stored T.
-func TestLanczosLocal(t *testing.T) {
+// TestLanczosSpill compares processes that store part of the basis, or none of
+// it, with one that stores all.
+func TestLanczosSpill(t *testing.T) {
 	op, f := krylovCase(t, 150, 40, 1e-1)
 	w := rademacher(newRand(4), 150, 4)
-	l := NewLanczos(op.e, 150, 4, LanczosOptions{Wide: true})
-	l.Start(op, f, w)
-	steps(t, l, 5)
-	count := 0
-	local := NewLanczos(op.e, 150, 4, LanczosOptions{Local: true, OnBlock: func(b Matrix, row int) {
-		if row != 4*count {
-			t.Errorf("block %d starts at row %d", count, row)
+	y := randMatrix(newRand(5), 20, 3)
+	var h, ty Matrix
+	for _, most := range []int{0, -1, 4, 10} {
+		l := NewLanczos(op.e, 150, 4, LanczosOptions{MaxCols: most})
+		for range 2 { // a process can be started again
+			l.Start(op, f, w)
+			steps(t, l, 5)
+			got, prod, next, again := NewMatrix(20, 20), NewMatrix(150, 3), NewMatrix(150, 1), NewMatrix(150, 1)
+			l.NextTo(next, []float64{1, 2, 3, 4})
+			if err := l.MulBasisTo(context.Background(), prod, y); err != nil {
+				t.Fatal(err)
+			}
+			l.NextTo(again, []float64{1, 2, 3, 4})
+			if d := maxDiff(next, again); d != 0 {
+				t.Errorf("MaxCols %d: the next block changed by %g", most, d)
+			}
+			l.H.DenseTo(got)
+			if most == 0 {
+				h, ty = got, prod
+				if l.Replayed() != 0 {
+					t.Error("a stored basis was made again")
+				}
+				continue
+			}
+			if d := maxDiff(got, h); d > 1e-6 {
+				t.Errorf("MaxCols %d: H differs by %g", most, d)
+			}
+			if d := maxDiff(prod, ty); d > 1e-5 {
+				t.Errorf("MaxCols %d: T y differs by %g", most, d)
+			}
+			if want := 4 - max(most, 0)/4; l.Replayed() != want {
+				t.Errorf("MaxCols %d: %d passes made again, want %d", most, l.Replayed(), want)
+			}
 		}
-		count++
-	}})
-	local.Start(op, f, w)
-	steps(t, local, 5)
-	a, b := NewMatrix(20, 20), NewMatrix(20, 20)
-	l.H.DenseTo(a)
-	local.H.DenseTo(b)
-	if d := maxDiff(a, b); d > 1e-8 {
-		t.Errorf("H differs by %g", d)
-	}
-	if count != 6 {
-		t.Errorf("%d blocks seen, want 6", count)
 	}
 }
 

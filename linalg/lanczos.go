@@ -29,13 +29,10 @@ type Preconditioner interface {
 type LanczosOptions struct {
 	// Wide stores the basis in float64; the default is float32.
 	Wide bool
-	// Local keeps no basis: only the last two blocks take part in the
-	// orthogonalisation, and MulBasisTo is not available. Start a second process
-	// with the same arguments and use OnBlock to see T again.
-	Local bool
-	// OnBlock, if not nil, is called with every block T_j, n×p_j, as it is made,
-	// and its first row in the basis.
-	OnBlock func(block Matrix, row int)
+	// MaxCols bounds the columns that are stored, 0 not at all, a negative value to
+	// none. Blocks that find no room are orthogonalised against the stored ones
+	// and the two before them only, and MulBasisTo makes them a second time.
+	MaxCols int
 }
 
 // LanczosTimes are the seconds that a process has spent.
@@ -50,7 +47,8 @@ type LanczosTimes struct{ Product, Precond, Orth float64 }
 // smaller where directions run out; once a block is empty, T spans an invariant
 // subspace that holds W0, and everything read off H is exact.
 //
-// It holds 4 n×p float64 blocks and the basis, 4nk bytes (8nk if Wide).
+// It holds 4 n×p float64 blocks and the basis, 4nk bytes (8nk if Wide); 3 blocks
+// more once MaxCols is reached.
 type Lanczos struct {
 	H     *BlockTri
 	Times LanczosTimes
@@ -68,6 +66,18 @@ type Lanczos struct {
 	r1, r2    []float64 // p×p
 	diag      []float64
 	norm      float64 // of A, so far
+
+	spill    spill
+	replayed int
+}
+
+// A spill is where the process stopped to store its basis: enough to go on from
+// there once more.
+type spill struct {
+	on        bool
+	blocks    int // of H at that moment
+	cur, prev Matrix
+	norm      float64
 }
 
 // NewLanczos returns a process for n×n operators and start blocks of p columns.
@@ -76,10 +86,7 @@ func NewLanczos(e *Engine, n, p int, opt LanczosOptions) *Lanczos {
 	if n < 1 || p < 1 {
 		panic("linalg: NewLanczos: n and p must be positive")
 	}
-	l := &Lanczos{e: e, opt: opt, n: n, p: p, orth: newOrthWork(e, p)}
-	if !opt.Local {
-		l.t = newBasis(e, n, opt.Wide)
-	}
+	l := &Lanczos{e: e, opt: opt, n: n, p: p, orth: newOrthWork(e, p), t: newBasis(e, n, opt.Wide)}
 	for i := range l.bufs {
 		l.bufs[i] = make([]float64, n*p)
 	}
@@ -93,9 +100,8 @@ func (l *Lanczos) Start(op SymOp, f Preconditioner, w0 Matrix) {
 		panic("linalg: Lanczos.Start: shapes differ")
 	}
 	l.op, l.f, l.norm, l.Times = op, f, 0, LanczosTimes{}
-	if l.t != nil {
-		l.t.Reset()
-	}
+	l.spill, l.replayed = spill{}, 0
+	l.t.Reset()
 	l.prev = Matrix{Rows: l.n}
 	w := view(l.bufs[0], l.n, l.p)
 	w.CopyFrom(w0)
@@ -113,17 +119,20 @@ func (l *Lanczos) accept(q Matrix, rank, at int) {
 		copy(buf[i*rank:(i+1)*rank], q.Data[i*q.Stride:i*q.Stride+rank])
 	}
 	l.cur = view(buf, l.n, rank)
-	if l.t != nil {
-		if l.t.Cols()%basisCols+rank > basisCols || l.t.Cols() == 0 {
-			l.H.reserve(2*basisCols, l.p)
-		}
+	if l.H.Blocks()%basisCols == 0 {
+		l.H.reserve(basisCols*l.p, l.p)
+	}
+	room := l.opt.MaxCols == 0 || l.t.Cols()+rank <= l.opt.MaxCols
+	if room && !l.spill.on {
 		l.t.Append(l.cur)
+	} else {
+		l.t.Round(l.cur)
+		if !l.spill.on {
+			l.spill = spill{true, l.H.Blocks(), l.cur.Clone(), l.prev.Clone(), l.norm}
+		}
 	}
 	// Buffers in the order current, previous, free, free.
 	l.bufs[0], l.bufs[at] = l.bufs[at], l.bufs[0]
-	if l.opt.OnBlock != nil && rank > 0 {
-		l.opt.OnBlock(l.cur, l.H.Dim())
-	}
 }
 
 // Exhausted reports that T spans an invariant subspace: there is no next block.
@@ -134,12 +143,12 @@ func (l *Lanczos) Width() int { return l.cur.Cols }
 
 // Bytes returns the memory held by the basis and the blocks.
 func (l *Lanczos) Bytes() int64 {
-	b := int64(4*l.n*l.p) * 8
-	if l.t != nil {
-		b += l.t.Bytes()
-	}
-	return b
+	blocks := 4*l.n*l.p + len(l.spill.cur.Data) + len(l.spill.prev.Data)
+	return int64(blocks)*8 + l.t.Bytes()
 }
+
+// Replayed returns the passes that MulBasisTo has made again for lack of memory.
+func (l *Lanczos) Replayed() int { return l.replayed }
 
 // Step makes one pass: one product with Khat, one application of F^-1 and F^-T,
 // and one more block in H. It is an error to call it when Exhausted.
@@ -276,13 +285,14 @@ func (l *Lanczos) compress(b, q Matrix, rank int, least float64) int {
 	return kept
 }
 
-// project removes the basis from w; without a basis the last two blocks.
+// project removes the basis from w, and the last two blocks where they are not
+// in it.
 func (l *Lanczos) project(w Matrix) {
-	if l.t != nil {
-		l.t.ProjectOut(w)
+	l.t.ProjectOut(w)
+	if !l.spill.on {
 		return
 	}
-	for _, t := range []Matrix{l.prev, l.cur} {
+	for _, t := range [2]Matrix{l.prev, l.cur} {
 		if t.Cols > 0 {
 			c := view(l.orth.mix, t.Cols, w.Cols)
 			l.e.GramTo(c, t, w)
@@ -303,12 +313,45 @@ func maxNorm(m Matrix) float64 {
 	return big
 }
 
-// MulBasisTo sets dst = T y, n×q, for y k×q, in float64.
-func (l *Lanczos) MulBasisTo(dst, y Matrix) {
-	if l.t == nil {
-		panic("linalg: MulBasisTo: the process keeps no basis")
+// MulBasisTo sets dst = T y, n×q, for y k×q, in float64. Blocks that are not
+// stored are made again, pass by pass, with the same bits; the process cannot
+// go on after that. It returns ctx.Err() if ctx ends first.
+func (l *Lanczos) MulBasisTo(ctx context.Context, dst, y Matrix) error {
+	if dst.Rows != l.n || y.Rows > l.H.Dim() || dst.Cols != y.Cols {
+		panic("linalg: MulBasisTo: wrong shape")
 	}
-	l.t.MulTo(dst, y)
+	stored := min(y.Rows, l.t.Cols())
+	l.t.MulTo(dst, y.Sub(0, stored, 0, y.Cols))
+	if stored == y.Rows {
+		return nil
+	}
+	full, last, norm := l.H, l.cur.Clone(), l.norm
+	l.restore(0, l.spill.cur, &l.cur)
+	l.restore(1, l.spill.prev, &l.prev)
+	l.H, l.norm = full.Truncated(l.spill.blocks), l.spill.norm
+	for j := l.spill.blocks; ; j++ {
+		end := full.off[j+1]
+		l.e.GemmTo(dst, 1, l.cur, false, y.Sub(full.off[j], end, 0, y.Cols), false, 1)
+		if end == y.Rows {
+			break
+		}
+		l.replayed++
+		if err := l.Step(ctx); err != nil {
+			l.H = full
+			return err
+		}
+	}
+	l.H, l.norm = full, norm
+	l.restore(0, last, &l.cur)
+	return nil
+}
+
+// restore sets *m to a copy of block in buffer number at.
+func (l *Lanczos) restore(at int, block Matrix, m *Matrix) {
+	*m = view(l.bufs[at], l.n, block.Cols)
+	if block.Cols > 0 {
+		m.CopyFrom(block)
+	}
 }
 
 // NextTo sets dst = T_t+1 y, n×1, for the block that has not entered H yet; y has
@@ -324,14 +367,4 @@ func (l *Lanczos) NextTo(dst Matrix, y []float64) {
 		}
 		dst.Set(i, 0, s)
 	}
-}
-
-// CoefTo sets dst = T'w for the first k columns of T, dst k×q with k = H.Dim().
-func (l *Lanczos) CoefTo(dst, w Matrix) {
-	if l.t == nil {
-		panic("linalg: CoefTo: the process keeps no basis")
-	}
-	full := NewMatrix(l.t.Cols(), w.Cols)
-	l.t.CoefTo(full, w)
-	dst.CopyFrom(full.Sub(0, dst.Rows, 0, dst.Cols))
 }

@@ -13,7 +13,11 @@ import (
 //
 //	-2 L = n log 2π + log det P + tr log A + Q
 //	Radau <= w'log(A)w <= Gauss
-//	q <= Q <= q + r'P⁻¹r / a,      q = 2 r'v + v'K̂v,   a <= the spectrum of A
+//	q <= Q <= q + r'Nr <= q + r'P⁻¹r/a,   q = 2 r'v + v'K̂v,   a <= the spectrum of A
+//
+// r'P⁻¹r/a is CGLB's bound. r'Nr is Gauss-Radau again, for 1/x and with the same
+// node: N = F⁻ᵀT_t+1 M⁻¹ T_t+1'F⁻¹ (linalg.Quad.ErrorTo), where F⁻¹r = -T_t+1 B_t
+// (H⁻¹[R0_y; 0])_t needs no product. It saves a pass or two where y converges last.
 //
 // The node a is 1 where K̂ >= P, which holds for a low-rank P at the parameters
 // that it was built at. Elsewhere a is half the smallest Ritz value, or a little
@@ -38,6 +42,7 @@ type bracket struct {
 	gauss, radau []float64 // of each probe
 	coord        []float64 // H⁻¹ of the coordinates of the last start column
 	tail         []float64 // B_t times the last block of coord
+	weighted     []float64 // M⁻¹ tail
 
 	node, low, high float64 // Ritz values
 	settled         bool
@@ -45,6 +50,8 @@ type bracket struct {
 	meanG, meanR    float64
 	quadLow         float64 // q, less the part of a warm start
 	rpr             float64 // r'P⁻¹r
+	rest            float64 // the upper bound of Q - q
+	fresh           bool    // the logarithms belong to the present H
 	shrink          float64 // of the node, after a witness against it
 	lastG, lastGap  float64
 	square          float64 // w'log(A)²w, mean over the probes
@@ -54,7 +61,7 @@ var errIndefinite = errors.New("the whitened covariance matrix came out indefini
 
 // reset begins an evaluation with s probes on the process of h.
 func (b *bracket) reset(h *linalg.BlockTri, s int, nodeOne bool) {
-	*b = bracket{quad: b.quad, ldl: b.ldl, coord: b.coord, tail: b.tail,
+	*b = bracket{quad: b.quad, ldl: b.ldl, coord: b.coord, tail: b.tail, weighted: b.weighted,
 		gauss: append(b.gauss[:0], make([]float64, s)...), radau: append(b.radau[:0], make([]float64, s)...),
 		nodeOne: nodeOne, lastLow: math.Inf(1), shrink: largestShare, lastG: math.Inf(1), meanR: math.Inf(-1),
 		node: 1}
@@ -93,6 +100,7 @@ func (b *bracket) quadratic(h *linalg.BlockTri) error {
 		b.tail = append(b.tail, s)
 		b.rpr += s * s
 	}
+	b.rest, b.fresh = b.rpr/b.node, false
 	return nil
 }
 
@@ -129,8 +137,26 @@ func (b *bracket) logarithms(h *linalg.BlockTri) error {
 			b.meanR = mean(b.radau)
 		}
 	}
+	b.fresh = true
+	b.remainder()
 	b.lastGap = b.meanG - b.meanR
 	return nil
+}
+
+// remainder sets the bound of Q - q, and what N makes of r.
+func (b *bracket) remainder() {
+	b.rest = b.rpr / b.node
+	b.weighted = append(b.weighted[:0], b.tail...)
+	if len(b.tail) > 0 && b.settled && b.quad.ErrorTo(b.weighted, b.tail, &b.ldl) {
+		b.rest = 0
+		for i, v := range b.weighted {
+			b.rest += v * b.tail[i]
+		}
+		return
+	}
+	for i, v := range b.tail {
+		b.weighted[i] = v / b.node
+	}
 }
 
 // gap is the width of [lower, upper] of L; +Inf while the node has not settled.
@@ -138,7 +164,7 @@ func (b *bracket) gap() float64 {
 	if !b.settled {
 		return math.Inf(1)
 	}
-	return 0.5 * (b.meanG - b.meanR + b.rpr/b.node)
+	return 0.5 * (b.meanG - b.meanR + b.rest)
 }
 
 // stdErr is the standard error of L over the probes: from their spread, for a

@@ -36,8 +36,10 @@ type tail struct {
 	ku     []float64     // u_r'K̂u_r
 	kv     float64       // v'K̂v
 	wkv    float64       // u'K̂v
-	r, w   linalg.Matrix // residual, and u = P⁻¹r/a
-	q, rpr float64
+	r, w   linalg.Matrix // residual, and u = Nr, or P⁻¹r/a after a repair
+	q      float64
+	rest   float64 // r'Nr, or r'P⁻¹r/a
+	excess float64 // |F⁻¹r + T_t+1 tail|²: of r, what the process has not seen
 	fix    float64 // of tr log A
 	doubt  float64 // nats that float32 products may have done to L, where fix is 0
 }
@@ -52,8 +54,10 @@ func (r *run) finish(ev *Evaluation) error {
 		return err
 	}
 	b := &o.b
+	// (F⁻¹r)'A⁻¹(F⁻¹r), by the triangle inequality, where r is not all seen.
+	t.doubt += 0.5 * (t.excess/b.node + 2*math.Sqrt(max(t.rest, 0)*t.excess/b.node))
 	logs := r.logConst + t.fix
-	ev.LML = -0.5 * (logs + b.meanG + t.q + t.rpr/b.node)
+	ev.LML = -0.5 * (logs + b.meanG + t.q + t.rest)
 	ev.Lower = ev.LML - t.doubt
 	ev.Upper = -0.5*(logs+b.meanR+t.q) + t.doubt
 	ev.GradColumns, ev.Alpha = t.u.Cols, t.v.Data
@@ -135,7 +139,7 @@ func (r *run) correct(t *tail) error {
 		return err
 	}
 	if r.opt.Precision != "f32" && r.prec == kernelmv.F32 &&
-		(math.Abs(t.fix)/2 > r.opt.Eps/2 || 0.5*t.rpr/o.b.node > r.opt.Eps) {
+		(math.Abs(t.fix)/2 > r.opt.Eps/2 || 0.5*(t.rest+t.excess/o.b.node) > r.opt.Eps) {
 		return errPrecision
 	}
 	return nil
@@ -232,17 +236,24 @@ func (r *run) sampleRows(t *tail, x linalg.Matrix) (ok bool, err error) {
 		t.doubt = 0
 		return false, nil
 	}
-	b := &o.b
-	t.q, t.rpr = b.quadLow, b.rpr
-	o.lanczos.NextTo(t.w, b.tail)
+	// v'K̂v = q, since r is orthogonal to v.
+	t.q, t.kv = o.b.quadLow, o.b.quadLow
+	r.seen(t)
+	return true, nil
+}
+
+// seen takes u = Nr and r'Nr from the process.
+func (r *run) seen(t *tail) {
+	o := r.o
+	start := time.Now()
+	o.lanczos.NextTo(t.w, o.b.weighted)
 	o.pre.FInvTransTo(t.w, t.w)
 	for i := range t.w.Data {
-		t.w.Data[i] /= -b.node
+		t.w.Data[i] = -t.w.Data[i]
 	}
-	// v'K̂v = q where r is orthogonal to v, and K̂v = y - c - r.
-	t.kv = b.quadLow
-	t.wkv = o.e.Dot(t.w.Data, r.resid.Data) - b.rpr/b.node
-	return true, nil
+	o.phases.precond += time.Since(start).Seconds()
+	t.rest = o.b.rest
+	t.wkv = o.e.Dot(t.w.Data, r.resid.Data) - t.rest
 }
 
 // correctAll corrects tr log A by the product with every column of U.
@@ -279,18 +290,17 @@ func (r *run) exactly(dst, src linalg.Matrix) error {
 // v + δ is judged by a float64 product.
 func (r *run) refine(t *tail) error {
 	o := r.o
-	seen := o.b.rpr
+	bad, most := t.excess/o.b.node, r.opt.Eps/10
 	for range 4 {
-		excess := 0.5 * (t.rpr - seen) / o.b.node
-		if excess <= r.opt.Eps/20 {
+		if bad <= most {
 			return nil
 		}
 		if o.cg == nil {
 			o.cg = linalg.NewCG(o.e, o.n, 1)
 		}
-		before, step := t.rpr, linalg.NewMatrix(o.n, 1)
+		before, step := bad, linalg.NewMatrix(o.n, 1)
 		start := time.Now()
-		goal := math.Sqrt(max(seen+o.b.node*r.opt.Eps/40, t.rpr/1e4))
+		goal := math.Sqrt(o.b.node * max(r.opt.Eps/40, bad/1e4))
 		res, err := o.cg.Solve(r.ctx, r.op, o.pre, step, t.r, linalg.CGOptions{Tol: goal, MaxPasses: 40})
 		lapTime(start, &o.phases.product)
 		if errors.Is(err, linalg.ErrNotDefinite) {
@@ -307,9 +317,10 @@ func (r *run) refine(t *tail) error {
 		if err := r.exactly(kv, t.v); err != nil {
 			return err
 		}
-		if r.residual(t, kv); t.rpr > before/2 {
+		if r.repaired(t, kv); t.rest > before/2 {
 			return nil
 		}
+		bad = t.rest
 	}
 	return nil
 }
@@ -320,23 +331,46 @@ func lapTime(start time.Time, sum *float64) time.Time {
 	return now
 }
 
-// residual forms r, q, u = P⁻¹r/a and r'P⁻¹r; the first column of kx is K̂v.
+// residual forms r, q, u = Nr and what of r the process has not seen; the first
+// column of kx is K̂v.
 func (r *run) residual(t *tail, kx linalg.Matrix) {
+	o := r.o
+	r.quadratic(t, kx)
+	start := time.Now()
+	white, next := linalg.NewMatrix(o.n, 1), linalg.NewMatrix(o.n, 1)
+	o.pre.FInvTo(white, t.r)
+	o.lanczos.NextTo(next, o.b.tail)
+	for i, v := range next.Data {
+		white.Data[i] += v
+	}
+	o.phases.precond += time.Since(start).Seconds()
+	t.excess = o.e.Dot(white.Data, white.Data)
+	r.seen(t)
+}
+
+// repaired forms r, q and u = P⁻¹r/a for a v that is not the process's.
+func (r *run) repaired(t *tail, kx linalg.Matrix) {
+	o := r.o
+	r.quadratic(t, kx)
+	start := time.Now()
+	o.pre.SolveTo(t.w, t.r)
+	o.phases.precond += time.Since(start).Seconds()
+	t.rest, t.excess = max(o.e.Dot(t.r.Data, t.w.Data), 0)/o.b.node, 0
+	for i := range t.w.Data {
+		t.w.Data[i] /= o.b.node
+	}
+	t.wkv = o.e.Dot(t.w.Data, r.resid.Data) - t.rest
+}
+
+// quadratic forms r and q.
+func (r *run) quadratic(t *tail, kx linalg.Matrix) {
 	o := r.o
 	t.kv = 0
 	for i := range o.n {
 		t.r.Data[i] = r.resid.Data[i] - kx.Data[i*kx.Stride]
 		t.kv += t.v.Data[i] * kx.Data[i*kx.Stride]
 	}
-	start := time.Now()
-	o.pre.SolveTo(t.w, t.r)
-	o.phases.precond += time.Since(start).Seconds()
-	t.rpr = max(o.e.Dot(t.r.Data, t.w.Data), 0)
-	for i := range t.w.Data {
-		t.w.Data[i] /= o.b.node
-	}
 	t.q = 2*o.e.Dot(t.r.Data, t.v.Data) + t.kv
-	t.wkv = o.e.Dot(t.w.Data, r.resid.Data) - t.rpr/o.b.node
 }
 
 // gradient returns dL~ by the natural parameters.

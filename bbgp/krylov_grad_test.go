@@ -18,8 +18,7 @@ type frozen struct {
 	c      linalg.Matrix
 	probes int
 	v      []float64
-	pinv   func(r []float64) []float64
-	node   float64
+	rest   func(r []float64) float64 // r'Nr
 	logDet float64
 }
 
@@ -33,11 +32,33 @@ func freeze(t *testing.T, o *krylovObjective, v []float64) *frozen {
 		t.Fatal(err)
 	}
 	o.pre.FInvTransTo(s, s)
+	// N = F⁻ᵀT_t+1 M⁻¹ T_t+1'F⁻¹
+	p := len(o.b.tail)
+	m, next := linalg.NewMatrix(p, p), linalg.NewMatrix(o.n, p)
+	for j := range p {
+		unit, col, x := make([]float64, p), linalg.NewMatrix(o.n, 1), make([]float64, p)
+		unit[j] = 1
+		o.lanczos.NextTo(col, unit)
+		o.b.quad.ErrorTo(x, unit, &o.b.ldl)
+		for i := range o.n {
+			next.Set(i, j, col.Data[i])
+		}
+		for i := range p {
+			m.Set(i, j, x[i])
+		}
+	}
 	return &frozen{d: o.d, s: mat.NewDense(o.n, k, s.Data), c: o.lanczos.H.R0, probes: o.probes.Cols, v: v,
-		node: o.b.node, logDet: o.pre.LogDet(), pinv: func(r []float64) []float64 {
-			x := linalg.NewMatrix(o.n, 1)
-			o.pre.SolveTo(x, linalg.Matrix{Rows: o.n, Cols: 1, Stride: 1, Data: r})
-			return x.Data
+		logDet: o.pre.LogDet(), rest: func(r []float64) float64 {
+			x, c := linalg.NewMatrix(o.n, 1), linalg.NewMatrix(p, 1)
+			o.pre.FInvTo(x, linalg.Matrix{Rows: o.n, Cols: 1, Stride: 1, Data: r})
+			o.e.GramTo(c, next, x)
+			sum := 0.0
+			for i := range p {
+				for j := range p {
+					sum += c.Data[i] * m.At(i, j) * c.Data[j]
+				}
+			}
+			return sum
 		}}
 }
 
@@ -87,9 +108,7 @@ func (f *frozen) value(t *testing.T, p Params) float64 {
 		r[i] = y - p.Mean - kv.AtVec(i)
 		q += 2*r[i]*f.v[i] + f.v[i]*kv.AtVec(i)
 	}
-	for i, w := range f.pinv(r) {
-		q += r[i] * w / f.node
-	}
+	q += f.rest(r)
 	return -0.5 * (float64(n)*math.Log(2*math.Pi) + f.logDet + logs + q)
 }
 

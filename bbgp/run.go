@@ -98,7 +98,7 @@ func (r *run) iterate() (rejected bool, err error) {
 		r.products += width
 		start := time.Now()
 		err := o.b.quadratic(o.lanczos.H)
-		if err == nil && (r.passes >= next || o.lanczos.Exhausted()) {
+		if err == nil && (r.passes >= next || o.lanczos.Exhausted() || o.b.gap() <= r.opt.Eps) {
 			err = o.b.logarithms(o.lanczos.H)
 			// Checks cost k²: they may be a tenth of the passes apart.
 			next = r.passes + max(1, r.passes/10)

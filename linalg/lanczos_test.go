@@ -168,8 +168,8 @@ func symEigen(a Matrix) ([]float64, *mat.Dense) {
 	return es.Values(nil), &v
 }
 
-// logForm returns w'log(A)w for each column of w.
-func logForm(values []float64, v *mat.Dense, w Matrix) []float64 {
+// spectralForm returns w'f(A)w for each column of w.
+func spectralForm(values []float64, v *mat.Dense, w Matrix, f func(float64) float64) []float64 {
 	out := make([]float64, w.Cols)
 	for c := range out {
 		for a, lam := range values {
@@ -177,10 +177,51 @@ func logForm(values []float64, v *mat.Dense, w Matrix) []float64 {
 			for i := range w.Rows {
 				s += v.At(i, a) * w.At(i, c)
 			}
-			out[c] += math.Log(lam) * s * s
+			out[c] += f(lam) * s * s
 		}
 	}
 	return out
+}
+
+// checkInverse brackets w'A^-1 w of the last column: Gauss below, and above it
+// Gauss-Radau, which is tighter than |tail|²/node.
+func checkInverse(t *testing.T, q *Quad, h *BlockTri, node, want float64) {
+	t.Helper()
+	var zero BlockLDL
+	if !zero.Reset(h, 0) {
+		t.Fatal("H is not positive definite")
+	}
+	k, last := h.Dim(), h.R0.Cols-1
+	x := NewMatrix(k, 1)
+	for i := range h.R0.Rows {
+		x.Data[i] = h.R0.At(i, last)
+	}
+	zero.SolveTo(x)
+	gauss := 0.0
+	for i := range h.R0.Rows {
+		gauss += x.Data[i] * h.R0.At(i, last)
+	}
+	b := h.Coupling()
+	if b.Rows == 0 {
+		return
+	}
+	tail, rest, plain, above := make([]float64, b.Rows), make([]float64, b.Rows), 0.0, 0.0
+	for i := range tail {
+		for j, v := range b.Row(i) {
+			tail[i] += v * x.Data[k-b.Cols+j]
+		}
+		plain += tail[i] * tail[i] / node
+	}
+	if !q.ErrorTo(rest, tail, &zero) {
+		t.Fatal("no Radau bound of the inverse")
+	}
+	for i, v := range rest {
+		above += v * tail[i]
+	}
+	tol := 1e-8 * want
+	if gauss > want+tol || gauss+above < want-tol || above > plain+tol {
+		t.Fatalf("inverse: Gauss %.9g, exact %.9g, Radau %.9g, plain %.9g", gauss, want, gauss+above, gauss+plain)
+	}
 }
 
 // A bracketCase is one process to compare with dense truth at every pass.
@@ -196,7 +237,8 @@ type bracketCase struct {
 func checkBracket(t *testing.T, c bracketCase) {
 	t.Helper()
 	_, values, vectors := whitened(c.op, c.f)
-	want := logForm(values, vectors, c.w)
+	want := spectralForm(values, vectors, c.w, math.Log)
+	inverse := spectralForm(values, vectors, c.w, func(x float64) float64 { return 1 / x })[c.w.Cols-1]
 	n, high := float64(c.op.Dim()), values[len(values)-1]
 	// What is stored in float32 is orthonormal to 6e-8, so Ritz values are off by
 	// 6e-8 |A| / sqrt(n) or so, in the worst column; float64 rounds likewise.
@@ -228,6 +270,9 @@ func checkBracket(t *testing.T, c bracketCase) {
 			if err := q.RadauTo(radau, l.H, node); err != nil {
 				t.Fatalf("pass %d: Radau at %g, smallest Ritz %g, eigenvalue %g: %v", pass, node, last, values[0], err)
 			}
+		}
+		if settled && c.wide {
+			checkInverse(t, &q, l.H, node, inverse)
 		}
 		for i := range want {
 			if gauss[i] < want[i]-tol || radau[i] > want[i]+tol {

@@ -25,6 +25,7 @@ type Quad struct {
 	eig  bandEig
 	ldl  BlockLDL
 	ext  Matrix
+	m    Matrix
 	Low  float64 // smallest eigenvalue found by the last call
 	High float64 // largest
 	// Square is the mean over the columns of c_i' log(H)² c_i. Twice that is an
@@ -65,6 +66,38 @@ func (q *Quad) RadauTo(dst []float64, h *BlockTri, node float64) error {
 // below 1, since float32 storage of the basis lowers Ritz values by up to 1e-7 of
 // the largest. Any node below the spectrum is valid.
 func NodeOne(high float64) float64 { return max(0.5, 1-1e-6-1e-7*high) }
+
+// ErrorTo bounds the rest of a quadratic form. Let zero be the factorisation of H
+// and tail = B_t E_t'H^-1 c, so that the part c'A^-1 c - c'H^-1 c that Gauss misses
+// is the form of A^-1 at the residual T_t+1 tail. Gauss-Radau with the node of the
+// last RadauTo bounds it from above, for 1/x has the sides of log reversed:
+//
+//	dst = M^-1 tail,  M = a I + B_t E_t'((H - aI)^-1 - H^-1) E_t B_t',  bound = tail'dst
+//
+// It never exceeds |tail|²/a. ErrorTo reports false where M is not positive
+// definite, which only rounding can cause.
+func (q *Quad) ErrorTo(dst, tail []float64, zero *BlockLDL) bool {
+	p := q.ext.Rows
+	if len(dst) != p || len(tail) != p {
+		panic("linalg: Quad.ErrorTo: wrong length")
+	}
+	if cap(q.m.Data) < p*p {
+		q.m.Data = make([]float64, p*p)
+	}
+	q.m = view(q.m.Data[:p*p], p, p)
+	zero.SchurTo(q.m)
+	for i, v := range q.ext.Data[:p*p] {
+		q.m.Data[i] = v - q.m.Data[i]
+	}
+	if !cholSmall(q.m) {
+		return false
+	}
+	copy(dst, tail)
+	x := Matrix{Rows: p, Cols: 1, Stride: 1, Data: dst}
+	solveLower(q.m, x, 0)
+	solveLowerTrans(q.m, x, 0)
+	return true
+}
 
 func (q *Quad) sum(dst []float64, h *BlockTri) error {
 	if len(dst) > h.R0.Cols {

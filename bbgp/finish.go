@@ -20,8 +20,7 @@ import (
 // A float64 product on [U, v] gives r and q for the matrix itself, and, to first
 // order, what the float32 products have done to the log determinant:
 // tr(G S'(K64 - K32)S) = Σ_r u_r'K̂u_r - y_r'H y_r. A random sample tells first
-// whether that matters. What is left after the correction is of second order,
-// so that only corrections above eps/2 ask for float64 all through.
+// whether that matters.
 
 const (
 	gradTol    = 1e-4 // of tr(G H) that the columns U may leave out
@@ -139,10 +138,20 @@ func (r *run) correct(t *tail) error {
 		return err
 	}
 	if r.opt.Precision != "f32" && r.prec == kernelmv.F32 &&
-		(math.Abs(t.fix)/2 > r.opt.Eps/2 || 0.5*(t.rest+t.excess/o.b.node) > r.opt.Eps) {
+		(r.coarse(t) || 0.5*(t.rest+t.excess/o.b.node) > r.opt.Eps) {
 		return errPrecision
 	}
 	return nil
+}
+
+// coarse reports that the first-order correction does not make float32 products
+// good enough: it is above eps/4 and what it leaves, ‖K̂^-1/2 E K̂^-1/2‖_F²/4 nats
+// for errors E of an rms of 5e-8 s2 without pattern, is not negligible; or it is
+// above 2 eps.
+func (r *run) coarse(t *tail) bool {
+	size := 5e-8 * r.p.Variance * r.o.e.Dot(t.u.Data, t.u.Data)
+	first, second := math.Abs(t.fix)/2, size*size/4
+	return first > 2*r.opt.Eps || first > r.opt.Eps/4 && second > r.opt.Eps/20
 }
 
 // sample judges what float32 products have done. Where they are harmless in the
@@ -187,7 +196,7 @@ func (r *run) sample(t *tail) error {
 	for i, v := range ys.Data {
 		effect -= v * hys.Data[i]
 	}
-	if t.doubt = 0.5 * math.Abs(effect); t.doubt <= r.opt.Eps/20 {
+	if t.doubt = 0.5 * math.Abs(effect); t.doubt <= r.opt.Eps/8 {
 		return nil
 	}
 	return r.correctAll(t)
@@ -290,7 +299,7 @@ func (r *run) exactly(dst, src linalg.Matrix) error {
 // v + δ is judged by a float64 product.
 func (r *run) refine(t *tail) error {
 	o := r.o
-	bad, most := t.excess/o.b.node, r.opt.Eps/10
+	bad, most := t.excess/o.b.node, r.opt.Eps/4
 	for range 4 {
 		if bad <= most {
 			return nil

@@ -15,6 +15,8 @@ import "bbgp.dev/linalg"
 // neighbours alone, 6 with rank 200 and 16 neighbours, 4 with rank 300 alone.
 const (
 	mostRank        = 288 // tried; whole groups of 96 columns
+	loud            = 0.1 // mean noise, in σ_f², above which a few columns do:
+	loudRank        = 96  // elevators at all ones, 9 passes and 1.0 CPU s for 7 and 1.4
 	noiseTraces     = 1.0 // residual trace, in traces of the noise, for low rank alone
 	smoothTrace     = 0.2 // residual trace, in traces of K, up to which a low-rank part pays
 	mixedRank       = 192
@@ -33,7 +35,11 @@ func choosePrecond(n int, p Params, noise []float64, opt EvalOptions) linalg.Pre
 		total += v
 	}
 	if set.Rank < 0 {
-		set.Rank = min(mostRank, n/4)
+		set.Rank = mostRank
+		if total > loud*float64(n)*p.Variance {
+			set.Rank = loudRank
+		}
+		set.Rank = min(set.Rank, n/4)
 		set.TraceTol = 0.1 * total
 	}
 	set.Decide = func(rank int, trace float64) (columns, near int) {

@@ -35,7 +35,7 @@ type krylovObjective struct {
 	built   Params // where pre was built
 	probes  linalg.Matrix
 	signs   signs
-	wide    bool    // float32 products have failed in this stage
+	wide    float64 // σ_n²/σ_f² at and below which float32 products have failed
 	seconds float64 // of the last Rebuild, charged to the next evaluation
 
 	lanczos *linalg.Lanczos
@@ -99,7 +99,7 @@ func (o *krylovObjective) Rebuild(ctx context.Context, p Params, opt EvalOptions
 	if err != nil {
 		return fmt.Errorf("preconditioner: %w", err)
 	}
-	o.pre, o.built, o.wide = pre, p.Clone(), false
+	o.pre, o.built = pre, p.Clone()
 	o.setProbes(signProbes(o.n, probeCount(opt), opt.Seed), opt.Memory)
 	o.signs = signs{probeCount(opt), opt.Seed}
 	o.seconds = time.Since(start).Seconds()
@@ -186,7 +186,7 @@ func (o *krylovObjective) Evaluate(ctx context.Context, p Params, opt EvalOption
 	prec := o.precision(p, opt)
 	ev, err := run(prec)
 	if prec == kernelmv.F32 && opt.Precision != "f32" && errors.Is(err, errPrecision) {
-		o.wide = true
+		o.wide = max(o.wide, p.Noise/p.Variance)
 		ev, err = run(kernelmv.F64)
 	}
 	if errors.Is(err, errPrecision) {
@@ -218,7 +218,7 @@ func (o *krylovObjective) precision(p Params, opt EvalOptions) kernelmv.Precisio
 	}
 	hard := p.Kernel == "gaussian" || inputs <= 3
 	switch {
-	case opt.Precision == "f64", opt.Precision != "f32" && (o.wide || hard && ratio < 1e-4 || ratio < 1e-8):
+	case opt.Precision == "f64", opt.Precision != "f32" && (p.Noise/p.Variance <= o.wide || hard && ratio < 1e-4 || ratio < 1e-8):
 		return kernelmv.F64
 	}
 	return kernelmv.F32

@@ -2,6 +2,7 @@ package linalg
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"testing"
 )
@@ -326,5 +327,22 @@ func TestCGSmall(t *testing.T) {
 		if err != nil || !res.Converged {
 			t.Errorf("n %d: %+v, %v", n, res, err)
 		}
+	}
+}
+
+func BenchmarkLanczosStep(b *testing.B) {
+	for _, cols := range []int{90, 900} {
+		b.Run(fmt.Sprintf("n=10000/k=%d/p=9", cols), func(b *testing.B) {
+			op := plainOp{10000}
+			l := NewLanczos(newTestEngine(b), 10000, 9, LanczosOptions{})
+			w := rademacher(newRand(1), 10000, 9)
+			for range b.N {
+				b.StopTimer()
+				l.Start(op, op, w)
+				steps(b, l, cols/9-1)
+				b.StartTimer()
+				steps(b, l, 1)
+			}
+		})
 	}
 }

@@ -1,0 +1,78 @@
+package linalg_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"math"
+
+	"bbgp.dev/linalg"
+)
+
+// A diagonal is an operator with known eigenvalues, and its square root a factor.
+type diagonal []float64
+
+func (d diagonal) Dim() int { return len(d) }
+
+func (d diagonal) MulTo(_ context.Context, dst, src linalg.Matrix) error {
+	for i, v := range d {
+		for j, x := range src.Row(i) {
+			dst.Set(i, j, v*x)
+		}
+	}
+	return nil
+}
+
+// identity is the preconditioner P = I.
+type identity struct{ n int }
+
+func (f identity) Dim() int                           { return f.n }
+func (f identity) LogDet() float64                    { return 0 }
+func (f identity) FInvTo(dst, src linalg.Matrix)      { dst.CopyFrom(src) }
+func (f identity) FInvTransTo(dst, src linalg.Matrix) { dst.CopyFrom(src) }
+func (f identity) SolveTo(dst, src linalg.Matrix)     { dst.CopyFrom(src) }
+
+func ExampleLanczos() {
+	e, err := linalg.NewEngine(nil, 1)
+	if err != nil {
+		log.Fatal(err)
+	}
+	a, ones, exact := make(diagonal, 100), linalg.NewMatrix(100, 1), 0.0
+	for i := range a {
+		a[i], ones.Data[i] = 1+float64(i)/10, 1
+		exact += math.Log(a[i])
+	}
+	l := linalg.NewLanczos(e, 100, 1, linalg.LanczosOptions{})
+	l.Start(a, identity{100}, ones)
+	var q linalg.Quad
+	upper, lower := make([]float64, 1), make([]float64, 1)
+	for range 6 {
+		if err := l.Step(context.Background()); err != nil {
+			log.Fatal(err)
+		}
+	}
+	if err := q.GaussTo(upper, l.H); err != nil {
+		log.Fatal(err)
+	}
+	if err := q.RadauTo(lower, l.H, 1); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%.4f <= %.4f <= %.4f\n", lower[0], exact, upper[0])
+	// Output: 162.5588 <= 162.5620 <= 162.5681
+}
+
+func ExampleCG() {
+	e, err := linalg.NewEngine(nil, 1)
+	if err != nil {
+		log.Fatal(err)
+	}
+	a := diagonal{1, 2, 4}
+	b, x := linalg.NewMatrix(3, 1), linalg.NewMatrix(3, 1)
+	copy(b.Data, []float64{1, 1, 1})
+	res, err := linalg.NewCG(e, 3, 1).Solve(context.Background(), a, identity{3}, x, b, linalg.CGOptions{Tol: 1e-8})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%.3f in %d passes\n", x.Data, res.Passes)
+	// Output: [1.000 0.500 0.250] in 3 passes
+}

@@ -46,7 +46,7 @@ func (t *trainer) runAdam(ctx context.Context, p Params) (string, error) {
 		if sum += pt.ev.LML / adamWindow; t.stage%adamWindow == 0 {
 			means = append(means, sum)
 			sum = 0
-			if k := len(means); k > 2 && means[k-1]-means[k-2] < t.eval.Eps {
+			if k := len(means); k > 2 && means[k-1]-means[k-2] < t.eps {
 				return "converged", nil
 			}
 		}

@@ -31,6 +31,9 @@ func (f *fit) complete(ctx context.Context, m *Model, t *trainer) {
 	r.LML, r.StdErr, r.BoundKind = ev.LML, ev.StdErr, ev.BoundKind
 	r.Lower, r.Upper = ordered(ev)
 	r.Precision, r.Rank, r.Neighbours, r.Probes = ev.Precision, ev.Rank, ev.Neighbours, ev.Probes
+	if ev.Replayed > 0 {
+		r.warn("two-pass mode: %d passes were made twice, the basis did not fit the memory budget", ev.Replayed)
+	}
 	m.weights = ev.Alpha
 	m.meanError, m.recipe = math.Inf(1), recipeOf(f.opt, ev)
 	if f.opt.Method == "exact" {
@@ -57,7 +60,7 @@ func ordered(ev *Evaluation) (lower, upper Bound) {
 func (f *fit) last(ctx context.Context, t *trainer, best point) (*Evaluation, error) {
 	want := f.opt.LMLStdErr * float64(f.raw.X.Rows)
 	opt := t.eval
-	opt.Gradient, opt.Reject = false, nil
+	opt.Gradient, opt.Reject, opt.Eps = false, nil, f.opt.Eps
 	opt.Probes = max(minLastProbes, f.opt.Probes)
 	var sum *Evaluation
 	square := 0.0 // Σ over runs of (probes · stderr)²

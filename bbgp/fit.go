@@ -186,7 +186,7 @@ func stageStepsOf(method string) int {
 }
 
 func (f *fit) trainer(obj objective, d *Data, phase string) *trainer {
-	return &trainer{e: f.opt.Engine, obj: obj, d: d, opt: f.opt, eval: f.opt.evalOptions(), phase: phase, count: f.count}
+	return &trainer{e: f.opt.Engine, obj: obj, d: d, opt: f.opt, eval: f.opt.evalOptions(), eps: f.opt.Eps, phase: phase, count: f.count}
 }
 
 // subsetStarts are the starts of the pre-fit: all ones, and a smoother function
@@ -201,7 +201,7 @@ func subsetStarts(kernel string, d int) []Params {
 }
 
 const (
-	prefitEvals = 60   // of the subset, from each start
+	prefitEvals = 40   // of the subset, from each start
 	prefitSlack = 2    // times eps is a gain worth a stage on the subset
 	resetNoise  = 0.01 // least noise to start the full fit with
 )
@@ -263,7 +263,7 @@ func (f *fit) prefit(ctx context.Context, sub *Data) ([]Params, error) {
 			t.constant[j] = true
 		}
 		t.stageSteps, t.maxEvals = 5, f.count.evals+prefitEvals
-		t.eval.Eps *= prefitSlack
+		t.eps *= prefitSlack
 		_, err = t.run(ctx, p)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()

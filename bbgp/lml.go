@@ -2,6 +2,7 @@ package bbgp
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -73,6 +74,9 @@ func LogMarginalLikelihood(ctx context.Context, d *Data, p Params, opt Options) 
 		ISA: opt.Engine.Impl.Name, SecondsByPhase: ev.SecondsByPhase, Warnings: []string{},
 	}
 	r.Lower, r.Upper = ordered(ev)
+	if ev.Replayed > 0 {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("two-pass mode: %d passes were made twice, the basis did not fit the memory budget", ev.Replayed))
+	}
 	for _, j := range constantColumns(d.X) {
 		r.Warnings = append(r.Warnings, "input \""+d.Name(j)+"\" does not vary and was dropped")
 	}

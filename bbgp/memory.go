@@ -35,7 +35,8 @@ func (o *Options) checkMemory(n, d int) error {
 	if o.Memory <= 0 {
 		return nil
 	}
-	need := krylovBytes(n, d, o.Probes)
+	// What is left of the basis is made a second time where it does not fit.
+	need := krylovBytes(n, d, o.Probes) - basisBytes(n, o.Probes)
 	switch o.Method {
 	case "exact":
 		need = exactBytes(n)

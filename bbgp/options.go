@@ -48,7 +48,7 @@ type Options struct {
 	// random subset.
 	Start *Params
 	// PrefitRows is the size of that subset, at most half of the rows; 0 means
-	// 600, a negative value none, as in the paper.
+	// 500, a negative value none, as in the paper.
 	PrefitRows int
 	// Seed starts every random stream of the run.
 	Seed uint64
@@ -145,7 +145,7 @@ func (o Options) settle(n int) (Options, error) {
 	setNumber(&o.LMLStdErr, 1e-3)
 	setNumber(&o.Probes, 8)
 	setNumber(&o.MaxSteps, 400)
-	setNumber(&o.PrefitRows, 600)
+	setNumber(&o.PrefitRows, 500)
 	if o.Engine == nil {
 		e, err := linalg.NewEngine(nil, runtime.GOMAXPROCS(0))
 		if err != nil {
@@ -164,7 +164,7 @@ func setNumber[T int | float64](p *T, v T) {
 
 // evalOptions returns what the options say about single evaluations.
 func (o *Options) evalOptions() EvalOptions {
-	e := EvalOptions{Eps: o.Eps, Probes: o.Probes, Seed: o.Seed, Precision: o.Precision, Gradient: true}
+	e := EvalOptions{Eps: o.Eps, Probes: o.Probes, Seed: o.Seed, Precision: o.Precision, Gradient: true, Memory: o.Memory}
 	size := func(v int) int {
 		switch {
 		case v == 0:

@@ -44,7 +44,12 @@ type prepared struct {
 	pre  *linalg.Precond  // unless dense
 	chol *linalg.Cholesky // if dense
 	node float64
+	// sharp is the preconditioner for variances, whose many solves pay for a
+	// larger rank: on elevators (n = 11121) rank 600 saves 2 of 5 passes.
+	sharp *linalg.Precond
 }
+
+const sharpRank = 600
 
 // prepare returns the operator and, with solver set, what solves with K̂. It
 // keeps them for the next call. The caller holds m.mu.
@@ -71,11 +76,16 @@ func (m *Model) prepare(ctx context.Context, e *linalg.Engine, solver bool) (*pr
 		return p, nil
 	}
 	set := linalg.PrecondOptions{Rank: m.recipe.Rank, Neighbours: m.recipe.Neighbours, Seed: m.recipe.Seed}
+	if m.recipe.Rank < 0 {
+		set = choosePrecond(m.N(), m.Parameters, p.op.Noise(), EvalOptions{Rank: -1, Neighbours: -1})
+		set.Seed = m.recipe.Seed
+	}
 	pre, err := linalg.NewPrecond(ctx, e, p.op, p.op.Noise(), set)
 	if err != nil {
 		return nil, err
 	}
 	p.pre = pre
+	m.recipe.Rank, m.recipe.Neighbours = pre.Rank(), pre.Neighbours()
 	switch {
 	case pre.NodeIsOne():
 		p.node = 1
@@ -124,4 +134,21 @@ func (m *Model) refineLocked(ctx context.Context, e *linalg.Engine, tol float64)
 	// |k*'(α - K̂⁻¹(y-c))| <= (k*'K̂⁻¹k*)^1/2 (r'K̂⁻¹r)^1/2 <= (σ_f² r'P⁻¹r/a)^1/2
 	m.meanError = math.Sqrt(m.Parameters.Variance * res.RPR[0] / p.node)
 	return nil
+}
+
+// sharpen makes sharp.
+func (m *Model) sharpen(ctx context.Context, p *prepared) error {
+	if p.sharp != nil {
+		return nil
+	}
+	p.sharp = p.pre
+	rank := max(p.pre.Rank(), min(sharpRank, m.N()/8))
+	if !p.pre.NodeIsOne() || rank == p.pre.Rank() {
+		return nil
+	}
+	sharp, err := linalg.NewPrecond(ctx, p.e, p.op, p.op.Noise(), linalg.PrecondOptions{Rank: rank, Seed: m.recipe.Seed})
+	if err == nil {
+		p.sharp = sharp
+	}
+	return err
 }

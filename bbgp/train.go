@@ -23,12 +23,13 @@ const (
 	pruneCost  = 0.05 // nats that taking an input out may cost by the model, per nat of eps
 	admitGain  = 0.2  // nats that taking it in again has to promise, per nat of eps
 	maxLambda  = 1e8
+	// coarseEps times eps is the bias allowed while much is to gain.
+	coarseEps = 4
 	// measureAgain is the change of a logarithm that makes a metric stale.
 	measureAgain = 0.3
 	// A stage can always gain something by fitting the noise of its probes: a
 	// gain below this share of the standard error counts as none.
-	noiseShare = 0.25
-	mostProbes = 31
+	noiseShare = 0.5
 	// smallStep is the gain that is worth a trial, and the fall that says that
 	// the model no longer sees anything, per nat of eps.
 	smallStep = 0.1
@@ -44,7 +45,8 @@ type trainer struct {
 	phase string
 	// stages end after so many steps, training after so many evaluations
 	stageSteps, maxEvals int
-	constant             []bool // inputs without variation: out for good
+	eps                  float64 // the gain that is worth a stage; eval.Eps is at least that
+	constant             []bool  // inputs without variation: out for good
 
 	out   []bool // inputs out of the distance: +Inf
 	hold  bool   // no input goes out for the rest of the stage
@@ -53,6 +55,7 @@ type trainer struct {
 	stage int
 	box   float64 // of the stage: |log θ - log θ at its start|
 	reach float64 // of the next step: |δ|
+	cut   float64 // of the lengths that readmit tries first
 	// measured is where the metric was computed.
 	measured []float64
 	count    *counters
@@ -126,6 +129,7 @@ func (t *trainer) run(ctx context.Context, p Params) (string, error) {
 	}
 	t.met = metric{e: t.e, keep: t.opt.Optimizer == "lbfgs", lambda: 1e-3}
 	t.box, t.reach = firstBox, firstBox
+	t.eval.Eps, t.cut = coarseEps*t.eps, 0.25
 	t.cur = point{p: t.withOut(p), z: logVector(p)}
 	quiet := 0
 	for t.stage = 1; ; t.stage++ {
@@ -138,10 +142,10 @@ func (t *trainer) run(ctx context.Context, p Params) (string, error) {
 		}
 		noise := t.cur.ev.StdErr
 		switch {
-		case gain >= max(t.eval.Eps, noiseShare*noise):
+		case gain >= max(t.eps, noiseShare*noise):
 			quiet = 0
-		case hitBox && t.box < largestBox:
-			// The box, not the function, may have kept the gain small.
+		case hitBox && t.box < largestBox, t.eval.Eps > t.eps:
+			// The box or the bounds may have kept the gain small.
 		default:
 			quiet++
 		}
@@ -154,9 +158,8 @@ func (t *trainer) run(ctx context.Context, p Params) (string, error) {
 		if hitBox {
 			t.box = min(1.5*t.box, largestBox)
 		}
-		if gain < noise && 2*t.eval.Probes <= mostProbes {
-			t.eval.Probes *= 2 // what is left to gain is finer than the probes show
-		}
+		// The bias of an evaluation need not be much finer than what is to gain.
+		t.eval.Eps = min(max(gain/20, t.eps), coarseEps*t.eps)
 	}
 }
 
@@ -195,7 +198,7 @@ func (t *trainer) runStage(ctx context.Context) (gain float64, hitBox bool, err 
 	}
 	home := append([]float64{}, t.cur.z...)
 	t.hold = false
-	steps, fails := 0, 0
+	steps, fails, fewest := 0, 0, first.ev.Passes
 	for steps < t.stageSteps && fails < 6 && t.count.evals < t.maxEvals {
 		ok, small, err := t.try(ctx, home)
 		if err != nil {
@@ -210,7 +213,7 @@ func (t *trainer) runStage(ctx context.Context) (gain float64, hitBox bool, err 
 		}
 		fails = 0
 		steps++
-		if t.cur.ev.Passes > 2*first.ev.Passes+4 {
+		if fewest = min(fewest, t.cur.ev.Passes); 2*t.cur.ev.Passes > 3*fewest+4 {
 			break // the preconditioner of the stage no longer fits
 		}
 	}
@@ -302,7 +305,7 @@ func (t *trainer) readmit(ctx context.Context) error {
 			continue
 		}
 		f := t.met.base.At(i, i) * unit * unit / 4
-		if g[i] = -t.cur.g[i] * unit / 2; !(f > 0) || g[i]*min(g[i]/f, 1)/2 < admitGain*t.eval.Eps {
+		if g[i] = -t.cur.g[i] * unit / 2; !(f > 0) || g[i]*min(g[i]/f, 1)/2 < admitGain*t.eps {
 			continue
 		}
 		free[i], any = true, true
@@ -314,7 +317,7 @@ func (t *trainer) readmit(ctx context.Context) error {
 		return nil
 	}
 	v, _ := (&metric{e: t.e, base: b}).step(g, lo, hi, free)
-	for cut := 1.0; cut > 0.05; cut /= 4 {
+	for cut := t.cut; cut > 0.01; cut /= 4 {
 		trial, back := t.cur.p.Clone(), slices.Clone(t.out)
 		for i, f := range free {
 			if l := nearest / math.Sqrt(cut*v[i]); f && l < farLength/nearest {
@@ -331,7 +334,7 @@ func (t *trainer) readmit(ctx context.Context) error {
 		accept := !pt.ev.Rejected && pt.ev.LML > t.cur.ev.LML
 		t.report(pt, accept)
 		if accept {
-			t.cur, t.out = pt, back
+			t.cur, t.out, t.cut = pt, back, min(4*cut, 1)
 			// The new inputs need their information at the place where they are now.
 			t.measured = nil
 			return t.measure(ctx)
@@ -351,7 +354,7 @@ func (t *trainer) prune(home []float64) []bool {
 		}
 		// Information was measured at the start of the stage; it falls as ℓ⁻⁴.
 		g, f := t.cur.g[j], t.met.base.At(j, j)*math.Exp(4*(home[j]-t.cur.z[j]))
-		if f/8+math.Abs(g)/2 < pruneCost*t.eval.Eps && g >= 0 {
+		if f/8+math.Abs(g)/2 < pruneCost*t.eps && g >= 0 {
 			out[j] = true
 		}
 	}
@@ -384,7 +387,7 @@ func (t *trainer) try(ctx context.Context, home []float64) (ok, small bool, err 
 		high[i] = max(min(min(high[i], home[i]+box)-t.cur.z[i], reach), 0)
 	}
 	delta, gain := t.met.step(t.cur.g, low, high, free)
-	if gain < smallStep*t.eval.Eps && !pruned {
+	if gain < smallStep*t.eps && !pruned {
 		return false, true, nil
 	}
 	z := append([]float64{}, t.cur.z...)
@@ -402,7 +405,7 @@ func (t *trainer) try(ctx context.Context, home []float64) (ok, small bool, err 
 		if t.hold = t.hold || pruned; !pruned {
 			t.shrink(pt, delta, err)
 		}
-		flat := err == nil && !pt.ev.Rejected && t.cur.ev.LML-pt.ev.LML < smallStep*t.eval.Eps
+		flat := err == nil && !pt.ev.Rejected && t.cur.ev.LML-pt.ev.LML < smallStep*t.eps
 		return false, flat && !pruned || t.met.lambda > maxLambda, nil
 	}
 	t.report(pt, true)

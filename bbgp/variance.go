@@ -38,6 +38,9 @@ func (m *Model) variances(ctx context.Context, p *prepared, std linalg.Matrix, t
 	}
 	var w *bracketWork
 	if p.chol == nil {
+		if err := m.sharpen(ctx, p); err != nil {
+			return nil, nil, err
+		}
 		w = newBracketWork(m, p, tol)
 	}
 	for i := 0; i < std.Rows; i += varianceBatch {
@@ -142,7 +145,7 @@ func (w *bracketWork) residual(ctx context.Context, op linalg.SymOp, k, x, rho l
 		}
 	}
 	pr := linalg.NewMatrix(k.Rows, k.Cols)
-	w.p.pre.SolveTo(pr, rho)
+	w.p.sharp.SolveTo(pr, rho)
 	w.anew(lo, hi)
 	return w.bounds(w.tol, k, x, linalg.Matrix{}, rho, columnDots(rho, pr), lo, hi), nil
 }
@@ -159,7 +162,7 @@ func (w *bracketWork) anew(lo, hi []float64) {
 func (w *bracketWork) iterate(ctx context.Context, op linalg.SymOp, tol float64, k, x, rho linalg.Matrix, lo, hi []float64) error {
 	delta := linalg.NewMatrix(k.Rows, k.Cols)
 	w.anew(lo, hi)
-	_, err := w.cg.Solve(ctx, op, w.p.pre, delta, rho, linalg.CGOptions{
+	_, err := w.cg.Solve(ctx, op, w.p.sharp, delta, rho, linalg.CGOptions{
 		Tol: 1e-3 * w.tol * math.Sqrt(w.m.Parameters.Noise),
 		OnPass: func(_ int, d, r linalg.Matrix, rpr []float64) bool {
 			return w.bounds(tol, k, x, d, r, rpr, lo, hi)

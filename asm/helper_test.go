@@ -158,14 +158,6 @@ func panics(f func()) (yes bool) {
 	return false
 }
 
-// genericOf returns the reference kit for T.
-func genericOf[T Float]() *Kit[T] {
-	if unsafe.Sizeof(T(0)) == 4 {
-		return any(&generic.F32).(*Kit[T])
-	}
-	return any(&generic.F64).(*Kit[T])
-}
-
 // sizes returns the first list, or under -short the second.
 func sizes[E any](all, short []E) []E {
 	if testing.Short() {

@@ -49,7 +49,6 @@ type sparse struct {
 	pivots []int32
 	cg     *linalg.CG
 	v      linalg.Matrix // of the last evaluation, the start of the next
-	f      *sparseFactors
 }
 
 // newSparse returns SGPR or CGLB with at most rank inducing rows.

@@ -246,6 +246,12 @@ func (t *gradient[T]) weighted(s *gradScratch[T], i, rows, j0, cols int, diagona
 		t.kit.WeightRadii(f, t.grid.dim, buf)
 		t.kit.Outer(buf, ui, t.uj[j0*r:(j0+cols)*r], r, rows, cols)
 	}
+	if diagonal {
+		// A point and itself: nothing, but for the rounding of squares that cancel.
+		for a := range rows {
+			buf[a*cols+i+a-j0] = 0
+		}
+	}
 	return buf
 }
 

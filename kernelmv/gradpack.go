@@ -36,7 +36,9 @@ func (t *gradient[T]) prepare(inputs []int) {
 	t.fresh = true
 }
 
-// packPoints fills the rows of xi of a superblock.
+// packPoints fills the rows of xi of a superblock. The origin is the median, a
+// value of the column: an input that is the same in most rows is exactly 0
+// there, and the squares of its differences cancel nothing.
 func (t *gradient[T]) packPoints(_, b int) {
 	o, n, w := t.op, t.op.sched.padded, t.width
 	c := o.kernel.Family.Scale()
@@ -49,7 +51,7 @@ func (t *gradient[T]) packPoints(_, b int) {
 			switch {
 			case k < len(t.inputs):
 				d := t.inputs[k]
-				x = (raw[d] - o.pts.mean[d]) * (c / o.gradScale(d))
+				x = (raw[d] - o.pts.centre[d]) * (c / o.gradScale(d))
 				if o.rounded {
 					x = float64(float32(x))
 				}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"bbgp.dev/asm"
 	"bbgp.dev/linalg"
@@ -18,6 +19,7 @@ const maxScaled = 1e15
 type points struct {
 	raw     linalg.Matrix // n×D, not copied
 	mean    []float64     // D
+	centre  []float64     // D: medians, values of the column itself
 	spread  []float64     // D: largest minus smallest value
 	varying []int         // inputs with two different values
 	dropped []int         // the others
@@ -39,14 +41,18 @@ func newPoints(x linalg.Matrix) (*points, error) {
 			}
 		}
 	}
-	p := &points{raw: x, mean: make([]float64, x.Cols), spread: make([]float64, x.Cols)}
+	p := &points{raw: x, mean: make([]float64, x.Cols), centre: make([]float64, x.Cols), spread: make([]float64, x.Cols)}
+	column := make([]float64, x.Rows)
 	for d := range x.Cols {
 		lo, hi, first := x.Data[d], x.Data[d], x.Data[d]
 		var sum float64
 		for i := range x.Rows {
 			v := x.Data[i*x.Stride+d]
 			lo, hi, sum = min(lo, v), max(hi, v), sum+(v-first)
+			column[i] = v
 		}
+		slices.Sort(column)
+		p.centre[d] = column[x.Rows/2]
 		p.mean[d] = first + sum/float64(x.Rows)
 		p.spread[d] = hi - lo
 		if lo < hi {

@@ -170,7 +170,7 @@ func (f *fit) ended(ctx context.Context, err error) error {
 		return ctx.Err()
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		return &OptionError{"time", fmt.Sprintf("%v was not enough for one evaluation", f.opt.Time)}
+		return fmt.Errorf("time: %v was not enough for one evaluation: %w", f.opt.Time, err)
 	}
 	return err
 }

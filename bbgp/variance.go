@@ -41,7 +41,7 @@ func (m *Model) variances(ctx context.Context, p *prepared, std linalg.Matrix, t
 		if err := m.sharpen(ctx, p); err != nil {
 			return nil, nil, err
 		}
-		w = newBracketWork(m, p, tol)
+		w = newBracketWork(m, p, tol, lo, hi)
 	}
 	for i := 0; i < std.Rows; i += varianceBatch {
 		j := min(i+varianceBatch, std.Rows)
@@ -51,27 +51,36 @@ func (m *Model) variances(ctx context.Context, p *prepared, std linalg.Matrix, t
 			return nil, nil, err
 		}
 		k := transpose(kt)
-		if p.chol != nil {
-			p.chol.SolveLTo(k, k)
-			for c := range k.Cols {
-				hi[i+c] = m.Parameters.Variance
-			}
-			for r := range k.Rows {
-				for c, v := range k.Row(r) {
-					hi[i+c] -= v * v
-				}
-			}
-			for c := range k.Cols {
-				hi[i+c] = max(hi[i+c], 0)
-				lo[i+c] = hi[i+c]
-			}
-			continue
+		if w != nil {
+			err = w.first(ctx, rows, k, i)
+		} else {
+			m.dense(p, k, lo[i:j], hi[i:j])
 		}
-		if err := w.run(ctx, rows, k, lo[i:j], hi[i:j]); err != nil {
+		if err != nil {
 			return nil, nil, err
 		}
 	}
-	return lo, hi, nil
+	if w != nil {
+		err = w.flush(ctx)
+	}
+	return lo, hi, err
+}
+
+// dense sets lo and hi to the variances σ_f² - |L⁻¹k|² of the columns of k.
+func (m *Model) dense(p *prepared, k linalg.Matrix, lo, hi []float64) {
+	p.chol.SolveLTo(k, k)
+	for c := range hi {
+		hi[c] = m.Parameters.Variance
+	}
+	for r := range k.Rows {
+		for c, v := range k.Row(r) {
+			hi[c] -= v * v
+		}
+	}
+	for c := range hi {
+		hi[c] = max(hi[c], 0)
+		lo[c] = hi[c]
+	}
 }
 
 func transpose(a linalg.Matrix) linalg.Matrix {
@@ -94,33 +103,113 @@ type bracketWork struct {
 	tol        float64
 	cg         *linalg.CG
 	near       int // nearest rows to start from; 0 for none
+	lo, hi     []float64
+
+	rows      []int         // put aside for the iteration
+	k, x, rho linalg.Matrix // their columns, n×varianceBatch
 }
 
-func newBracketWork(m *Model, p *prepared, tol float64) *bracketWork {
-	w := &bracketWork{m: m, p: p, tol: tol, cg: linalg.NewCG(p.e, m.N(), varianceBatch)}
+func newBracketWork(m *Model, p *prepared, tol float64, lo, hi []float64) *bracketWork {
+	n := m.N()
+	w := &bracketWork{m: m, p: p, tol: tol, lo: lo, hi: hi, cg: linalg.NewCG(p.e, n, varianceBatch)}
 	w.wide = p.op.With(kernelmv.F64)
 	w.fast = w.wide
 	if m.Parameters.Variance <= sharpVariance*m.Parameters.Noise {
 		w.fast = p.op.With(kernelmv.F32)
 	}
 	if !p.pre.NodeIsOne() {
-		w.near = min(nearestRows, m.N())
+		w.near = min(nearestRows, n)
 	}
+	w.k, w.x, w.rho = linalg.NewMatrix(n, varianceBatch), linalg.NewMatrix(n, varianceBatch), linalg.NewMatrix(n, varianceBatch)
 	return w
 }
 
-// run brackets the variances at rows, whose covariances with the training rows
-// are the columns of k, n×q.
-func (w *bracketWork) run(ctx context.Context, rows, k linalg.Matrix, lo, hi []float64) error {
+// first brackets the variances at rows, number i of all and on, whose
+// covariances with the training rows are the columns of k, from their nearest
+// rows, and puts those that need more aside for the iteration.
+func (w *bracketWork) first(ctx context.Context, rows, k linalg.Matrix, i int) error {
 	x, rho := linalg.NewMatrix(k.Rows, k.Cols), k.Clone()
+	lo, hi := w.lo[i:i+k.Cols], w.hi[i:i+k.Cols]
+	w.anew(lo, hi)
 	if w.near > 0 {
-		if err := w.nearest(ctx, rows, k, x); err != nil {
+		used, err := w.nearest(ctx, rows, k, x)
+		if err != nil {
 			return err
 		}
-		if done, err := w.residual(ctx, w.fast, k, x, rho, lo, hi); err != nil || done && w.fast == w.wide {
+		if err := w.subtract(ctx, rho, x, used); err != nil {
 			return err
+		}
+		pr := linalg.NewMatrix(k.Rows, k.Cols)
+		w.p.sharp.SolveTo(pr, rho)
+		w.bounds(w.tol, k, x, linalg.Matrix{}, rho, columnDots(rho, pr), lo, hi)
+	}
+	for j := range k.Cols {
+		if w.near > 0 && narrow(w.tol, lo[j], hi[j]) {
+			continue
+		}
+		c := len(w.rows)
+		for r := range k.Rows {
+			w.k.Set(r, c, k.At(r, j))
+			w.x.Set(r, c, x.At(r, j))
+			w.rho.Set(r, c, rho.At(r, j))
+		}
+		if w.rows = append(w.rows, i+j); len(w.rows) == varianceBatch {
+			if err := w.flush(ctx); err != nil {
+				return err
+			}
 		}
 	}
+	return nil
+}
+
+// subtract sets rho = rho - K̂x, in float64, for x that is 0 outside the rows used.
+func (w *bracketWork) subtract(ctx context.Context, rho, x linalg.Matrix, used []int32) error {
+	const chunk = 64
+	kr := linalg.NewMatrix(chunk, rho.Rows)
+	xs := linalg.NewMatrix(chunk, x.Cols)
+	noise := w.p.op.Noise()
+	for i := 0; i < len(used); i += chunk {
+		part := used[i:min(i+chunk, len(used))]
+		some := kr.Sub(0, len(part), 0, kr.Cols)
+		if err := w.p.op.RowsTo(ctx, some, part); err != nil {
+			return err
+		}
+		xp := xs.Sub(0, len(part), 0, xs.Cols)
+		for a, r := range part {
+			copy(xp.Row(a), x.Row(int(r)))
+			out := rho.Row(int(r))
+			for j, v := range xp.Row(a) {
+				out[j] -= noise[r] * v
+			}
+		}
+		w.p.e.GemmTo(rho, -1, some, true, xp, false, 1)
+	}
+	return nil
+}
+
+// flush iterates for the rows put aside.
+func (w *bracketWork) flush(ctx context.Context) error {
+	q := len(w.rows)
+	if q == 0 {
+		return nil
+	}
+	lo, hi := make([]float64, q), make([]float64, q)
+	n := w.m.N()
+	k, x, rho := w.k.Sub(0, n, 0, q), w.x.Sub(0, n, 0, q), w.rho.Sub(0, n, 0, q)
+	if err := w.run(ctx, k, x, rho, lo, hi); err != nil {
+		return err
+	}
+	for c, i := range w.rows {
+		// Bounds of the nearest rows hold too.
+		w.hi[i] = min(w.hi[i], hi[c])
+		w.lo[i] = min(max(w.lo[i], lo[c]), w.hi[i])
+	}
+	w.rows = w.rows[:0]
+	return nil
+}
+
+// run brackets the variances of the columns of k, from x with residual rho.
+func (w *bracketWork) run(ctx context.Context, k, x, rho linalg.Matrix, lo, hi []float64) error {
 	if w.fast != w.wide {
 		// A little closer than asked, for the wide residual to agree.
 		if err := w.iterate(ctx, w.fast, 0.8*w.tol, k, x, rho, lo, hi); err != nil {
@@ -135,19 +224,19 @@ func (w *bracketWork) run(ctx context.Context, rows, k linalg.Matrix, lo, hi []f
 
 // residual sets rho = k - K̂x and brackets anew from it; done: closely enough.
 func (w *bracketWork) residual(ctx context.Context, op linalg.SymOp, k, x, rho linalg.Matrix, lo, hi []float64) (done bool, err error) {
-	if err := op.MulTo(ctx, rho, x); err != nil {
+	y := linalg.NewMatrix(k.Rows, k.Cols)
+	if err := op.MulTo(ctx, y, x.Clone()); err != nil {
 		return false, err
 	}
 	for i := range k.Rows {
-		r := rho.Row(i)
+		r, yi := rho.Row(i), y.Row(i)
 		for j, v := range k.Row(i) {
-			r[j] = v - r[j]
+			r[j] = v - yi[j]
 		}
 	}
-	pr := linalg.NewMatrix(k.Rows, k.Cols)
-	w.p.sharp.SolveTo(pr, rho)
+	w.p.sharp.SolveTo(y, rho)
 	w.anew(lo, hi)
-	return w.bounds(w.tol, k, x, linalg.Matrix{}, rho, columnDots(rho, pr), lo, hi), nil
+	return w.bounds(w.tol, k, x, linalg.Matrix{}, rho, columnDots(rho, y), lo, hi), nil
 }
 
 // anew sets the bounds that hold without any work.
@@ -198,26 +287,31 @@ func (w *bracketWork) bounds(tol float64, k, x, d, r linalg.Matrix, rpr []float6
 		low := up - rpr[j]/w.p.node
 		hi[j] = max(min(hi[j], up), 0)
 		lo[j] = min(max(lo[j], low, 0), hi[j])
-		a, b := math.Sqrt(lo[j]), math.Sqrt(hi[j])
-		if b-a > tol*(a+b) {
-			done = false
-		}
+		done = done && narrow(tol, lo[j], hi[j])
 	}
 	return done
 }
 
-// nearest sets the columns of x to K̂_NN⁻¹ k*_N on the nearest rows N.
-func (w *bracketWork) nearest(ctx context.Context, rows, k, x linalg.Matrix) error {
+// narrow says whether the relative half width of (lo^1/2, hi^1/2) is at most tol.
+func narrow(tol, lo, hi float64) bool {
+	a, b := math.Sqrt(lo), math.Sqrt(hi)
+	return b-a <= tol*(a+b)
+}
+
+// nearest sets the columns of x to K̂_NN⁻¹ k*_N on the nearest rows N, and
+// returns the rows used by any of them, in increasing order.
+func (w *bracketWork) nearest(ctx context.Context, rows, k, x linalg.Matrix) (used []int32, err error) {
 	idx, err := w.p.op.Nearest(ctx, rows, w.near)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	m := w.near
 	b, v := linalg.NewMatrix(m, m), linalg.NewMatrix(m, 1)
 	noise := w.p.op.Noise()
+	seen := make([]bool, k.Rows)
 	for j := range rows.Rows {
 		if err := ctx.Err(); err != nil {
-			return err
+			return nil, err
 		}
 		near := idx[j*m : (j+1)*m]
 		w.p.op.BlockTo(0, b, near)
@@ -232,9 +326,15 @@ func (w *bracketWork) nearest(ctx context.Context, rows, k, x linalg.Matrix) err
 		chol.SolveTo(v, v)
 		for a, i := range near {
 			x.Set(int(i), j, v.Data[a])
+			seen[i] = true
 		}
 	}
-	return nil
+	for i, s := range seen {
+		if s {
+			used = append(used, int32(i))
+		}
+	}
+	return used, nil
 }
 
 // columnDots returns Σ_i a_ij b_ij for every column j.

@@ -5,7 +5,7 @@ PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 wind
 PKGS = ./asm ./linalg ./kernelmv
 COUNT ?= 10
 
-.PHONY: check fmt vet static rules test race test-avx512 test-arm64 generate bench release
+.PHONY: check fmt vet static rules test race test-purego test-avx512 test-arm64 generate bench release
 
 check: fmt vet static rules test race test-avx512 test-arm64
 
@@ -27,7 +27,8 @@ test:
 	go test ./...
 
 # The race detector needs cgo and a C compiler; the plain Go routines suffice.
-race:
+race: test-purego
+test-purego:
 	CGO_ENABLED=1 go test -race -short -tags purego ./...
 
 # Every routine under emulation, on CPUs that this machine need not be.

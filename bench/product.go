@@ -7,7 +7,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"syscall"
 	"time"
 
 	"bbgp.dev/asm"
@@ -194,13 +193,4 @@ func (p *peak) run() (r rate) {
 		r.flops += f
 	}
 	return r
-}
-
-// cpuSeconds is the CPU time of the process, user and system.
-func cpuSeconds() float64 {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0
-	}
-	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
 }

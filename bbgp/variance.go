@@ -22,7 +22,7 @@ import (
 
 const (
 	varianceBatch = 32
-	nearestRows   = 256
+	nearestRows   = 128
 	// sharpVariance is the ratio σ_f²/σ_n² above which float32 products could be
 	// seen in a variance.
 	sharpVariance = 1e3
@@ -163,26 +163,26 @@ func (w *bracketWork) first(ctx context.Context, rows, k linalg.Matrix, i int) e
 }
 
 // subtract sets rho = rho - K̂x, in float64, for x that is 0 outside the rows used.
-func (w *bracketWork) subtract(ctx context.Context, rho, x linalg.Matrix, used []int32) error {
-	const chunk = 64
-	kr := linalg.NewMatrix(chunk, rho.Rows)
+func (w *bracketWork) subtract(ctx context.Context, rho, x linalg.Matrix, used []int) error {
+	const chunk = 128
+	kc := linalg.NewMatrix(rho.Rows, chunk)
 	xs := linalg.NewMatrix(chunk, x.Cols)
 	noise := w.p.op.Noise()
 	for i := 0; i < len(used); i += chunk {
 		part := used[i:min(i+chunk, len(used))]
-		some := kr.Sub(0, len(part), 0, kr.Cols)
-		if err := w.p.op.RowsTo(ctx, some, part); err != nil {
+		some := kc.Sub(0, kc.Rows, 0, len(part))
+		if err := w.p.op.ColsTo(ctx, some, part); err != nil {
 			return err
 		}
 		xp := xs.Sub(0, len(part), 0, xs.Cols)
 		for a, r := range part {
-			copy(xp.Row(a), x.Row(int(r)))
-			out := rho.Row(int(r))
+			copy(xp.Row(a), x.Row(r))
+			out := rho.Row(r)
 			for j, v := range xp.Row(a) {
 				out[j] -= noise[r] * v
 			}
 		}
-		w.p.e.GemmTo(rho, -1, some, true, xp, false, 1)
+		w.p.e.GemmTo(rho, -1, some, false, xp, false, 1)
 	}
 	return nil
 }
@@ -300,7 +300,7 @@ func narrow(tol, lo, hi float64) bool {
 
 // nearest sets the columns of x to K̂_NN⁻¹ k*_N on the nearest rows N, and
 // returns the rows used by any of them, in increasing order.
-func (w *bracketWork) nearest(ctx context.Context, rows, k, x linalg.Matrix) (used []int32, err error) {
+func (w *bracketWork) nearest(ctx context.Context, rows, k, x linalg.Matrix) (used []int, err error) {
 	idx, err := w.p.op.Nearest(ctx, rows, w.near)
 	if err != nil {
 		return nil, err
@@ -331,7 +331,7 @@ func (w *bracketWork) nearest(ctx context.Context, rows, k, x linalg.Matrix) (us
 	}
 	for i, s := range seen {
 		if s {
-			used = append(used, int32(i))
+			used = append(used, i)
 		}
 	}
 	return used, nil

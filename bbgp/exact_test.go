@@ -167,7 +167,7 @@ func TestFisher(t *testing.T) {
 	}
 	l := o.a.Clone()
 	r := rand.New(rand.NewPCG(1, 2))
-	const draws = 20000
+	const draws = 5000
 	got := linalg.NewMatrix(4, 4)
 	meanSq := 0.0
 	for range draws {

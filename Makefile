@@ -29,7 +29,8 @@ test:
 # The race detector needs cgo and a C compiler; the plain Go routines suffice.
 race: test-purego
 test-purego:
-	CGO_ENABLED=1 go test -race -short -tags purego ./...
+	CGO_ENABLED=1 go test -race -short -tags purego ./asm ./cmd/bbgp/internal/...
+	CGO_ENABLED=1 go test -race -short -tags purego -run 'Thread|Par|SmallEval|SaveLoad|MultiCG' ./linalg ./kernelmv ./bbgp
 
 # Every routine under emulation, on CPUs that this machine need not be.
 test-avx512:

@@ -167,7 +167,7 @@ type modelling struct {
 func (m *modelling) add(f *pflag.FlagSet) {
 	f.StringVar(&m.method, "method", "", "bbgp or exact (default: the cheaper one)")
 	f.Float64Var(&m.eps, "eps", 1, "bound of the bias of an evaluation, in nats")
-	f.IntVar(&m.probes, "probes", 8, "random probes, 1 to 63")
+	f.IntVar(&m.probes, "probes", 7, "random probes, 1 to 63; 7, with the target, fill a block of 8 columns")
 	f.StringVar(&m.rank, "rank", "auto", "rank of the preconditioner, 0 for none")
 	f.StringVar(&m.neighbours, "neighbours", "auto", "neighbours per row in the preconditioner, 0 for none")
 	f.Uint64Var(&m.seed, "seed", 0, "start of every random stream")

@@ -1,6 +1,9 @@
 package bbgp
 
-import "context"
+import (
+	"context"
+	"math"
+)
 
 // A Gradient holds the derivatives of the log marginal likelihood by the
 // natural parameters.
@@ -9,6 +12,15 @@ type Gradient struct {
 	Lengthscales []float64 `json:"lengthscales"` // 0 where the lengthscale is +Inf
 	Variance     float64   `json:"variance"`
 	Noise        float64   `json:"noise"`
+}
+
+// natural turns the derivatives by log ℓ in Lengthscales into those by ℓ.
+func (g *Gradient) natural(p Params) {
+	for j, l := range p.Lengthscales {
+		if g.Lengthscales[j] /= l; math.IsInf(l, 1) {
+			g.Lengthscales[j] = 0
+		}
+	}
 }
 
 // An Evaluation is the log marginal likelihood at one point.

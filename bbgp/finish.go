@@ -281,12 +281,6 @@ func (r *run) gradient(t *tail) (*Gradient, error) {
 	if err := o.op.GradTo(r.ctx, g.Lengthscales, cols, weight); err != nil {
 		return nil, err
 	}
-	for j, l := range r.p.Lengthscales {
-		if math.IsInf(l, 1) {
-			g.Lengthscales[j] = 0
-		} else {
-			g.Lengthscales[j] /= l
-		}
-	}
+	g.natural(r.p)
 	return g, nil
 }

@@ -222,10 +222,6 @@ func (s *iterative) gradient(ctx context.Context, p Params, noise []float64, x, 
 	if err := s.op.GradTo(ctx, g.Lengthscales, u, w); err != nil {
 		return nil, err
 	}
-	for j, l := range p.Lengthscales {
-		if g.Lengthscales[j] /= l; math.IsInf(l, 1) {
-			g.Lengthscales[j] = 0
-		}
-	}
+	g.natural(p)
 	return g, nil
 }

@@ -192,11 +192,7 @@ func (s *sparse) gradient(ctx context.Context, p Params, f *sparseFactors, u []f
 		}
 	}
 	g.Variance = mk / p.Variance
-	for j, l := range p.Lengthscales {
-		if g.Lengthscales[j] /= l; math.IsInf(l, 1) {
-			g.Lengthscales[j] = 0
-		}
-	}
+	g.natural(p)
 	return g, nil
 }
 

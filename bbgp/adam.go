@@ -16,16 +16,13 @@ const (
 // runAdam climbs from p. t.cur ends as the best point by its lower
 // bound, as far as the probes can tell.
 func (t *trainer) runAdam(ctx context.Context, p Params) (string, error) {
-	t.out = make([]bool, t.d.X.Cols)
-	for j, c := range t.constant {
-		t.out[j] = c || math.IsInf(p.Lengthscales[j], 1)
-	}
+	t.out = t.outOf(p)
 	u := softVector(p)
 	opt := newAdam(len(u), adamStep)
 	var means []float64 // of windows
 	sum := 0.0
 	for t.stage = 1; ; t.stage++ {
-		q := t.withOut(fromSoft(p.Kernel, u))
+		q := withOut(fromSoft(p.Kernel, u), t.out)
 		t.eval.Seed = t.opt.Seed + uint64(t.stage)
 		if err := t.obj.Rebuild(ctx, q, t.eval); err != nil {
 			return "", err

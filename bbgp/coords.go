@@ -13,9 +13,22 @@ const (
 	farLength = 1e8
 	// lowSoft is the least u that a search starts from: below it u has no effect.
 	lowSoft = -30
-	// maxVariance bounds σ_f² in training.
-	maxVariance = 1e12
+	// maxVariance bounds σ_f² in training, and mostCondition n σ_f²/σ_n², the
+	// condition of K̂: beyond it the noise drowns in the rounding of products.
+	maxVariance   = 1e12
+	mostCondition = 1e14
 )
+
+// dropFar returns p with +Inf in place of farLength.
+func dropFar(p Params) Params {
+	q := p.Clone()
+	for j, l := range q.Lengthscales {
+		if l == farLength {
+			q.Lengthscales[j] = math.Inf(1)
+		}
+	}
+	return q
+}
 
 // logVector returns z; inputs that are out have log farLength.
 func logVector(p Params) []float64 {

@@ -277,10 +277,13 @@ func (r *run) gradient(t *tail) (*Gradient, error) {
 	if r.prec == kernelmv.F64 {
 		prec = kernelmv.F64
 	}
+	if err := o.op.Reset(kernelOf(r.far), noise); err != nil {
+		return nil, err
+	}
 	o.op.SetGradPrecision(prec)
 	if err := o.op.GradTo(r.ctx, g.Lengthscales, cols, weight); err != nil {
 		return nil, err
 	}
-	g.natural(r.p)
+	g.natural(r.far)
 	return g, nil
 }

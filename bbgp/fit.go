@@ -280,33 +280,33 @@ func (f *fit) prefit(ctx context.Context, sub *Data) ([]Params, error) {
 	return []Params{best}, nil
 }
 
-// choose returns the start with the greatest likelihood.
+// choose returns the start with the greatest likelihood; if that was evaluated
+// last, the first stage begins with its evaluation.
 func (t *trainer) choose(ctx context.Context, starts []Params) (Params, error) {
-	best, value := starts[0], math.Inf(-1)
-	for i, p := range starts {
-		if len(starts) == 1 {
-			break
+	if len(starts) == 1 {
+		return starts[0], nil
+	}
+	best := point{}
+	t.eval.Seed, t.eval.Eps = t.opt.Seed, coarseEps*t.eps
+	for _, p := range starts {
+		target := math.Inf(-1)
+		if best.ev != nil {
+			target = best.ev.LML
 		}
-		t.eval.Seed = t.opt.Seed
-		t.out = make([]bool, len(p.Lengthscales))
-		if err := t.obj.Rebuild(ctx, p, t.eval); err != nil {
-			if ctx.Err() != nil || i == 0 {
-				return best, err
-			}
-			continue
-		}
-		pt, err := t.evaluate(ctx, p, value)
+		t.out = t.outOf(p)
+		pt, err := t.bold(ctx, p, t.out, target)
 		if err != nil {
-			if ctx.Err() != nil || i == 0 {
-				return best, err
+			if ctx.Err() != nil || best.ev == nil {
+				return p, err
 			}
 			continue
 		}
-		better := !pt.ev.Rejected && pt.ev.LML > value
-		t.report(pt, better)
-		if better {
-			best, value = p, pt.ev.LML
+		t.fresh = !pt.ev.Rejected && pt.ev.LML > target
+		t.report(pt, t.fresh)
+		if t.fresh {
+			best = pt
 		}
 	}
-	return best, nil
+	t.cur = best
+	return best.p, nil
 }

@@ -1,7 +1,6 @@
 package bbgp
 
 import (
-	"context"
 	"math"
 	"slices"
 
@@ -11,16 +10,18 @@ import (
 // Which inputs are in the distance: those that are out come in again by the sign
 // of the derivative by w = 1/ℓ², those that do not matter go out.
 
-// readmit tries the inputs that are out and that promise a gain by the model of
-// L in w = 1/ℓ² at w = 0, at its maximum over 0 <= w <= 1/9. In units v of 1/9,
-// ∂L/∂log ℓ = -2w ∂L/∂w and F_log = 4 w w' F_w at w = farLength⁻² give g and F of v.
-func (t *trainer) readmit(ctx context.Context) error {
+// readmit sets t.back to the lengthscales of the inputs that are out and that
+// promise a gain by the model of L in w = 1/ℓ² at w = 0, at its maximum over
+// 0 <= w <= 1/9. In units v of 1/9, ∂L/∂log ℓ = -2w ∂L/∂w and
+// F_log = 4 w w' F_w at w = farLength⁻² give g and F of v.
+func (t *trainer) readmit() {
 	const nearest = 3.0 // least lengthscale to come in with
 	unit := (farLength / nearest) * (farLength / nearest)
 	n := len(t.cur.z)
 	b := linalg.NewMatrix(n, n)
 	g, lo, hi := make([]float64, n), make([]float64, n), make([]float64, n)
-	free, any := make([]bool, n), false
+	free := make([]bool, n)
+	t.back = nil
 	for i := range n {
 		b.Set(i, i, 1)
 		hi[i] = 1
@@ -30,42 +31,26 @@ func (t *trainer) readmit(ctx context.Context) error {
 			continue
 		}
 		f := t.met.base.At(i, i) * unit * unit / 4
-		if g[i] = -t.cur.g[i] * unit / 2; !(f > 0) || g[i]*min(g[i]/f, 1)/2 < admitGain*t.eps {
+		if g[i] = -t.cur.g[i] * unit / 2; !(f > 0) || g[i]*min(g[i]/f, 1)/2 < admitGain*t.worth() {
 			continue
 		}
-		free[i], any = true, true
+		free[i] = true
 		for j := range t.out {
 			b.Set(i, j, t.met.base.At(i, j)*unit*unit/4)
 		}
 	}
-	if !any {
-		return nil
+	if !slices.Contains(free, true) {
+		return
 	}
 	v, _ := (&metric{e: t.e, base: b}).step(g, lo, hi, free)
-	for cut := t.cut; cut > 0.01; cut /= 4 {
-		trial, back := t.cur.p.Clone(), slices.Clone(t.out)
-		for i, f := range free {
-			if l := nearest / math.Sqrt(cut*v[i]); f && l < farLength/nearest {
-				trial.Lengthscales[i], back[i] = l, false
+	for i, f := range free {
+		if l := nearest / math.Sqrt(t.cut*v[i]); f && l < farLength/nearest {
+			if t.back == nil {
+				t.back = make([]float64, len(t.out))
 			}
-		}
-		pt, err := t.evaluate(ctx, trial, t.cur.ev.LML)
-		if err != nil && !notFinite(err) {
-			return err
-		}
-		if err != nil {
-			continue
-		}
-		accept := !pt.ev.Rejected && pt.ev.LML > t.cur.ev.LML
-		t.report(pt, accept)
-		if accept {
-			t.cur, t.out, t.cut = pt, back, min(4*cut, 1)
-			// The new inputs need their information at the place where they are now.
-			t.measured = nil
-			return t.measure(ctx)
+			t.back[i] = l
 		}
 	}
-	return nil
 }
 
 // prune returns which inputs the next trial takes out: those whose likelihood
@@ -79,7 +64,7 @@ func (t *trainer) prune(home []float64) []bool {
 		}
 		// Information was measured at the start of the stage; it falls as ℓ⁻⁴.
 		g, f := t.cur.g[j], t.met.base.At(j, j)*math.Exp(4*(home[j]-t.cur.z[j]))
-		if f/8+math.Abs(g)/2 < pruneCost*t.eps && g >= 0 {
+		if cost := f/8 + math.Abs(g)/2; cost < pruneCost*t.eps && g >= 0 || cost < pruneCost/5*t.eps {
 			out[j] = true
 		}
 	}

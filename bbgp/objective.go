@@ -173,12 +173,15 @@ func (o *krylovObjective) Evaluate(ctx context.Context, p Params, opt EvalOption
 	begin := time.Now()
 	o.phases = phases{precond: o.seconds}
 	o.seconds = 0
+	// Lengthscales of farLength change nothing but the gradient.
+	far := p
+	p = dropFar(p)
 	if err := o.op.Reset(kernelOf(p), noiseOf(p, o.d)); err != nil {
 		return nil, err
 	}
 	passes := 0
 	run := func(prec kernelmv.Precision) (*Evaluation, error) {
-		r := &run{o: o, ctx: ctx, p: p, opt: opt, prec: prec, op: o.op.With(prec)}
+		r := &run{o: o, ctx: ctx, p: p, far: far, opt: opt, prec: prec, op: o.op.With(prec)}
 		ev, err := r.evaluate()
 		passes += r.passes
 		return ev, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"bbgp.dev/linalg"
@@ -15,23 +16,33 @@ import (
 // information of a random subset, computed there, as metric. Trial points end
 // early once their upper bound is below what they have to reach. Boxes grow
 // when stages go well. Training ends when a stage gains less than eps.
+//
+// While the model promises far more than the probes' scatter, a stage is one
+// bold step: preconditioner and probes are made at the trial point, which fits
+// them best, and no evaluation is spent on beginning the next stage there.
 
 const (
 	firstBox   = 1.5 // of a stage, in logarithms, and of its first step
 	largestBox = 6.0
-	pruneCost  = 0.05 // nats that taking an input out may cost by the model, per nat of eps
-	admitGain  = 0.2  // nats that taking it in again has to promise, per nat of eps
-	maxLambda  = 1e8
+	// A step is bold if it promises boldGain standard errors and the last one
+	// has kept a part of that.
+	boldGain, boldKept = 10, 3
+	boldEps            = 100  // times eps is the bias allowed a bold step
+	pruneCost          = 0.05 // nats that taking an input out may cost by the model, per nat of eps
+	admitGain          = 0.2  // nats that taking it in again has to promise, per nat of eps
+	maxLambda          = 1e8
 	// coarseEps times eps is the bias allowed while much is to gain.
 	coarseEps = 4
 	// measureAgain is the change of a logarithm that makes a metric stale.
 	measureAgain = 0.3
 	// A stage can always gain something by fitting the noise of its probes: a
 	// gain below this share of the standard error counts as none.
-	noiseShare = 0.5
+	noiseShare = 1
 	// smallStep is the gain that is worth a trial, and the fall that says that
-	// the model no longer sees anything, per nat of eps.
+	// the model no longer sees anything, in parts of the gain worth a stage. A
+	// stage whose first step promises less than firstStep is not begun.
 	smallStep = 0.1
+	firstStep = 0.25
 )
 
 // A trainer climbs one objective.
@@ -47,14 +58,20 @@ type trainer struct {
 	eps                  float64 // the gain that is worth a stage; eval.Eps is at least that
 	constant             []bool  // inputs without variation: out for good
 
-	out   []bool // inputs out of the distance: +Inf
-	hold  bool   // no input goes out for the rest of the stage
+	out   []bool    // inputs out of the distance: +Inf
+	back  []float64 // lengthscales that the next step takes inputs in with, 0: none
+	hold  bool      // no input goes out or in for the rest of the stage
 	met   metric
 	cur   point
 	stage int
 	box   float64 // of the stage: |log θ - log θ at its start|
 	reach float64 // of the next step: |δ|
-	cut   float64 // of the lengths that readmit tries first
+	cut   float64 // of the lengths that inputs come in with
+	// fresh: cur was evaluated with the objective's preconditioner and probes,
+	// made there. kept is the last step's gain.
+	fresh bool
+	moved bool // the objective's preconditioner belongs to a bold step that failed
+	kept  float64
 	// measured is where the metric was computed.
 	measured []float64
 	count    *counters
@@ -73,10 +90,11 @@ type counters struct {
 
 // A point is a place with its evaluation and the gradient in logarithms.
 type point struct {
-	p  Params
-	z  []float64
-	ev *Evaluation
-	g  []float64
+	p   Params
+	z   []float64
+	ev  *Evaluation
+	g   []float64
+	eps float64 // of the evaluation
 }
 
 // evaluate evaluates p; target, if finite, is what the value has to reach.
@@ -94,7 +112,7 @@ func (t *trainer) evaluate(ctx context.Context, p Params, target float64) (point
 	for k, s := range ev.SecondsByPhase {
 		t.count.seconds[k] += s
 	}
-	pt := point{p: p, z: logVector(p), ev: ev}
+	pt := point{p: p, z: logVector(p), ev: ev, eps: opt.Eps}
 	if !ev.Rejected && ev.Gradient != nil {
 		pt.g = logGradient(ev.Gradient, p)
 	}
@@ -121,16 +139,13 @@ func (t *trainer) report(pt point, accepted bool) {
 // run climbs from p and returns why it ended: converged, stalled or max-steps.
 // t.cur holds the best point, also when an error ends it.
 func (t *trainer) run(ctx context.Context, p Params) (string, error) {
-	d := t.d.X.Cols
-	t.out = make([]bool, d)
-	for j := range t.out {
-		t.out[j] = t.constant[j] || math.IsInf(p.Lengthscales[j], 1)
-	}
+	t.out = t.outOf(p)
 	t.met = metric{e: t.e, keep: t.opt.Optimizer == "lbfgs", lambda: 1e-3}
 	t.box, t.reach = firstBox, firstBox
-	t.eval.Eps, t.cut = coarseEps*t.eps, 0.25
-	t.cur = point{p: t.withOut(p), z: logVector(p)}
-	quiet := 0
+	t.cut, t.kept = 0.25, math.Inf(1)
+	if t.cur.ev == nil { // choose has evaluated no start
+		t.cur = point{p: withOut(p, t.out), z: logVector(p)}
+	}
 	for t.stage = 1; ; t.stage++ {
 		gain, hitBox, err := t.runStage(ctx)
 		if err != nil {
@@ -139,16 +154,11 @@ func (t *trainer) run(ctx context.Context, p Params) (string, error) {
 		if t.count.evals >= t.maxEvals {
 			return "max-steps", nil
 		}
-		noise := t.cur.ev.StdErr
-		switch {
-		case gain >= max(t.eps, noiseShare*noise):
-			quiet = 0
-		case hitBox && t.box < largestBox, t.eval.Eps > t.eps:
-			// The box or the bounds may have kept the gain small.
-		default:
-			quiet++
+		if t.fresh { // a bold step, or the comparison needs a new start
+			t.box = min(1.5*t.box, largestBox)
+			continue
 		}
-		if quiet > 0 {
+		if gain < t.worth() && !(hitBox && t.box < largestBox) {
 			if t.met.lambda >= maxLambda {
 				return "stalled", nil
 			}
@@ -157,15 +167,26 @@ func (t *trainer) run(ctx context.Context, p Params) (string, error) {
 		if hitBox {
 			t.box = min(1.5*t.box, largestBox)
 		}
-		// The bias of an evaluation need not be much finer than what is to gain.
-		t.eval.Eps = min(max(gain/20, t.eps), coarseEps*t.eps)
 	}
 }
 
+// worth is the gain that is worth a stage: a smaller one cannot be told from
+// fitting the noise of the probes.
+func (t *trainer) worth() float64 { return max(t.eps, noiseShare*t.cur.ev.StdErr) }
+
+// outOf returns which inputs are out at p.
+func (t *trainer) outOf(p Params) []bool {
+	out := slices.Clone(t.constant)
+	for j, l := range p.Lengthscales {
+		out[j] = out[j] || math.IsInf(l, 1)
+	}
+	return out
+}
+
 // withOut returns p with the inputs that are out at +Inf.
-func (t *trainer) withOut(p Params) Params {
+func withOut(p Params, out []bool) Params {
 	q := p.Clone()
-	for j, o := range t.out {
+	for j, o := range out {
 		if o {
 			q.Lengthscales[j] = math.Inf(1)
 		}
@@ -173,33 +194,45 @@ func (t *trainer) withOut(p Params) Params {
 	return q
 }
 
+// begin starts a stage at t.cur with new preconditioner and probes.
+func (t *trainer) begin(ctx context.Context) error {
+	t.eval.Seed = t.opt.Seed + uint64(t.stage)*7919
+	t.eval.Eps = coarseEps * t.eps
+	if t.cur.ev != nil {
+		t.eval.Eps = min(max(t.worth()/4, t.eps), t.eval.Eps)
+	}
+	if err := t.obj.Rebuild(ctx, t.cur.p, t.eval); err != nil {
+		return err
+	}
+	first, err := t.evaluate(ctx, t.far(t.cur.p, t.out), math.Inf(-1))
+	if err != nil {
+		return fmt.Errorf("evaluating the start of a stage: %w", err)
+	}
+	first.p = t.cur.p
+	t.cur, t.fresh, t.moved = first, true, false
+	t.report(first, true)
+	return nil
+}
+
 // runStage runs one stage from t.cur. It returns the gain in nats and whether
 // the end lies on the wall of the box.
 func (t *trainer) runStage(ctx context.Context) (gain float64, hitBox bool, err error) {
-	t.eval.Seed = t.opt.Seed + uint64(t.stage)*7919
-	if err := t.obj.Rebuild(ctx, t.cur.p, t.eval); err != nil {
-		return 0, false, err
+	if !t.fresh {
+		if err := t.begin(ctx); err != nil {
+			return 0, false, err
+		}
 	}
-	// At farLength the value is that of +Inf, and the gradient tells which
-	// inputs would gain by coming in again.
-	first, err := t.evaluate(ctx, t.far(t.cur.p), math.Inf(-1))
-	if err != nil {
-		return 0, false, fmt.Errorf("evaluating the start of a stage: %w", err)
-	}
-	first.p = t.cur.p
-	t.cur = first
-	t.report(first, true)
 	if err := t.measure(ctx); err != nil {
 		return 0, false, err
 	}
-	if err := t.readmit(ctx); err != nil {
-		return 0, false, err
-	}
-	home := append([]float64{}, t.cur.z...)
+	t.readmit()
 	t.hold = false
-	steps, fails, fewest := 0, 0, first.ev.Passes
+	home, first := slices.Clone(t.cur.z), t.cur.ev.LML
+	steps, fails, fewest := 0, 0, t.cur.ev.Passes
+	share := firstStep
 	for steps < t.stageSteps && fails < 6 && t.count.evals < t.maxEvals {
-		ok, small, err := t.try(ctx, home)
+		ok, small, err := t.try(ctx, home, share)
+		share = smallStep
 		if err != nil {
 			return 0, false, err
 		}
@@ -210,27 +243,32 @@ func (t *trainer) runStage(ctx context.Context) (gain float64, hitBox bool, err 
 			fails++
 			continue
 		}
+		if t.fresh { // the next stage begins here
+			return t.cur.ev.LML - first, false, nil
+		}
 		fails = 0
 		steps++
 		if fewest = min(fewest, t.cur.ev.Passes); 2*t.cur.ev.Passes > 3*fewest+4 {
 			break // the preconditioner of the stage no longer fits
 		}
 	}
+	t.fresh = false
 	for i, z := range t.cur.z {
 		if i != len(home)-1 && !t.isOut(i) && math.Abs(z-home[i]) > 0.999*t.box {
 			hitBox = true
 		}
 	}
-	return t.cur.ev.LML - first.ev.LML, hitBox, nil
+	return t.cur.ev.LML - first, hitBox, nil
 }
 
 func (t *trainer) isOut(i int) bool { return i < len(t.out) && t.out[i] }
 
-// far returns p with farLength in place of +Inf for the inputs that may return.
-func (t *trainer) far(p Params) Params {
+// far returns p with farLength in place of +Inf for the inputs that are out but
+// may return: the value is the same, and the gradient tells which would gain.
+func (t *trainer) far(p Params, out []bool) Params {
 	q := p.Clone()
 	for j := range q.Lengthscales {
-		if t.out[j] && !t.constant[j] {
+		if out[j] && !t.constant[j] {
 			q.Lengthscales[j] = farLength
 		}
 	}
@@ -247,7 +285,7 @@ func (t *trainer) measure(ctx context.Context) error {
 		return nil
 	}
 	t.measured = append(t.measured[:0], t.cur.z...)
-	fs, err := newFisher(ctx, t.e, t.d, t.far(t.cur.p), t.eval.Seed)
+	fs, err := newFisher(ctx, t.e, t.d, t.far(t.cur.p, t.out), t.eval.Seed)
 	if err != nil && !notFinite(err) {
 		return err
 	}
@@ -283,88 +321,4 @@ func (t *trainer) near(z []float64) bool {
 		}
 	}
 	return true
-}
-
-// try takes one trial step. ok: it was accepted; small: the model promises too
-// little for a trial.
-func (t *trainer) try(ctx context.Context, home []float64) (ok, small bool, err error) {
-	d := t.d.X.Cols
-	low, high := logRange(d)
-	free := make([]bool, d+3)
-	out := t.prune(home)
-	pruned := false
-	for i := range free {
-		free[i] = i >= d || !out[i]
-		if i < d && out[i] != t.out[i] {
-			pruned = true
-		}
-		box := t.box
-		if i == d+2 {
-			free[i] = !t.opt.FixMean
-			box = math.Inf(1)
-		}
-		reach := t.reach
-		if i == d+2 {
-			reach = math.Inf(1)
-		}
-		low[i] = min(max(max(low[i], home[i]-box)-t.cur.z[i], -reach), 0)
-		high[i] = max(min(min(high[i], home[i]+box)-t.cur.z[i], reach), 0)
-	}
-	delta, gain := t.met.step(t.cur.g, low, high, free)
-	if gain < smallStep*t.eps && !pruned {
-		return false, true, nil
-	}
-	z := append([]float64{}, t.cur.z...)
-	for i := range z {
-		z[i] += delta[i]
-	}
-	pt, err := t.evaluate(ctx, fromLog(t.cur.p.Kernel, z, out), t.cur.ev.LML)
-	if err != nil && !notFinite(err) {
-		return false, false, err
-	}
-	if err != nil || pt.ev.Rejected || !(pt.ev.LML > t.cur.ev.LML) {
-		if err == nil {
-			t.report(pt, false)
-		}
-		if t.hold = t.hold || pruned; !pruned {
-			t.shrink(pt, delta, err)
-		}
-		flat := err == nil && !pt.ev.Rejected && t.cur.ev.LML-pt.ev.LML < smallStep*t.eps
-		return false, flat && !pruned || t.met.lambda > maxLambda, nil
-	}
-	t.report(pt, true)
-	if ratio := (pt.ev.LML - t.cur.ev.LML) / gain; ratio > 0.7 {
-		t.met.lambda /= 4
-		t.reach = min(2*t.reach, largestBox)
-	} else if ratio < 0.2 {
-		t.met.lambda = max(2*t.met.lambda, 0.01)
-	}
-	t.met.push(delta, t.cur.g, pt.g)
-	t.cur, t.out = pt, out
-	return true, false, nil
-}
-
-// shrink answers a failed step δ. The value and slope at its start and the
-// value (or its upper bound) at its end fix a parabola along it, whose top is
-// a fair length for the next step.
-func (t *trainer) shrink(pt point, delta []float64, err error) {
-	longest, slope := 0.0, 0.0
-	for i, v := range delta {
-		slope += t.cur.g[i] * v
-		if i < len(delta)-1 {
-			longest = max(longest, math.Abs(v))
-		}
-	}
-	cut := 0.25
-	if err == nil {
-		end := pt.ev.LML
-		if pt.ev.Rejected {
-			end = pt.ev.Upper
-		}
-		if drop := t.cur.ev.LML + slope - end; drop > 0 {
-			cut = min(max(slope/(2*drop), 0.1), 0.5)
-		}
-	}
-	t.reach = cut * longest
-	t.met.lambda = max(2*t.met.lambda, 0.01)
 }

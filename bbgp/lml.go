@@ -43,6 +43,8 @@ func LogMarginalLikelihood(ctx context.Context, d *Data, p Params, opt Options) 
 	if err := p.Check(d.X.Cols); err != nil {
 		return nil, err
 	}
+	full := d
+	d = d.merged()
 	opt.Kernel = p.Kernel
 	opt, err := opt.settle(d.X.Rows)
 	if err != nil {
@@ -53,7 +55,7 @@ func LogMarginalLikelihood(ctx context.Context, d *Data, p Params, opt Options) 
 	}
 	start := time.Now()
 	cpu0, _ := usage()
-	s := NewScaling(d, opt.NoScale)
+	s := NewScaling(full, opt.NoScale)
 	std := s.apply(d)
 	obj, err := opt.newObjective(std, p)
 	if err != nil {

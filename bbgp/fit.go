@@ -44,7 +44,21 @@ func Fit(ctx context.Context, d *Data, opt Options) (*Model, error) {
 		f.constantModel(m)
 		return m, nil
 	}
-	return f.train(ctx, m)
+	if opt.Journal == nil {
+		return f.train(ctx, m)
+	}
+	id, err := opt.identity(d)
+	if err == nil {
+		err = opt.Journal.begin(id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	m, err = f.train(ctx, m)
+	if e := opt.Journal.err; m != nil && e != nil {
+		m.Result.warn("the checkpoint could not be written to its end: %v", e)
+	}
+	return m, err
 }
 
 // A fit is one call of Fit.

@@ -45,7 +45,7 @@ func LogMarginalLikelihood(ctx context.Context, d *Data, p Params, opt Options) 
 	}
 	full := d
 	d = d.merged()
-	opt.Kernel = p.Kernel
+	opt.Kernel, opt.Journal = p.Kernel, nil
 	opt, err := opt.settle(d.X.Rows)
 	if err != nil {
 		return nil, err

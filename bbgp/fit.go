@@ -36,6 +36,7 @@ func Fit(ctx context.Context, d *Data, opt Options) (*Model, error) {
 	if err := opt.checkMemory(d.X.Rows, d.X.Cols); err != nil {
 		return nil, err
 	}
+	opt.guided = tooFewRows(full.X.Rows, d.X.Cols) && !opt.NoScale
 	cpu, _ := usage()
 	f := &fit{opt: &opt, raw: d, full: full, count: &counters{
 		start: time.Now(), cpu0: cpu, progress: opt.Progress, seconds: map[string]float64{}}}
@@ -44,19 +45,21 @@ func Fit(ctx context.Context, d *Data, opt Options) (*Model, error) {
 		f.constantModel(m)
 		return m, nil
 	}
-	if opt.Journal == nil {
-		return f.train(ctx, m)
-	}
-	id, err := opt.identity(d)
-	if err == nil {
-		err = opt.Journal.begin(id)
-	}
-	if err != nil {
-		return nil, err
+	if opt.Journal != nil {
+		id, err := opt.identity(d)
+		if err == nil {
+			err = opt.Journal.begin(id)
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
 	m, err = f.train(ctx, m)
-	if e := opt.Journal.err; m != nil && e != nil {
-		m.Result.warn("the checkpoint could not be written to its end: %v", e)
+	if m != nil && opt.guided {
+		m.Result.unguided()
+	}
+	if m != nil && opt.Journal != nil && opt.Journal.err != nil {
+		m.Result.warn("the checkpoint could not be written to its end: %v", opt.Journal.err)
 	}
 	return m, err
 }

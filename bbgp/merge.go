@@ -155,9 +155,7 @@ func (o mergedObjective) Evaluate(ctx context.Context, p Params, opt EvalOptions
 	if err != nil {
 		return nil, err
 	}
-	ev.LML += value
-	ev.Lower += value
-	ev.Upper += value
+	ev.add(value)
 	if ev.Gradient != nil {
 		ev.Gradient.Noise += slope
 	}

@@ -11,14 +11,17 @@ func (o *Options) newObjective(d *Data, p Params) (objective, error) {
 	return o.wrap(obj, d), nil
 }
 
-// wrap adds what all methods share: the journal, and the within-group term of
-// merged rows.
+// wrap adds what all methods share: the journal, the within-group term of merged
+// rows, and the priors of few rows.
 func (o *Options) wrap(obj objective, d *Data) objective {
 	if o.Journal != nil {
 		obj = &journaled{obj: obj, journal: o.Journal}
 	}
 	if d.repeats != nil {
 		obj = mergedObjective{obj, d}
+	}
+	if o.guided {
+		obj = guided{obj, d.repeats != nil}
 	}
 	return obj
 }

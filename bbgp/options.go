@@ -64,6 +64,8 @@ type Options struct {
 	Journal *Journal
 	// Progress, if not nil, is called after each step, on the calling goroutine.
 	Progress func(Step)
+
+	guided bool // by the priors of few rows
 }
 
 // A Step is one evaluation of the training, for progress reports and plots.

@@ -104,7 +104,7 @@ type Kit[T Float] struct {
 	rowSum func(dst *float64, k *T, rows, cols int)
 	gemm   func(c *T, ldc int, a, b *T, k int)
 
-	roots *rootKit[T] // nil: Radii is Dist
+	roots []rootKit[T] // by minDepth; for less depth, Radii is Dist
 
 	peak      func(n int)
 	peakFlops int // operations in a round of peak

@@ -62,13 +62,10 @@ func testBadLengths[T Float](t *testing.T, k *Kit[T]) {
 		"Outer w":      func() { k.Outer(o[1:], m(rows*d), m(cols*d), d, rows, cols) },
 		"Outer r":      func() { k.Outer(o, m(rows*d), m(cols*d), 0, rows, cols) },
 		"Radii":        func() { k.Radii(Matern32, o[1:], m(rows*d), m(cols*d), d, rows, cols) },
-		"CovRadii":     func() { k.CovRadii(Matern32, 50, o[1:], rows, cols) },
-		"WeightRadii":  func() { k.WeightRadii(Matern32, 50, o[1:], rows, cols) },
+		"CovRadii":     func() { k.CovRadii(Matern32, 50, o[1:]) },
+		"WeightRadii":  func() { k.WeightRadii(Matern32, 50, o[1:]) },
 		"FusedRadii":   func() { k.FusedRadii(Matern32, 50, yi, o, m(rows*cols), m(rows*p), m(cols*p), rows, cols, 4) },
 		"RowSum":       func() { k.RowSum(yi[:rows-1], m(rows*cols), rows, cols) },
-		"Gemm c":       func() { k.Gemm(o[:Panel], 2*Block[T](), m(Panel), m(2*Block[T]()), 1) },
-		"Gemm ldc":     func() { k.Gemm(o, Block[T](), m(Panel), m(2*Block[T]()), 1) },
-		"Gemm depth":   func() { k.Gemm(o, 2*Block[T](), m(Panel), m(2*Block[T]()), 0) },
 		"Peak":         func() { k.Peak(0) },
 	} {
 		if !panics(f) {

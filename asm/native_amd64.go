@@ -32,7 +32,7 @@ var avx2 = Impl{
 		fused2: [...]func(yi *float64, yj, buf, vi, vj *float32, rows, cols int){
 			avx2Fused2Matern12F32, avx2Fused2Matern32F32, avx2Fused2Matern52F32, avx2Fused2GaussianF32,
 		},
-		outer: avx2OuterF32, rowSum: avx2RowSumF32, gemm: avx2GemmF32,
+		outer: avx2OuterF32, rowSum: avx2RowSumF32,
 		peak: avx2PeakF32, peakFlops: 2 * peakFMAs * 8,
 	},
 	F64: Kit[float64]{
@@ -47,15 +47,18 @@ var avx2 = Impl{
 		fused2: [...]func(yi *float64, yj, buf, vi, vj *float64, rows, cols int){
 			avx2Fused2Matern12F64, avx2Fused2Matern32F64, avx2Fused2Matern52F64, avx2Fused2GaussianF64,
 		},
-		outer: avx2OuterF64, rowSum: avx2RowSumF64, gemm: avx2GemmF64,
-		roots: avx2Roots64,
-		peak:  avx2PeakF64, peakFlops: 2 * peakFMAs * 4,
+		outer: avx2OuterF64, rowSum: avx2RowSumF64,
+		peak: avx2PeakF64, peakFlops: 2 * peakFMAs * 4,
 	},
 	narrow:   avx2Narrow,
 	widen:    avx2Widen,
 	widenAdd: avx2WidenAdd,
 	dot:      avx2Dot,
 	axpy:     avx2Axpy,
+
+	gemm:      avx2Gemm,
+	triSolve:  avx2TriSolve,
+	transpose: avx2Transpose,
 
 	cholRows:    avx2CholRows,
 	cholLast:    avx2CholLast,
@@ -77,9 +80,8 @@ var avx512 = Impl{
 		fused2: [...]func(yi *float64, yj, buf, vi, vj *float32, rows, cols int){
 			avx512Fused2Matern12F32, avx512Fused2Matern32F32, avx512Fused2Matern52F32, avx512Fused2GaussianF32,
 		},
-		outer: avx512OuterF32, rowSum: avx512RowSumF32, gemm: avx512GemmF32,
-		roots: avx512Roots32,
-		peak:  avx512PeakF32, peakFlops: 2 * peakFMAs * 16,
+		outer: avx512OuterF32, rowSum: avx512RowSumF32,
+		peak: avx512PeakF32, peakFlops: 2 * peakFMAs * 16,
 	},
 	F64: Kit[float64]{
 		TileRows: RowUnit, TileCols: 96,
@@ -93,8 +95,8 @@ var avx512 = Impl{
 		fused2: [...]func(yi *float64, yj, buf, vi, vj *float64, rows, cols int){
 			avx512Fused2Matern12F64, avx512Fused2Matern32F64, avx512Fused2Matern52F64, avx512Fused2GaussianF64,
 		},
-		outer: avx512OuterF64, rowSum: avx512RowSumF64, gemm: avx512GemmF64,
-		roots: avx512Roots64,
+		outer: avx512OuterF64, rowSum: avx512RowSumF64,
+		roots: &avx512Roots,
 		peak:  avx512PeakF64, peakFlops: 2 * peakFMAs * 8,
 	},
 	narrow:   avx512Narrow,
@@ -103,67 +105,26 @@ var avx512 = Impl{
 	dot:      avx512Dot,
 	axpy:     avx512Axpy,
 
+	gemm:      avx512Gemm,
+	triSolve:  avx512TriSolve,
+	transpose: avx512Transpose,
+
 	cholRows:    avx512CholRows,
 	cholLast:    avx512CholLast,
 	gatherRows:  avx512GatherRows,
 	scatterRows: avx512ScatterRows,
 }
 
-// The depths from which roots pay before the covariance function: see
-// gen/root.go.
-var avx2Roots64 = []rootKit[float64]{
-	{
-		minDepth: 4,
-		distRoot: avx2DistRoot1F64,
-		cov:      [...]func(buf *float64, rows, cols int){avx2CovRadii1Matern12F64, avx2CovRadii1Matern32F64, avx2CovRadii1Matern52F64},
-		weight:   [...]func(buf *float64, rows, cols int){avx2WeightRadii1Matern12F64, avx2WeightRadii1Matern32F64, avx2WeightRadii1Matern52F64},
-		fused1: [...]func(yi *float64, yj, buf, vi, vj *float64, rows, cols int){
-			avx2Fused1Radii1Matern12F64, avx2Fused1Radii1Matern32F64, avx2Fused1Radii1Matern52F64,
-		},
-		fused2: [...]func(yi *float64, yj, buf, vi, vj *float64, rows, cols int){
-			avx2Fused2Radii1Matern12F64, avx2Fused2Radii1Matern32F64, avx2Fused2Radii1Matern52F64,
-		},
+// avx512Roots: see gen/root.go for what it gains.
+var avx512Roots = rootKit[float64]{
+	minDepth: 10,
+	distRoot: avx512DistRootF64,
+	cov:      [...]func(*float64, int){avx512CovRadiiMatern12F64, avx512CovRadiiMatern32F64, avx512CovRadiiMatern52F64},
+	weight:   [...]func(*float64, int){avx512WeightRadiiMatern12F64, avx512WeightRadiiMatern32F64, avx512WeightRadiiMatern52F64},
+	fused1: [...]func(yi *float64, yj, buf, vi, vj *float64, rows, cols int){
+		avx512Fused1RadiiMatern12F64, avx512Fused1RadiiMatern32F64, avx512Fused1RadiiMatern52F64,
 	},
-}
-
-var avx512Roots32 = []rootKit[float32]{
-	{
-		minDepth: 6,
-		distRoot: avx512DistRoot2F32,
-		cov:      [...]func(buf *float32, rows, cols int){avx512CovRadii2Matern12F32, avx512CovRadii2Matern32F32, avx512CovRadii2Matern52F32},
-		weight:   [...]func(buf *float32, rows, cols int){avx512WeightRadii2Matern12F32, avx512WeightRadii2Matern32F32, avx512WeightRadii2Matern52F32},
-		fused1: [...]func(yi *float64, yj, buf, vi, vj *float32, rows, cols int){
-			avx512Fused1Radii2Matern12F32, avx512Fused1Radii2Matern32F32, avx512Fused1Radii2Matern52F32,
-		},
-		fused2: [...]func(yi *float64, yj, buf, vi, vj *float32, rows, cols int){
-			avx512Fused2Radii2Matern12F32, avx512Fused2Radii2Matern32F32, avx512Fused2Radii2Matern52F32,
-		},
-	},
-}
-
-var avx512Roots64 = []rootKit[float64]{
-	{
-		minDepth: 10,
-		distRoot: avx512DistRoot2F64,
-		cov:      [...]func(buf *float64, rows, cols int){avx512CovRadii2Matern12F64, avx512CovRadii2Matern32F64, avx512CovRadii2Matern52F64},
-		weight:   [...]func(buf *float64, rows, cols int){avx512WeightRadii2Matern12F64, avx512WeightRadii2Matern32F64, avx512WeightRadii2Matern52F64},
-		fused1: [...]func(yi *float64, yj, buf, vi, vj *float64, rows, cols int){
-			avx512Fused1Radii2Matern12F64, avx512Fused1Radii2Matern32F64, avx512Fused1Radii2Matern52F64,
-		},
-		fused2: [...]func(yi *float64, yj, buf, vi, vj *float64, rows, cols int){
-			avx512Fused2Radii2Matern12F64, avx512Fused2Radii2Matern32F64, avx512Fused2Radii2Matern52F64,
-		},
-	},
-	{
-		minDepth: 16,
-		distRoot: avx512DistRoot3F64,
-		cov:      [...]func(buf *float64, rows, cols int){avx512CovRadii3Matern12F64, avx512CovRadii3Matern32F64, avx512CovRadii3Matern52F64},
-		weight:   [...]func(buf *float64, rows, cols int){avx512WeightRadii3Matern12F64, avx512WeightRadii3Matern32F64, avx512WeightRadii3Matern52F64},
-		fused1: [...]func(yi *float64, yj, buf, vi, vj *float64, rows, cols int){
-			avx512Fused1Radii3Matern12F64, avx512Fused1Radii3Matern32F64, avx512Fused1Radii3Matern52F64,
-		},
-		fused2: [...]func(yi *float64, yj, buf, vi, vj *float64, rows, cols int){
-			avx512Fused2Radii3Matern12F64, avx512Fused2Radii3Matern32F64, avx512Fused2Radii3Matern52F64,
-		},
+	fused2: [...]func(yi *float64, yj, buf, vi, vj *float64, rows, cols int){
+		avx512Fused2RadiiMatern12F64, avx512Fused2RadiiMatern32F64, avx512Fused2RadiiMatern52F64,
 	},
 }

@@ -109,11 +109,6 @@ func avx2AccIF32(yi *float64, k *float32, vj *float32, rows int, cols int, p int
 //go:noescape
 func avx2RowSumF32(dst *float64, k *float32, rows int, cols int)
 
-// avx2GemmF32 works like genericGemm.
-//
-//go:noescape
-func avx2GemmF32(c *float32, ldc int, a *float32, b *float32, k int)
-
 // avx2PeakF32 runs n rounds of 12 independent vector FMAs.
 //
 //go:noescape
@@ -149,26 +144,6 @@ func avx2Fused1Matern12F64(yi *float64, yj *float64, buf *float64, vi *float64, 
 //go:noescape
 func avx2Fused2Matern12F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
 
-// avx2CovRadii1Matern12F64 works like genericCov, but reads what DistRoot1 left.
-//
-//go:noescape
-func avx2CovRadii1Matern12F64(buf *float64, rows int, cols int)
-
-// avx2WeightRadii1Matern12F64 works like genericWeight, but reads what DistRoot1 left.
-//
-//go:noescape
-func avx2WeightRadii1Matern12F64(buf *float64, rows int, cols int)
-
-// avx2Fused1Radii1Matern12F64 works like genericFused with p = 1, but reads what DistRoot1 left.
-//
-//go:noescape
-func avx2Fused1Radii1Matern12F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
-
-// avx2Fused2Radii1Matern12F64 works like genericFused with p = 2, but reads what DistRoot1 left.
-//
-//go:noescape
-func avx2Fused2Radii1Matern12F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
-
 // avx2CovMatern32F64 works like genericCov.
 //
 //go:noescape
@@ -188,26 +163,6 @@ func avx2Fused1Matern32F64(yi *float64, yj *float64, buf *float64, vi *float64, 
 //
 //go:noescape
 func avx2Fused2Matern32F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
-
-// avx2CovRadii1Matern32F64 works like genericCov, but reads what DistRoot1 left.
-//
-//go:noescape
-func avx2CovRadii1Matern32F64(buf *float64, rows int, cols int)
-
-// avx2WeightRadii1Matern32F64 works like genericWeight, but reads what DistRoot1 left.
-//
-//go:noescape
-func avx2WeightRadii1Matern32F64(buf *float64, rows int, cols int)
-
-// avx2Fused1Radii1Matern32F64 works like genericFused with p = 1, but reads what DistRoot1 left.
-//
-//go:noescape
-func avx2Fused1Radii1Matern32F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
-
-// avx2Fused2Radii1Matern32F64 works like genericFused with p = 2, but reads what DistRoot1 left.
-//
-//go:noescape
-func avx2Fused2Radii1Matern32F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
 
 // avx2CovMatern52F64 works like genericCov.
 //
@@ -229,26 +184,6 @@ func avx2Fused1Matern52F64(yi *float64, yj *float64, buf *float64, vi *float64, 
 //go:noescape
 func avx2Fused2Matern52F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
 
-// avx2CovRadii1Matern52F64 works like genericCov, but reads what DistRoot1 left.
-//
-//go:noescape
-func avx2CovRadii1Matern52F64(buf *float64, rows int, cols int)
-
-// avx2WeightRadii1Matern52F64 works like genericWeight, but reads what DistRoot1 left.
-//
-//go:noescape
-func avx2WeightRadii1Matern52F64(buf *float64, rows int, cols int)
-
-// avx2Fused1Radii1Matern52F64 works like genericFused with p = 1, but reads what DistRoot1 left.
-//
-//go:noescape
-func avx2Fused1Radii1Matern52F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
-
-// avx2Fused2Radii1Matern52F64 works like genericFused with p = 2, but reads what DistRoot1 left.
-//
-//go:noescape
-func avx2Fused2Radii1Matern52F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
-
 // avx2CovGaussianF64 works like genericCov.
 //
 //go:noescape
@@ -269,11 +204,6 @@ func avx2Fused1GaussianF64(yi *float64, yj *float64, buf *float64, vi *float64, 
 //go:noescape
 func avx2Fused2GaussianF64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
 
-// avx2DistRoot1F64 works like genericDist and takes square roots in some rows of each micro-tile.
-//
-//go:noescape
-func avx2DistRoot1F64(dst *float64, xi *float64, xj *float64, d int, rows int, cols int, clamp float64)
-
 // avx2AccJF64 works like genericAccJ.
 //
 //go:noescape
@@ -288,11 +218,6 @@ func avx2AccIF64(yi *float64, k *float64, vj *float64, rows int, cols int, p int
 //
 //go:noescape
 func avx2RowSumF64(dst *float64, k *float64, rows int, cols int)
-
-// avx2GemmF64 works like genericGemm.
-//
-//go:noescape
-func avx2GemmF64(c *float64, ldc int, a *float64, b *float64, k int)
 
 // avx2PeakF64 runs n rounds of 12 independent vector FMAs.
 //
@@ -323,6 +248,21 @@ func avx2Dot(x *float64, y *float64, n int) float64
 //
 //go:noescape
 func avx2Axpy(a float64, x *float64, y *float64, n int)
+
+// avx2Gemm works like genericGemm.
+//
+//go:noescape
+func avx2Gemm(c *float64, ldc int, a *float64, b *float64, k int, add int)
+
+// avx2TriSolve works like genericTriSolve.
+//
+//go:noescape
+func avx2TriSolve(x *float64, stride int, l *float64)
+
+// avx2Transpose works like genericTranspose.
+//
+//go:noescape
+func avx2Transpose(dst *float64, dstStride int, src *float64, srcStride int, n int)
 
 // avx2CholRows works like genericCholRows.
 //

@@ -76,23 +76,21 @@ func compile(t target) (*ir.File, error) {
 		e.dist()
 		e.outer()
 		for f := range families {
-			e.function(f, 0)
-			for _, early := range e.earlyParts() {
-				if f.root() {
-					e.function(f, early)
-				}
+			e.function(f, false)
+			if e.rootsEarly() && f.root() {
+				e.function(f, true)
 			}
 		}
-		for _, early := range e.earlyParts() {
-			e.distRoot(early)
+		if e.rootsEarly() {
+			e.distRoot()
 		}
 		e.accJ()
 		e.accI()
 		e.rowSum()
-		e.gemm()
 		e.peak()
 	}
 	vectors(&emitter{Context: c, target: t, size: 8})
+	dense(&emitter{Context: c, target: t, size: 8})
 	cholesky(&emitter{Context: c, target: t, size: 8})
 	sparse(&emitter{Context: c, target: t, size: 8})
 	f, err := c.Result()
@@ -103,7 +101,7 @@ func compile(t target) (*ir.File, error) {
 }
 
 // function emits the routines that evaluate f.
-func (e *emitter) function(f family, early int) {
+func (e *emitter) function(f family, early bool) {
 	e.cov(f, early)
 	e.weight(f, early)
 	e.fused(f, 1, early)

@@ -112,7 +112,4 @@ func benchKit[T Float](b *testing.B, isa string, k *Kit[T]) {
 	report("outer/r=16", vecs, func() { clear(tile[:16]); k.Outer(tile, ui, uj, 16, rows, cols) })
 	y := make([]float64, rows)
 	report("rowSum", vecs, func() { k.RowSum(y, src, rows, cols) })
-	nr, depth := 2*Block[T](), 256
-	a, bb, c := normals[T](r, depth*Panel, 1), normals[T](r, depth*nr, 1), make([]T, Panel*nr)
-	report("gemm/depth=256", float64(depth*Panel*nr/k.lanes()), func() { k.Gemm(c, nr, a, bb, depth) })
 }

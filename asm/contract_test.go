@@ -66,9 +66,6 @@ func testBadLengths[T Float](t *testing.T, k *Kit[T]) {
 		"WeightRadii":  func() { k.WeightRadii(Matern32, 50, o[1:]) },
 		"FusedRadii":   func() { k.FusedRadii(Matern32, 50, yi, o, m(rows*cols), m(rows*p), m(cols*p), rows, cols, 4) },
 		"RowSum":       func() { k.RowSum(yi[:rows-1], m(rows*cols), rows, cols) },
-		"Gemm c":       func() { k.Gemm(o[:Panel], 2*Block[T](), m(Panel), m(2*Block[T]()), 1) },
-		"Gemm ldc":     func() { k.Gemm(o, Block[T](), m(Panel), m(2*Block[T]()), 1) },
-		"Gemm depth":   func() { k.Gemm(o, 2*Block[T](), m(Panel), m(2*Block[T]()), 0) },
 		"Peak":         func() { k.Peak(0) },
 	} {
 		if !panics(f) {

@@ -19,6 +19,10 @@ var generic = Impl{
 	dot:      genericDot,
 	axpy:     genericAxpy,
 
+	gemm:      genericGemm,
+	triSolve:  genericTriSolve,
+	transpose: genericTranspose,
+
 	cholRows:    genericCholRows,
 	cholLast:    genericCholLast,
 	gatherRows:  genericGatherRows,
@@ -29,7 +33,7 @@ func genericKit[T Float](tileCols int) Kit[T] {
 	k := Kit[T]{
 		TileRows: RowUnit, TileCols: tileCols,
 		dist: genericDist[T], accJ: genericAccJ[T], accI: genericAccI[T],
-		outer: genericOuter[T], rowSum: genericRowSum[T], gemm: genericGemm[T],
+		outer: genericOuter[T], rowSum: genericRowSum[T],
 		peak: genericPeak[T], peakFlops: 2 * genericPeakFMAs,
 	}
 	for f := range families {
@@ -249,23 +253,6 @@ func genericRowSum[T Float](dst *float64, k *T, rows, cols int) {
 			s += x
 		}
 		y[i] += float64(s)
-	}
-}
-
-func genericGemm[T Float](c *T, ldc int, a, b *T, k int) {
-	blk := Block[T]()
-	nr := 2 * blk
-	out := unsafe.Slice(c, (Panel-1)*ldc+nr)
-	x, y := unsafe.Slice(a, k*Panel), unsafe.Slice(b, k*nr)
-	for i := range Panel {
-		for j := range nr {
-			var s T
-			bj := y[j/blk*blk*k+j%blk:]
-			for l := range k {
-				s = fma(x[l*Panel+i], bj[l*blk], s)
-			}
-			out[i*ldc+j] += s
-		}
 	}
 }
 

@@ -10,7 +10,7 @@ type Float interface{ float32 | float64 }
 
 const (
 	Pad     = 96 // packed arrays hold a multiple of Pad points; cols of a tile too
-	Panel   = 12 // points in a panel of XI, rows of a Gemm micro-tile
+	Panel   = 12 // points in a panel of XI
 	RowUnit = 24 // rows of a tile are a multiple of this
 	ColUnit = 4  // columns of V are a multiple of this
 )
@@ -83,6 +83,10 @@ type Impl struct {
 	dot      func(x, y *float64, n int) float64
 	axpy     func(a float64, x, y *float64, n int)
 
+	gemm      func(c *float64, ldc int, a, b *float64, k, add int)
+	triSolve  func(x *float64, stride int, l *float64)
+	transpose func(dst *float64, dstStride int, src *float64, srcStride, n int)
+
 	cholRows    func(a, tau *float64, i int)
 	cholLast    func(a, tau *float64, n int)
 	gatherRows  func(y, w *float64, idx *int32, x *float64, rows, width int)
@@ -102,7 +106,6 @@ type Kit[T Float] struct {
 	fused2 [families]func(yi *float64, yj, buf, vi, vj *T, rows, cols int)
 	outer  func(w, ui, uj *T, r, rows, cols int)
 	rowSum func(dst *float64, k *T, rows, cols int)
-	gemm   func(c *T, ldc int, a, b *T, k int)
 
 	roots *rootKit[T] // nil: Radii is Dist
 
@@ -212,16 +215,6 @@ func (k *Kit[T]) RowSum(dst []float64, tile []T, rows, cols int) {
 		panic("asm: RowSum: bad lengths")
 	}
 	k.rowSum(&dst[0], &tile[0], rows, cols)
-}
-
-// Gemm adds the micro-tile C += A B, C of Panel rows and 2·Block columns with
-// row stride ldc, A packed [k][Panel], B two blocks of [k][Block] each.
-func (k *Kit[T]) Gemm(c []T, ldc int, a, b []T, depth int) {
-	nr := 2 * Block[T]()
-	if depth < 1 || ldc < nr || len(c) < (Panel-1)*ldc+nr || len(a) < depth*Panel || len(b) < depth*nr {
-		panic("asm: Gemm: bad lengths")
-	}
-	k.gemm(&c[0], ldc, &a[0], &b[0], depth)
 }
 
 func badTile(rows, cols int) bool {

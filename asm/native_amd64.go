@@ -32,7 +32,7 @@ var avx2 = Impl{
 		fused2: [...]func(yi *float64, yj, buf, vi, vj *float32, rows, cols int){
 			avx2Fused2Matern12F32, avx2Fused2Matern32F32, avx2Fused2Matern52F32, avx2Fused2GaussianF32,
 		},
-		outer: avx2OuterF32, rowSum: avx2RowSumF32, gemm: avx2GemmF32,
+		outer: avx2OuterF32, rowSum: avx2RowSumF32,
 		peak: avx2PeakF32, peakFlops: 2 * peakFMAs * 8,
 	},
 	F64: Kit[float64]{
@@ -47,7 +47,7 @@ var avx2 = Impl{
 		fused2: [...]func(yi *float64, yj, buf, vi, vj *float64, rows, cols int){
 			avx2Fused2Matern12F64, avx2Fused2Matern32F64, avx2Fused2Matern52F64, avx2Fused2GaussianF64,
 		},
-		outer: avx2OuterF64, rowSum: avx2RowSumF64, gemm: avx2GemmF64,
+		outer: avx2OuterF64, rowSum: avx2RowSumF64,
 		peak: avx2PeakF64, peakFlops: 2 * peakFMAs * 4,
 	},
 	narrow:   avx2Narrow,
@@ -55,6 +55,10 @@ var avx2 = Impl{
 	widenAdd: avx2WidenAdd,
 	dot:      avx2Dot,
 	axpy:     avx2Axpy,
+
+	gemm:      avx2Gemm,
+	triSolve:  avx2TriSolve,
+	transpose: avx2Transpose,
 
 	cholRows:    avx2CholRows,
 	cholLast:    avx2CholLast,
@@ -76,7 +80,7 @@ var avx512 = Impl{
 		fused2: [...]func(yi *float64, yj, buf, vi, vj *float32, rows, cols int){
 			avx512Fused2Matern12F32, avx512Fused2Matern32F32, avx512Fused2Matern52F32, avx512Fused2GaussianF32,
 		},
-		outer: avx512OuterF32, rowSum: avx512RowSumF32, gemm: avx512GemmF32,
+		outer: avx512OuterF32, rowSum: avx512RowSumF32,
 		peak: avx512PeakF32, peakFlops: 2 * peakFMAs * 16,
 	},
 	F64: Kit[float64]{
@@ -91,7 +95,7 @@ var avx512 = Impl{
 		fused2: [...]func(yi *float64, yj, buf, vi, vj *float64, rows, cols int){
 			avx512Fused2Matern12F64, avx512Fused2Matern32F64, avx512Fused2Matern52F64, avx512Fused2GaussianF64,
 		},
-		outer: avx512OuterF64, rowSum: avx512RowSumF64, gemm: avx512GemmF64,
+		outer: avx512OuterF64, rowSum: avx512RowSumF64,
 		roots: &avx512Roots,
 		peak:  avx512PeakF64, peakFlops: 2 * peakFMAs * 8,
 	},
@@ -100,6 +104,10 @@ var avx512 = Impl{
 	widenAdd: avx512WidenAdd,
 	dot:      avx512Dot,
 	axpy:     avx512Axpy,
+
+	gemm:      avx512Gemm,
+	triSolve:  avx512TriSolve,
+	transpose: avx512Transpose,
 
 	cholRows:    avx512CholRows,
 	cholLast:    avx512CholLast,

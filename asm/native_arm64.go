@@ -19,7 +19,7 @@ var neon = Impl{
 		fused2: [...]func(yi *float64, yj, buf, vi, vj *float32, rows, cols int){
 			neonFused2Matern12F32, neonFused2Matern32F32, neonFused2Matern52F32, neonFused2GaussianF32,
 		},
-		outer: neonOuterF32, rowSum: neonRowSumF32, gemm: neonGemmF32,
+		outer: neonOuterF32, rowSum: neonRowSumF32,
 		peak: neonPeakF32, peakFlops: 24 * 2 * 4,
 	},
 	F64: Kit[float64]{
@@ -34,7 +34,7 @@ var neon = Impl{
 		fused2: [...]func(yi *float64, yj, buf, vi, vj *float64, rows, cols int){
 			neonFused2Matern12F64, neonFused2Matern32F64, neonFused2Matern52F64, neonFused2GaussianF64,
 		},
-		outer: neonOuterF64, rowSum: neonRowSumF64, gemm: neonGemmF64,
+		outer: neonOuterF64, rowSum: neonRowSumF64,
 		peak: neonPeakF64, peakFlops: 24 * 2 * 2,
 	},
 	narrow:   neonNarrow,
@@ -42,6 +42,10 @@ var neon = Impl{
 	widenAdd: neonWidenAdd,
 	dot:      neonDot,
 	axpy:     neonAxpy,
+
+	gemm:      neonGemm,
+	triSolve:  neonTriSolve,
+	transpose: neonTranspose,
 
 	cholRows:    neonCholRows,
 	cholLast:    neonCholLast,

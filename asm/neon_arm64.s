@@ -391,131 +391,6 @@ step:
 	BNE half
 	RET
 
-// func neonGemmF32(c *float32, ldc int, a, b *float32, k int)
-TEXT ·neonGemmF32(SB), NOSPLIT, $0-40
-	MOVD c+0(FP), R0
-	MOVD ldc+8(FP), R1
-	MOVD a+16(FP), R2
-	MOVD b+24(FP), R3
-	MOVD k+32(FP), R4
-	LSL $2, R1, R1 // bytes of a row of C
-	MOVD $2, R5 // halves of the panel
-half:
-	MOVD R0, R7
-	MOVD R3, R8 // both blocks of b, one after the other
-	MOVD $2, R6
-block:
-	VEOR V0.B16, V0.B16, V0.B16
-	VEOR V1.B16, V1.B16, V1.B16
-	VEOR V2.B16, V2.B16, V2.B16
-	VEOR V3.B16, V3.B16, V3.B16
-	VEOR V4.B16, V4.B16, V4.B16
-	VEOR V5.B16, V5.B16, V5.B16
-	VEOR V6.B16, V6.B16, V6.B16
-	VEOR V7.B16, V7.B16, V7.B16
-	VEOR V8.B16, V8.B16, V8.B16
-	VEOR V9.B16, V9.B16, V9.B16
-	VEOR V10.B16, V10.B16, V10.B16
-	VEOR V11.B16, V11.B16, V11.B16
-	VEOR V12.B16, V12.B16, V12.B16
-	VEOR V13.B16, V13.B16, V13.B16
-	VEOR V14.B16, V14.B16, V14.B16
-	VEOR V15.B16, V15.B16, V15.B16
-	VEOR V16.B16, V16.B16, V16.B16
-	VEOR V17.B16, V17.B16, V17.B16
-	VEOR V18.B16, V18.B16, V18.B16
-	VEOR V19.B16, V19.B16, V19.B16
-	VEOR V20.B16, V20.B16, V20.B16
-	VEOR V21.B16, V21.B16, V21.B16
-	VEOR V22.B16, V22.B16, V22.B16
-	VEOR V23.B16, V23.B16, V23.B16
-	MOVD R2, R10 // a
-	MOVD R4, R11
-step:
-	VLD1.P 64(R8), [V24.B16, V25.B16, V26.B16, V27.B16]
-	FMOVQ (R10), F28
-	FMOVD 16(R10), F29
-	ADD $48, R10
-	WORD $0x4f9c1300 // fmla v0.4s, v24.4s, v28.s[0]
-	WORD $0x4f9c1321 // fmla v1.4s, v25.4s, v28.s[0]
-	WORD $0x4f9c1342 // fmla v2.4s, v26.4s, v28.s[0]
-	WORD $0x4f9c1363 // fmla v3.4s, v27.4s, v28.s[0]
-	WORD $0x4fbc1304 // fmla v4.4s, v24.4s, v28.s[1]
-	WORD $0x4fbc1325 // fmla v5.4s, v25.4s, v28.s[1]
-	WORD $0x4fbc1346 // fmla v6.4s, v26.4s, v28.s[1]
-	WORD $0x4fbc1367 // fmla v7.4s, v27.4s, v28.s[1]
-	WORD $0x4f9c1b08 // fmla v8.4s, v24.4s, v28.s[2]
-	WORD $0x4f9c1b29 // fmla v9.4s, v25.4s, v28.s[2]
-	WORD $0x4f9c1b4a // fmla v10.4s, v26.4s, v28.s[2]
-	WORD $0x4f9c1b6b // fmla v11.4s, v27.4s, v28.s[2]
-	WORD $0x4fbc1b0c // fmla v12.4s, v24.4s, v28.s[3]
-	WORD $0x4fbc1b2d // fmla v13.4s, v25.4s, v28.s[3]
-	WORD $0x4fbc1b4e // fmla v14.4s, v26.4s, v28.s[3]
-	WORD $0x4fbc1b6f // fmla v15.4s, v27.4s, v28.s[3]
-	WORD $0x4f9d1310 // fmla v16.4s, v24.4s, v29.s[0]
-	WORD $0x4f9d1331 // fmla v17.4s, v25.4s, v29.s[0]
-	WORD $0x4f9d1352 // fmla v18.4s, v26.4s, v29.s[0]
-	WORD $0x4f9d1373 // fmla v19.4s, v27.4s, v29.s[0]
-	WORD $0x4fbd1314 // fmla v20.4s, v24.4s, v29.s[1]
-	WORD $0x4fbd1335 // fmla v21.4s, v25.4s, v29.s[1]
-	WORD $0x4fbd1356 // fmla v22.4s, v26.4s, v29.s[1]
-	WORD $0x4fbd1377 // fmla v23.4s, v27.4s, v29.s[1]
-	SUBS $1, R11
-	BNE step
-	// add to C
-	MOVD R7, R12
-	VLD1 (R12), [V24.B16, V25.B16, V26.B16, V27.B16]
-	WORD $0x4e20d718 // fadd v24.4s, v24.4s, v0.4s
-	WORD $0x4e21d739 // fadd v25.4s, v25.4s, v1.4s
-	WORD $0x4e22d75a // fadd v26.4s, v26.4s, v2.4s
-	WORD $0x4e23d77b // fadd v27.4s, v27.4s, v3.4s
-	VST1 [V24.B16, V25.B16, V26.B16, V27.B16], (R12)
-	ADD R1, R12
-	VLD1 (R12), [V24.B16, V25.B16, V26.B16, V27.B16]
-	WORD $0x4e24d718 // fadd v24.4s, v24.4s, v4.4s
-	WORD $0x4e25d739 // fadd v25.4s, v25.4s, v5.4s
-	WORD $0x4e26d75a // fadd v26.4s, v26.4s, v6.4s
-	WORD $0x4e27d77b // fadd v27.4s, v27.4s, v7.4s
-	VST1 [V24.B16, V25.B16, V26.B16, V27.B16], (R12)
-	ADD R1, R12
-	VLD1 (R12), [V24.B16, V25.B16, V26.B16, V27.B16]
-	WORD $0x4e28d718 // fadd v24.4s, v24.4s, v8.4s
-	WORD $0x4e29d739 // fadd v25.4s, v25.4s, v9.4s
-	WORD $0x4e2ad75a // fadd v26.4s, v26.4s, v10.4s
-	WORD $0x4e2bd77b // fadd v27.4s, v27.4s, v11.4s
-	VST1 [V24.B16, V25.B16, V26.B16, V27.B16], (R12)
-	ADD R1, R12
-	VLD1 (R12), [V24.B16, V25.B16, V26.B16, V27.B16]
-	WORD $0x4e2cd718 // fadd v24.4s, v24.4s, v12.4s
-	WORD $0x4e2dd739 // fadd v25.4s, v25.4s, v13.4s
-	WORD $0x4e2ed75a // fadd v26.4s, v26.4s, v14.4s
-	WORD $0x4e2fd77b // fadd v27.4s, v27.4s, v15.4s
-	VST1 [V24.B16, V25.B16, V26.B16, V27.B16], (R12)
-	ADD R1, R12
-	VLD1 (R12), [V24.B16, V25.B16, V26.B16, V27.B16]
-	WORD $0x4e30d718 // fadd v24.4s, v24.4s, v16.4s
-	WORD $0x4e31d739 // fadd v25.4s, v25.4s, v17.4s
-	WORD $0x4e32d75a // fadd v26.4s, v26.4s, v18.4s
-	WORD $0x4e33d77b // fadd v27.4s, v27.4s, v19.4s
-	VST1 [V24.B16, V25.B16, V26.B16, V27.B16], (R12)
-	ADD R1, R12
-	VLD1 (R12), [V24.B16, V25.B16, V26.B16, V27.B16]
-	WORD $0x4e34d718 // fadd v24.4s, v24.4s, v20.4s
-	WORD $0x4e35d739 // fadd v25.4s, v25.4s, v21.4s
-	WORD $0x4e36d75a // fadd v26.4s, v26.4s, v22.4s
-	WORD $0x4e37d77b // fadd v27.4s, v27.4s, v23.4s
-	VST1 [V24.B16, V25.B16, V26.B16, V27.B16], (R12)
-	ADD R1, R12
-	ADD $64, R7
-	SUBS $1, R6
-	BNE block
-	ADD R1<<1, R0
-	ADD R1<<2, R0
-	ADD $24, R2
-	SUBS $1, R5
-	BNE half
-	RET
-
 // func neonCovMatern12F32(buf *float32, n int)
 TEXT ·neonCovMatern12F32(SB), NOSPLIT, $0-16
 	MOVD buf+0(FP), R0
@@ -4429,132 +4304,6 @@ step:
 	MOVD R13, R14
 	MOVD R12, R13
 	SUBS $6, R4
-	BNE half
-	RET
-
-// func neonGemmF64(c *float64, ldc int, a, b *float64, k int)
-TEXT ·neonGemmF64(SB), NOSPLIT, $0-40
-	MOVD c+0(FP), R0
-	MOVD ldc+8(FP), R1
-	MOVD a+16(FP), R2
-	MOVD b+24(FP), R3
-	MOVD k+32(FP), R4
-	LSL $3, R1, R1 // bytes of a row of C
-	MOVD $2, R5 // halves of the panel
-half:
-	MOVD R0, R7
-	MOVD R3, R8 // both blocks of b, one after the other
-	MOVD $2, R6
-block:
-	VEOR V0.B16, V0.B16, V0.B16
-	VEOR V1.B16, V1.B16, V1.B16
-	VEOR V2.B16, V2.B16, V2.B16
-	VEOR V3.B16, V3.B16, V3.B16
-	VEOR V4.B16, V4.B16, V4.B16
-	VEOR V5.B16, V5.B16, V5.B16
-	VEOR V6.B16, V6.B16, V6.B16
-	VEOR V7.B16, V7.B16, V7.B16
-	VEOR V8.B16, V8.B16, V8.B16
-	VEOR V9.B16, V9.B16, V9.B16
-	VEOR V10.B16, V10.B16, V10.B16
-	VEOR V11.B16, V11.B16, V11.B16
-	VEOR V12.B16, V12.B16, V12.B16
-	VEOR V13.B16, V13.B16, V13.B16
-	VEOR V14.B16, V14.B16, V14.B16
-	VEOR V15.B16, V15.B16, V15.B16
-	VEOR V16.B16, V16.B16, V16.B16
-	VEOR V17.B16, V17.B16, V17.B16
-	VEOR V18.B16, V18.B16, V18.B16
-	VEOR V19.B16, V19.B16, V19.B16
-	VEOR V20.B16, V20.B16, V20.B16
-	VEOR V21.B16, V21.B16, V21.B16
-	VEOR V22.B16, V22.B16, V22.B16
-	VEOR V23.B16, V23.B16, V23.B16
-	MOVD R2, R10 // a
-	MOVD R4, R11
-step:
-	VLD1.P 64(R8), [V24.B16, V25.B16, V26.B16, V27.B16]
-	FMOVQ (R10), F28
-	FMOVQ 16(R10), F29
-	FMOVQ 32(R10), F30
-	ADD $96, R10
-	WORD $0x4fdc1300 // fmla v0.2d, v24.2d, v28.d[0]
-	WORD $0x4fdc1321 // fmla v1.2d, v25.2d, v28.d[0]
-	WORD $0x4fdc1342 // fmla v2.2d, v26.2d, v28.d[0]
-	WORD $0x4fdc1363 // fmla v3.2d, v27.2d, v28.d[0]
-	WORD $0x4fdc1b04 // fmla v4.2d, v24.2d, v28.d[1]
-	WORD $0x4fdc1b25 // fmla v5.2d, v25.2d, v28.d[1]
-	WORD $0x4fdc1b46 // fmla v6.2d, v26.2d, v28.d[1]
-	WORD $0x4fdc1b67 // fmla v7.2d, v27.2d, v28.d[1]
-	WORD $0x4fdd1308 // fmla v8.2d, v24.2d, v29.d[0]
-	WORD $0x4fdd1329 // fmla v9.2d, v25.2d, v29.d[0]
-	WORD $0x4fdd134a // fmla v10.2d, v26.2d, v29.d[0]
-	WORD $0x4fdd136b // fmla v11.2d, v27.2d, v29.d[0]
-	WORD $0x4fdd1b0c // fmla v12.2d, v24.2d, v29.d[1]
-	WORD $0x4fdd1b2d // fmla v13.2d, v25.2d, v29.d[1]
-	WORD $0x4fdd1b4e // fmla v14.2d, v26.2d, v29.d[1]
-	WORD $0x4fdd1b6f // fmla v15.2d, v27.2d, v29.d[1]
-	WORD $0x4fde1310 // fmla v16.2d, v24.2d, v30.d[0]
-	WORD $0x4fde1331 // fmla v17.2d, v25.2d, v30.d[0]
-	WORD $0x4fde1352 // fmla v18.2d, v26.2d, v30.d[0]
-	WORD $0x4fde1373 // fmla v19.2d, v27.2d, v30.d[0]
-	WORD $0x4fde1b14 // fmla v20.2d, v24.2d, v30.d[1]
-	WORD $0x4fde1b35 // fmla v21.2d, v25.2d, v30.d[1]
-	WORD $0x4fde1b56 // fmla v22.2d, v26.2d, v30.d[1]
-	WORD $0x4fde1b77 // fmla v23.2d, v27.2d, v30.d[1]
-	SUBS $1, R11
-	BNE step
-	// add to C
-	MOVD R7, R12
-	VLD1 (R12), [V24.B16, V25.B16, V26.B16, V27.B16]
-	WORD $0x4e60d718 // fadd v24.2d, v24.2d, v0.2d
-	WORD $0x4e61d739 // fadd v25.2d, v25.2d, v1.2d
-	WORD $0x4e62d75a // fadd v26.2d, v26.2d, v2.2d
-	WORD $0x4e63d77b // fadd v27.2d, v27.2d, v3.2d
-	VST1 [V24.B16, V25.B16, V26.B16, V27.B16], (R12)
-	ADD R1, R12
-	VLD1 (R12), [V24.B16, V25.B16, V26.B16, V27.B16]
-	WORD $0x4e64d718 // fadd v24.2d, v24.2d, v4.2d
-	WORD $0x4e65d739 // fadd v25.2d, v25.2d, v5.2d
-	WORD $0x4e66d75a // fadd v26.2d, v26.2d, v6.2d
-	WORD $0x4e67d77b // fadd v27.2d, v27.2d, v7.2d
-	VST1 [V24.B16, V25.B16, V26.B16, V27.B16], (R12)
-	ADD R1, R12
-	VLD1 (R12), [V24.B16, V25.B16, V26.B16, V27.B16]
-	WORD $0x4e68d718 // fadd v24.2d, v24.2d, v8.2d
-	WORD $0x4e69d739 // fadd v25.2d, v25.2d, v9.2d
-	WORD $0x4e6ad75a // fadd v26.2d, v26.2d, v10.2d
-	WORD $0x4e6bd77b // fadd v27.2d, v27.2d, v11.2d
-	VST1 [V24.B16, V25.B16, V26.B16, V27.B16], (R12)
-	ADD R1, R12
-	VLD1 (R12), [V24.B16, V25.B16, V26.B16, V27.B16]
-	WORD $0x4e6cd718 // fadd v24.2d, v24.2d, v12.2d
-	WORD $0x4e6dd739 // fadd v25.2d, v25.2d, v13.2d
-	WORD $0x4e6ed75a // fadd v26.2d, v26.2d, v14.2d
-	WORD $0x4e6fd77b // fadd v27.2d, v27.2d, v15.2d
-	VST1 [V24.B16, V25.B16, V26.B16, V27.B16], (R12)
-	ADD R1, R12
-	VLD1 (R12), [V24.B16, V25.B16, V26.B16, V27.B16]
-	WORD $0x4e70d718 // fadd v24.2d, v24.2d, v16.2d
-	WORD $0x4e71d739 // fadd v25.2d, v25.2d, v17.2d
-	WORD $0x4e72d75a // fadd v26.2d, v26.2d, v18.2d
-	WORD $0x4e73d77b // fadd v27.2d, v27.2d, v19.2d
-	VST1 [V24.B16, V25.B16, V26.B16, V27.B16], (R12)
-	ADD R1, R12
-	VLD1 (R12), [V24.B16, V25.B16, V26.B16, V27.B16]
-	WORD $0x4e74d718 // fadd v24.2d, v24.2d, v20.2d
-	WORD $0x4e75d739 // fadd v25.2d, v25.2d, v21.2d
-	WORD $0x4e76d75a // fadd v26.2d, v26.2d, v22.2d
-	WORD $0x4e77d77b // fadd v27.2d, v27.2d, v23.2d
-	VST1 [V24.B16, V25.B16, V26.B16, V27.B16], (R12)
-	ADD R1, R12
-	ADD $64, R7
-	SUBS $1, R6
-	BNE block
-	ADD R1<<1, R0
-	ADD R1<<2, R0
-	ADD $48, R2
-	SUBS $1, R5
 	BNE half
 	RET
 
@@ -8963,6 +8712,799 @@ loop:
 	VST1.P [V4.B16, V5.B16, V6.B16, V7.B16], 64(R1)
 	SUBS $8, R2
 	BNE loop
+	RET
+
+// func neonGemm(c *float64, ldc int, a, b *float64, k, add int)
+TEXT ·neonGemm(SB), NOSPLIT, $0-48
+	MOVD c+0(FP), R0
+	MOVD ldc+8(FP), R1
+	MOVD a+16(FP), R2
+	MOVD b+24(FP), R3
+	MOVD k+32(FP), R4
+	MOVD add+40(FP), R5
+	LSL $3, R1, R1 // bytes of a row of C
+	MOVD $4, R6 // strips of columns
+strip:
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+	VEOR V14.B16, V14.B16, V14.B16
+	VEOR V15.B16, V15.B16, V15.B16
+	VEOR V16.B16, V16.B16, V16.B16
+	VEOR V17.B16, V17.B16, V17.B16
+	VEOR V18.B16, V18.B16, V18.B16
+	VEOR V19.B16, V19.B16, V19.B16
+	VEOR V20.B16, V20.B16, V20.B16
+	VEOR V21.B16, V21.B16, V21.B16
+	VEOR V22.B16, V22.B16, V22.B16
+	VEOR V23.B16, V23.B16, V23.B16
+	MOVD R2, R7 // a
+	MOVD R3, R8 // b
+	MOVD R4, R9
+step:
+	FMOVQ 0(R8), F24
+	FMOVQ 16(R8), F25
+	FMOVQ 32(R8), F26
+	FLDPQ (R7), (F27, F28)
+	FLDPQ 32(R7), (F29, F30)
+	ADD $64, R7
+	ADD $192, R8
+	WORD $0x4fdb1300 // fmla v0.2d, v24.2d, v27.d[0]
+	WORD $0x4fdb1321 // fmla v1.2d, v25.2d, v27.d[0]
+	WORD $0x4fdb1342 // fmla v2.2d, v26.2d, v27.d[0]
+	WORD $0x4fdb1b03 // fmla v3.2d, v24.2d, v27.d[1]
+	WORD $0x4fdb1b24 // fmla v4.2d, v25.2d, v27.d[1]
+	WORD $0x4fdb1b45 // fmla v5.2d, v26.2d, v27.d[1]
+	WORD $0x4fdc1306 // fmla v6.2d, v24.2d, v28.d[0]
+	WORD $0x4fdc1327 // fmla v7.2d, v25.2d, v28.d[0]
+	WORD $0x4fdc1348 // fmla v8.2d, v26.2d, v28.d[0]
+	WORD $0x4fdc1b09 // fmla v9.2d, v24.2d, v28.d[1]
+	WORD $0x4fdc1b2a // fmla v10.2d, v25.2d, v28.d[1]
+	WORD $0x4fdc1b4b // fmla v11.2d, v26.2d, v28.d[1]
+	WORD $0x4fdd130c // fmla v12.2d, v24.2d, v29.d[0]
+	WORD $0x4fdd132d // fmla v13.2d, v25.2d, v29.d[0]
+	WORD $0x4fdd134e // fmla v14.2d, v26.2d, v29.d[0]
+	WORD $0x4fdd1b0f // fmla v15.2d, v24.2d, v29.d[1]
+	WORD $0x4fdd1b30 // fmla v16.2d, v25.2d, v29.d[1]
+	WORD $0x4fdd1b51 // fmla v17.2d, v26.2d, v29.d[1]
+	WORD $0x4fde1312 // fmla v18.2d, v24.2d, v30.d[0]
+	WORD $0x4fde1333 // fmla v19.2d, v25.2d, v30.d[0]
+	WORD $0x4fde1354 // fmla v20.2d, v26.2d, v30.d[0]
+	WORD $0x4fde1b15 // fmla v21.2d, v24.2d, v30.d[1]
+	WORD $0x4fde1b36 // fmla v22.2d, v25.2d, v30.d[1]
+	WORD $0x4fde1b57 // fmla v23.2d, v26.2d, v30.d[1]
+	SUBS $1, R9
+	BNE step
+	MOVD R0, R10
+	CBZ R5, set
+	FMOVQ 0(R10), F24
+	WORD $0x4e78d400 // fadd v0.2d, v0.2d, v24.2d
+	FMOVQ 16(R10), F25
+	WORD $0x4e79d421 // fadd v1.2d, v1.2d, v25.2d
+	FMOVQ 32(R10), F26
+	WORD $0x4e7ad442 // fadd v2.2d, v2.2d, v26.2d
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4e78d463 // fadd v3.2d, v3.2d, v24.2d
+	FMOVQ 16(R10), F25
+	WORD $0x4e79d484 // fadd v4.2d, v4.2d, v25.2d
+	FMOVQ 32(R10), F26
+	WORD $0x4e7ad4a5 // fadd v5.2d, v5.2d, v26.2d
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4e78d4c6 // fadd v6.2d, v6.2d, v24.2d
+	FMOVQ 16(R10), F25
+	WORD $0x4e79d4e7 // fadd v7.2d, v7.2d, v25.2d
+	FMOVQ 32(R10), F26
+	WORD $0x4e7ad508 // fadd v8.2d, v8.2d, v26.2d
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4e78d529 // fadd v9.2d, v9.2d, v24.2d
+	FMOVQ 16(R10), F25
+	WORD $0x4e79d54a // fadd v10.2d, v10.2d, v25.2d
+	FMOVQ 32(R10), F26
+	WORD $0x4e7ad56b // fadd v11.2d, v11.2d, v26.2d
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4e78d58c // fadd v12.2d, v12.2d, v24.2d
+	FMOVQ 16(R10), F25
+	WORD $0x4e79d5ad // fadd v13.2d, v13.2d, v25.2d
+	FMOVQ 32(R10), F26
+	WORD $0x4e7ad5ce // fadd v14.2d, v14.2d, v26.2d
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4e78d5ef // fadd v15.2d, v15.2d, v24.2d
+	FMOVQ 16(R10), F25
+	WORD $0x4e79d610 // fadd v16.2d, v16.2d, v25.2d
+	FMOVQ 32(R10), F26
+	WORD $0x4e7ad631 // fadd v17.2d, v17.2d, v26.2d
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4e78d652 // fadd v18.2d, v18.2d, v24.2d
+	FMOVQ 16(R10), F25
+	WORD $0x4e79d673 // fadd v19.2d, v19.2d, v25.2d
+	FMOVQ 32(R10), F26
+	WORD $0x4e7ad694 // fadd v20.2d, v20.2d, v26.2d
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4e78d6b5 // fadd v21.2d, v21.2d, v24.2d
+	FMOVQ 16(R10), F25
+	WORD $0x4e79d6d6 // fadd v22.2d, v22.2d, v25.2d
+	FMOVQ 32(R10), F26
+	WORD $0x4e7ad6f7 // fadd v23.2d, v23.2d, v26.2d
+	ADD R1, R10
+	MOVD R0, R10
+set:
+	FMOVQ F0, 0(R10)
+	FMOVQ F1, 16(R10)
+	FMOVQ F2, 32(R10)
+	ADD R1, R10
+	FMOVQ F3, 0(R10)
+	FMOVQ F4, 16(R10)
+	FMOVQ F5, 32(R10)
+	ADD R1, R10
+	FMOVQ F6, 0(R10)
+	FMOVQ F7, 16(R10)
+	FMOVQ F8, 32(R10)
+	ADD R1, R10
+	FMOVQ F9, 0(R10)
+	FMOVQ F10, 16(R10)
+	FMOVQ F11, 32(R10)
+	ADD R1, R10
+	FMOVQ F12, 0(R10)
+	FMOVQ F13, 16(R10)
+	FMOVQ F14, 32(R10)
+	ADD R1, R10
+	FMOVQ F15, 0(R10)
+	FMOVQ F16, 16(R10)
+	FMOVQ F17, 32(R10)
+	ADD R1, R10
+	FMOVQ F18, 0(R10)
+	FMOVQ F19, 16(R10)
+	FMOVQ F20, 32(R10)
+	ADD R1, R10
+	FMOVQ F21, 0(R10)
+	FMOVQ F22, 16(R10)
+	FMOVQ F23, 32(R10)
+	ADD R1, R10
+	ADD $48, R0
+	ADD $48, R3
+	SUBS $1, R6
+	BNE strip
+	RET
+
+// func neonTriSolve(x *float64, stride int, l *float64)
+TEXT ·neonTriSolve(SB), NOSPLIT, $0-24
+	MOVD x+0(FP), R0
+	MOVD stride+8(FP), R1
+	MOVD l+16(FP), R2
+	LSL $3, R1, R1 // bytes from row to row
+	MOVD $24, R3
+lanes:
+	MOVD R0, R4
+	FMOVQ (R4), F0
+	ADD R1, R4
+	FMOVQ (R4), F1
+	ADD R1, R4
+	FMOVQ (R4), F2
+	ADD R1, R4
+	FMOVQ (R4), F3
+	ADD R1, R4
+	FMOVQ (R4), F4
+	ADD R1, R4
+	FMOVQ (R4), F5
+	ADD R1, R4
+	FMOVQ (R4), F6
+	ADD R1, R4
+	FMOVQ (R4), F7
+	ADD R1, R4
+	FMOVQ (R4), F8
+	ADD R1, R4
+	FMOVQ (R4), F9
+	ADD R1, R4
+	FMOVQ (R4), F10
+	ADD R1, R4
+	FMOVQ (R4), F11
+	ADD R1, R4
+	FMOVQ (R4), F12
+	ADD R1, R4
+	FMOVQ (R4), F13
+	ADD R1, R4
+	FMOVQ (R4), F14
+	ADD R1, R4
+	FMOVQ (R4), F15
+	ADD R1, R4
+	FMOVQ (R4), F16
+	ADD R1, R4
+	FMOVQ (R4), F17
+	ADD R1, R4
+	FMOVQ (R4), F18
+	ADD R1, R4
+	FMOVQ (R4), F19
+	ADD R1, R4
+	FMOVQ (R4), F20
+	ADD R1, R4
+	FMOVQ (R4), F21
+	ADD R1, R4
+	FMOVQ (R4), F22
+	ADD R1, R4
+	FMOVQ (R4), F23
+	ADD R1, R4
+	MOVD R0, R4
+	FMOVD 0(R2), F24
+	WORD $0x4fd89000 // fmul v0.2d, v0.2d, v24.d[0]
+	FMOVQ F0, (R4)
+	ADD R1, R4
+	FMOVD 8(R2), F25
+	WORD $0x4fd95001 // fmls v1.2d, v0.2d, v25.d[0]
+	FMOVQ 16(R2), F27
+	WORD $0x4fdb5002 // fmls v2.2d, v0.2d, v27.d[0]
+	WORD $0x4fdb5803 // fmls v3.2d, v0.2d, v27.d[1]
+	FMOVQ 32(R2), F28
+	WORD $0x4fdc5004 // fmls v4.2d, v0.2d, v28.d[0]
+	WORD $0x4fdc5805 // fmls v5.2d, v0.2d, v28.d[1]
+	FMOVQ 48(R2), F29
+	WORD $0x4fdd5006 // fmls v6.2d, v0.2d, v29.d[0]
+	WORD $0x4fdd5807 // fmls v7.2d, v0.2d, v29.d[1]
+	FMOVQ 64(R2), F26
+	WORD $0x4fda5008 // fmls v8.2d, v0.2d, v26.d[0]
+	WORD $0x4fda5809 // fmls v9.2d, v0.2d, v26.d[1]
+	FMOVQ 80(R2), F27
+	WORD $0x4fdb500a // fmls v10.2d, v0.2d, v27.d[0]
+	WORD $0x4fdb580b // fmls v11.2d, v0.2d, v27.d[1]
+	FMOVQ 96(R2), F28
+	WORD $0x4fdc500c // fmls v12.2d, v0.2d, v28.d[0]
+	WORD $0x4fdc580d // fmls v13.2d, v0.2d, v28.d[1]
+	FMOVQ 112(R2), F29
+	WORD $0x4fdd500e // fmls v14.2d, v0.2d, v29.d[0]
+	WORD $0x4fdd580f // fmls v15.2d, v0.2d, v29.d[1]
+	FMOVQ 128(R2), F26
+	WORD $0x4fda5010 // fmls v16.2d, v0.2d, v26.d[0]
+	WORD $0x4fda5811 // fmls v17.2d, v0.2d, v26.d[1]
+	FMOVQ 144(R2), F27
+	WORD $0x4fdb5012 // fmls v18.2d, v0.2d, v27.d[0]
+	WORD $0x4fdb5813 // fmls v19.2d, v0.2d, v27.d[1]
+	FMOVQ 160(R2), F28
+	WORD $0x4fdc5014 // fmls v20.2d, v0.2d, v28.d[0]
+	WORD $0x4fdc5815 // fmls v21.2d, v0.2d, v28.d[1]
+	FMOVQ 176(R2), F29
+	WORD $0x4fdd5016 // fmls v22.2d, v0.2d, v29.d[0]
+	WORD $0x4fdd5817 // fmls v23.2d, v0.2d, v29.d[1]
+	FMOVD 200(R2), F24
+	WORD $0x4fd89021 // fmul v1.2d, v1.2d, v24.d[0]
+	FMOVQ F1, (R4)
+	ADD R1, R4
+	FMOVQ 208(R2), F27
+	WORD $0x4fdb5022 // fmls v2.2d, v1.2d, v27.d[0]
+	WORD $0x4fdb5823 // fmls v3.2d, v1.2d, v27.d[1]
+	FMOVQ 224(R2), F28
+	WORD $0x4fdc5024 // fmls v4.2d, v1.2d, v28.d[0]
+	WORD $0x4fdc5825 // fmls v5.2d, v1.2d, v28.d[1]
+	FMOVQ 240(R2), F29
+	WORD $0x4fdd5026 // fmls v6.2d, v1.2d, v29.d[0]
+	WORD $0x4fdd5827 // fmls v7.2d, v1.2d, v29.d[1]
+	FMOVQ 256(R2), F26
+	WORD $0x4fda5028 // fmls v8.2d, v1.2d, v26.d[0]
+	WORD $0x4fda5829 // fmls v9.2d, v1.2d, v26.d[1]
+	FMOVQ 272(R2), F27
+	WORD $0x4fdb502a // fmls v10.2d, v1.2d, v27.d[0]
+	WORD $0x4fdb582b // fmls v11.2d, v1.2d, v27.d[1]
+	FMOVQ 288(R2), F28
+	WORD $0x4fdc502c // fmls v12.2d, v1.2d, v28.d[0]
+	WORD $0x4fdc582d // fmls v13.2d, v1.2d, v28.d[1]
+	FMOVQ 304(R2), F29
+	WORD $0x4fdd502e // fmls v14.2d, v1.2d, v29.d[0]
+	WORD $0x4fdd582f // fmls v15.2d, v1.2d, v29.d[1]
+	FMOVQ 320(R2), F26
+	WORD $0x4fda5030 // fmls v16.2d, v1.2d, v26.d[0]
+	WORD $0x4fda5831 // fmls v17.2d, v1.2d, v26.d[1]
+	FMOVQ 336(R2), F27
+	WORD $0x4fdb5032 // fmls v18.2d, v1.2d, v27.d[0]
+	WORD $0x4fdb5833 // fmls v19.2d, v1.2d, v27.d[1]
+	FMOVQ 352(R2), F28
+	WORD $0x4fdc5034 // fmls v20.2d, v1.2d, v28.d[0]
+	WORD $0x4fdc5835 // fmls v21.2d, v1.2d, v28.d[1]
+	FMOVQ 368(R2), F29
+	WORD $0x4fdd5036 // fmls v22.2d, v1.2d, v29.d[0]
+	WORD $0x4fdd5837 // fmls v23.2d, v1.2d, v29.d[1]
+	FMOVD 400(R2), F24
+	WORD $0x4fd89042 // fmul v2.2d, v2.2d, v24.d[0]
+	FMOVQ F2, (R4)
+	ADD R1, R4
+	FMOVD 408(R2), F25
+	WORD $0x4fd95043 // fmls v3.2d, v2.2d, v25.d[0]
+	FMOVQ 416(R2), F28
+	WORD $0x4fdc5044 // fmls v4.2d, v2.2d, v28.d[0]
+	WORD $0x4fdc5845 // fmls v5.2d, v2.2d, v28.d[1]
+	FMOVQ 432(R2), F29
+	WORD $0x4fdd5046 // fmls v6.2d, v2.2d, v29.d[0]
+	WORD $0x4fdd5847 // fmls v7.2d, v2.2d, v29.d[1]
+	FMOVQ 448(R2), F26
+	WORD $0x4fda5048 // fmls v8.2d, v2.2d, v26.d[0]
+	WORD $0x4fda5849 // fmls v9.2d, v2.2d, v26.d[1]
+	FMOVQ 464(R2), F27
+	WORD $0x4fdb504a // fmls v10.2d, v2.2d, v27.d[0]
+	WORD $0x4fdb584b // fmls v11.2d, v2.2d, v27.d[1]
+	FMOVQ 480(R2), F28
+	WORD $0x4fdc504c // fmls v12.2d, v2.2d, v28.d[0]
+	WORD $0x4fdc584d // fmls v13.2d, v2.2d, v28.d[1]
+	FMOVQ 496(R2), F29
+	WORD $0x4fdd504e // fmls v14.2d, v2.2d, v29.d[0]
+	WORD $0x4fdd584f // fmls v15.2d, v2.2d, v29.d[1]
+	FMOVQ 512(R2), F26
+	WORD $0x4fda5050 // fmls v16.2d, v2.2d, v26.d[0]
+	WORD $0x4fda5851 // fmls v17.2d, v2.2d, v26.d[1]
+	FMOVQ 528(R2), F27
+	WORD $0x4fdb5052 // fmls v18.2d, v2.2d, v27.d[0]
+	WORD $0x4fdb5853 // fmls v19.2d, v2.2d, v27.d[1]
+	FMOVQ 544(R2), F28
+	WORD $0x4fdc5054 // fmls v20.2d, v2.2d, v28.d[0]
+	WORD $0x4fdc5855 // fmls v21.2d, v2.2d, v28.d[1]
+	FMOVQ 560(R2), F29
+	WORD $0x4fdd5056 // fmls v22.2d, v2.2d, v29.d[0]
+	WORD $0x4fdd5857 // fmls v23.2d, v2.2d, v29.d[1]
+	FMOVD 600(R2), F24
+	WORD $0x4fd89063 // fmul v3.2d, v3.2d, v24.d[0]
+	FMOVQ F3, (R4)
+	ADD R1, R4
+	FMOVQ 608(R2), F28
+	WORD $0x4fdc5064 // fmls v4.2d, v3.2d, v28.d[0]
+	WORD $0x4fdc5865 // fmls v5.2d, v3.2d, v28.d[1]
+	FMOVQ 624(R2), F29
+	WORD $0x4fdd5066 // fmls v6.2d, v3.2d, v29.d[0]
+	WORD $0x4fdd5867 // fmls v7.2d, v3.2d, v29.d[1]
+	FMOVQ 640(R2), F26
+	WORD $0x4fda5068 // fmls v8.2d, v3.2d, v26.d[0]
+	WORD $0x4fda5869 // fmls v9.2d, v3.2d, v26.d[1]
+	FMOVQ 656(R2), F27
+	WORD $0x4fdb506a // fmls v10.2d, v3.2d, v27.d[0]
+	WORD $0x4fdb586b // fmls v11.2d, v3.2d, v27.d[1]
+	FMOVQ 672(R2), F28
+	WORD $0x4fdc506c // fmls v12.2d, v3.2d, v28.d[0]
+	WORD $0x4fdc586d // fmls v13.2d, v3.2d, v28.d[1]
+	FMOVQ 688(R2), F29
+	WORD $0x4fdd506e // fmls v14.2d, v3.2d, v29.d[0]
+	WORD $0x4fdd586f // fmls v15.2d, v3.2d, v29.d[1]
+	FMOVQ 704(R2), F26
+	WORD $0x4fda5070 // fmls v16.2d, v3.2d, v26.d[0]
+	WORD $0x4fda5871 // fmls v17.2d, v3.2d, v26.d[1]
+	FMOVQ 720(R2), F27
+	WORD $0x4fdb5072 // fmls v18.2d, v3.2d, v27.d[0]
+	WORD $0x4fdb5873 // fmls v19.2d, v3.2d, v27.d[1]
+	FMOVQ 736(R2), F28
+	WORD $0x4fdc5074 // fmls v20.2d, v3.2d, v28.d[0]
+	WORD $0x4fdc5875 // fmls v21.2d, v3.2d, v28.d[1]
+	FMOVQ 752(R2), F29
+	WORD $0x4fdd5076 // fmls v22.2d, v3.2d, v29.d[0]
+	WORD $0x4fdd5877 // fmls v23.2d, v3.2d, v29.d[1]
+	FMOVD 800(R2), F24
+	WORD $0x4fd89084 // fmul v4.2d, v4.2d, v24.d[0]
+	FMOVQ F4, (R4)
+	ADD R1, R4
+	FMOVD 808(R2), F25
+	WORD $0x4fd95085 // fmls v5.2d, v4.2d, v25.d[0]
+	FMOVQ 816(R2), F29
+	WORD $0x4fdd5086 // fmls v6.2d, v4.2d, v29.d[0]
+	WORD $0x4fdd5887 // fmls v7.2d, v4.2d, v29.d[1]
+	FMOVQ 832(R2), F26
+	WORD $0x4fda5088 // fmls v8.2d, v4.2d, v26.d[0]
+	WORD $0x4fda5889 // fmls v9.2d, v4.2d, v26.d[1]
+	FMOVQ 848(R2), F27
+	WORD $0x4fdb508a // fmls v10.2d, v4.2d, v27.d[0]
+	WORD $0x4fdb588b // fmls v11.2d, v4.2d, v27.d[1]
+	FMOVQ 864(R2), F28
+	WORD $0x4fdc508c // fmls v12.2d, v4.2d, v28.d[0]
+	WORD $0x4fdc588d // fmls v13.2d, v4.2d, v28.d[1]
+	FMOVQ 880(R2), F29
+	WORD $0x4fdd508e // fmls v14.2d, v4.2d, v29.d[0]
+	WORD $0x4fdd588f // fmls v15.2d, v4.2d, v29.d[1]
+	FMOVQ 896(R2), F26
+	WORD $0x4fda5090 // fmls v16.2d, v4.2d, v26.d[0]
+	WORD $0x4fda5891 // fmls v17.2d, v4.2d, v26.d[1]
+	FMOVQ 912(R2), F27
+	WORD $0x4fdb5092 // fmls v18.2d, v4.2d, v27.d[0]
+	WORD $0x4fdb5893 // fmls v19.2d, v4.2d, v27.d[1]
+	FMOVQ 928(R2), F28
+	WORD $0x4fdc5094 // fmls v20.2d, v4.2d, v28.d[0]
+	WORD $0x4fdc5895 // fmls v21.2d, v4.2d, v28.d[1]
+	FMOVQ 944(R2), F29
+	WORD $0x4fdd5096 // fmls v22.2d, v4.2d, v29.d[0]
+	WORD $0x4fdd5897 // fmls v23.2d, v4.2d, v29.d[1]
+	FMOVD 1000(R2), F24
+	WORD $0x4fd890a5 // fmul v5.2d, v5.2d, v24.d[0]
+	FMOVQ F5, (R4)
+	ADD R1, R4
+	FMOVQ 1008(R2), F29
+	WORD $0x4fdd50a6 // fmls v6.2d, v5.2d, v29.d[0]
+	WORD $0x4fdd58a7 // fmls v7.2d, v5.2d, v29.d[1]
+	FMOVQ 1024(R2), F26
+	WORD $0x4fda50a8 // fmls v8.2d, v5.2d, v26.d[0]
+	WORD $0x4fda58a9 // fmls v9.2d, v5.2d, v26.d[1]
+	FMOVQ 1040(R2), F27
+	WORD $0x4fdb50aa // fmls v10.2d, v5.2d, v27.d[0]
+	WORD $0x4fdb58ab // fmls v11.2d, v5.2d, v27.d[1]
+	FMOVQ 1056(R2), F28
+	WORD $0x4fdc50ac // fmls v12.2d, v5.2d, v28.d[0]
+	WORD $0x4fdc58ad // fmls v13.2d, v5.2d, v28.d[1]
+	FMOVQ 1072(R2), F29
+	WORD $0x4fdd50ae // fmls v14.2d, v5.2d, v29.d[0]
+	WORD $0x4fdd58af // fmls v15.2d, v5.2d, v29.d[1]
+	FMOVQ 1088(R2), F26
+	WORD $0x4fda50b0 // fmls v16.2d, v5.2d, v26.d[0]
+	WORD $0x4fda58b1 // fmls v17.2d, v5.2d, v26.d[1]
+	FMOVQ 1104(R2), F27
+	WORD $0x4fdb50b2 // fmls v18.2d, v5.2d, v27.d[0]
+	WORD $0x4fdb58b3 // fmls v19.2d, v5.2d, v27.d[1]
+	FMOVQ 1120(R2), F28
+	WORD $0x4fdc50b4 // fmls v20.2d, v5.2d, v28.d[0]
+	WORD $0x4fdc58b5 // fmls v21.2d, v5.2d, v28.d[1]
+	FMOVQ 1136(R2), F29
+	WORD $0x4fdd50b6 // fmls v22.2d, v5.2d, v29.d[0]
+	WORD $0x4fdd58b7 // fmls v23.2d, v5.2d, v29.d[1]
+	FMOVD 1200(R2), F24
+	WORD $0x4fd890c6 // fmul v6.2d, v6.2d, v24.d[0]
+	FMOVQ F6, (R4)
+	ADD R1, R4
+	FMOVD 1208(R2), F25
+	WORD $0x4fd950c7 // fmls v7.2d, v6.2d, v25.d[0]
+	FMOVQ 1216(R2), F26
+	WORD $0x4fda50c8 // fmls v8.2d, v6.2d, v26.d[0]
+	WORD $0x4fda58c9 // fmls v9.2d, v6.2d, v26.d[1]
+	FMOVQ 1232(R2), F27
+	WORD $0x4fdb50ca // fmls v10.2d, v6.2d, v27.d[0]
+	WORD $0x4fdb58cb // fmls v11.2d, v6.2d, v27.d[1]
+	FMOVQ 1248(R2), F28
+	WORD $0x4fdc50cc // fmls v12.2d, v6.2d, v28.d[0]
+	WORD $0x4fdc58cd // fmls v13.2d, v6.2d, v28.d[1]
+	FMOVQ 1264(R2), F29
+	WORD $0x4fdd50ce // fmls v14.2d, v6.2d, v29.d[0]
+	WORD $0x4fdd58cf // fmls v15.2d, v6.2d, v29.d[1]
+	FMOVQ 1280(R2), F26
+	WORD $0x4fda50d0 // fmls v16.2d, v6.2d, v26.d[0]
+	WORD $0x4fda58d1 // fmls v17.2d, v6.2d, v26.d[1]
+	FMOVQ 1296(R2), F27
+	WORD $0x4fdb50d2 // fmls v18.2d, v6.2d, v27.d[0]
+	WORD $0x4fdb58d3 // fmls v19.2d, v6.2d, v27.d[1]
+	FMOVQ 1312(R2), F28
+	WORD $0x4fdc50d4 // fmls v20.2d, v6.2d, v28.d[0]
+	WORD $0x4fdc58d5 // fmls v21.2d, v6.2d, v28.d[1]
+	FMOVQ 1328(R2), F29
+	WORD $0x4fdd50d6 // fmls v22.2d, v6.2d, v29.d[0]
+	WORD $0x4fdd58d7 // fmls v23.2d, v6.2d, v29.d[1]
+	FMOVD 1400(R2), F24
+	WORD $0x4fd890e7 // fmul v7.2d, v7.2d, v24.d[0]
+	FMOVQ F7, (R4)
+	ADD R1, R4
+	FMOVQ 1408(R2), F26
+	WORD $0x4fda50e8 // fmls v8.2d, v7.2d, v26.d[0]
+	WORD $0x4fda58e9 // fmls v9.2d, v7.2d, v26.d[1]
+	FMOVQ 1424(R2), F27
+	WORD $0x4fdb50ea // fmls v10.2d, v7.2d, v27.d[0]
+	WORD $0x4fdb58eb // fmls v11.2d, v7.2d, v27.d[1]
+	FMOVQ 1440(R2), F28
+	WORD $0x4fdc50ec // fmls v12.2d, v7.2d, v28.d[0]
+	WORD $0x4fdc58ed // fmls v13.2d, v7.2d, v28.d[1]
+	FMOVQ 1456(R2), F29
+	WORD $0x4fdd50ee // fmls v14.2d, v7.2d, v29.d[0]
+	WORD $0x4fdd58ef // fmls v15.2d, v7.2d, v29.d[1]
+	FMOVQ 1472(R2), F26
+	WORD $0x4fda50f0 // fmls v16.2d, v7.2d, v26.d[0]
+	WORD $0x4fda58f1 // fmls v17.2d, v7.2d, v26.d[1]
+	FMOVQ 1488(R2), F27
+	WORD $0x4fdb50f2 // fmls v18.2d, v7.2d, v27.d[0]
+	WORD $0x4fdb58f3 // fmls v19.2d, v7.2d, v27.d[1]
+	FMOVQ 1504(R2), F28
+	WORD $0x4fdc50f4 // fmls v20.2d, v7.2d, v28.d[0]
+	WORD $0x4fdc58f5 // fmls v21.2d, v7.2d, v28.d[1]
+	FMOVQ 1520(R2), F29
+	WORD $0x4fdd50f6 // fmls v22.2d, v7.2d, v29.d[0]
+	WORD $0x4fdd58f7 // fmls v23.2d, v7.2d, v29.d[1]
+	FMOVD 1600(R2), F24
+	WORD $0x4fd89108 // fmul v8.2d, v8.2d, v24.d[0]
+	FMOVQ F8, (R4)
+	ADD R1, R4
+	FMOVD 1608(R2), F25
+	WORD $0x4fd95109 // fmls v9.2d, v8.2d, v25.d[0]
+	FMOVQ 1616(R2), F27
+	WORD $0x4fdb510a // fmls v10.2d, v8.2d, v27.d[0]
+	WORD $0x4fdb590b // fmls v11.2d, v8.2d, v27.d[1]
+	FMOVQ 1632(R2), F28
+	WORD $0x4fdc510c // fmls v12.2d, v8.2d, v28.d[0]
+	WORD $0x4fdc590d // fmls v13.2d, v8.2d, v28.d[1]
+	FMOVQ 1648(R2), F29
+	WORD $0x4fdd510e // fmls v14.2d, v8.2d, v29.d[0]
+	WORD $0x4fdd590f // fmls v15.2d, v8.2d, v29.d[1]
+	FMOVQ 1664(R2), F26
+	WORD $0x4fda5110 // fmls v16.2d, v8.2d, v26.d[0]
+	WORD $0x4fda5911 // fmls v17.2d, v8.2d, v26.d[1]
+	FMOVQ 1680(R2), F27
+	WORD $0x4fdb5112 // fmls v18.2d, v8.2d, v27.d[0]
+	WORD $0x4fdb5913 // fmls v19.2d, v8.2d, v27.d[1]
+	FMOVQ 1696(R2), F28
+	WORD $0x4fdc5114 // fmls v20.2d, v8.2d, v28.d[0]
+	WORD $0x4fdc5915 // fmls v21.2d, v8.2d, v28.d[1]
+	FMOVQ 1712(R2), F29
+	WORD $0x4fdd5116 // fmls v22.2d, v8.2d, v29.d[0]
+	WORD $0x4fdd5917 // fmls v23.2d, v8.2d, v29.d[1]
+	FMOVD 1800(R2), F24
+	WORD $0x4fd89129 // fmul v9.2d, v9.2d, v24.d[0]
+	FMOVQ F9, (R4)
+	ADD R1, R4
+	FMOVQ 1808(R2), F27
+	WORD $0x4fdb512a // fmls v10.2d, v9.2d, v27.d[0]
+	WORD $0x4fdb592b // fmls v11.2d, v9.2d, v27.d[1]
+	FMOVQ 1824(R2), F28
+	WORD $0x4fdc512c // fmls v12.2d, v9.2d, v28.d[0]
+	WORD $0x4fdc592d // fmls v13.2d, v9.2d, v28.d[1]
+	FMOVQ 1840(R2), F29
+	WORD $0x4fdd512e // fmls v14.2d, v9.2d, v29.d[0]
+	WORD $0x4fdd592f // fmls v15.2d, v9.2d, v29.d[1]
+	FMOVQ 1856(R2), F26
+	WORD $0x4fda5130 // fmls v16.2d, v9.2d, v26.d[0]
+	WORD $0x4fda5931 // fmls v17.2d, v9.2d, v26.d[1]
+	FMOVQ 1872(R2), F27
+	WORD $0x4fdb5132 // fmls v18.2d, v9.2d, v27.d[0]
+	WORD $0x4fdb5933 // fmls v19.2d, v9.2d, v27.d[1]
+	FMOVQ 1888(R2), F28
+	WORD $0x4fdc5134 // fmls v20.2d, v9.2d, v28.d[0]
+	WORD $0x4fdc5935 // fmls v21.2d, v9.2d, v28.d[1]
+	FMOVQ 1904(R2), F29
+	WORD $0x4fdd5136 // fmls v22.2d, v9.2d, v29.d[0]
+	WORD $0x4fdd5937 // fmls v23.2d, v9.2d, v29.d[1]
+	FMOVD 2000(R2), F24
+	WORD $0x4fd8914a // fmul v10.2d, v10.2d, v24.d[0]
+	FMOVQ F10, (R4)
+	ADD R1, R4
+	FMOVD 2008(R2), F25
+	WORD $0x4fd9514b // fmls v11.2d, v10.2d, v25.d[0]
+	FMOVQ 2016(R2), F28
+	WORD $0x4fdc514c // fmls v12.2d, v10.2d, v28.d[0]
+	WORD $0x4fdc594d // fmls v13.2d, v10.2d, v28.d[1]
+	FMOVQ 2032(R2), F29
+	WORD $0x4fdd514e // fmls v14.2d, v10.2d, v29.d[0]
+	WORD $0x4fdd594f // fmls v15.2d, v10.2d, v29.d[1]
+	FMOVQ 2048(R2), F26
+	WORD $0x4fda5150 // fmls v16.2d, v10.2d, v26.d[0]
+	WORD $0x4fda5951 // fmls v17.2d, v10.2d, v26.d[1]
+	FMOVQ 2064(R2), F27
+	WORD $0x4fdb5152 // fmls v18.2d, v10.2d, v27.d[0]
+	WORD $0x4fdb5953 // fmls v19.2d, v10.2d, v27.d[1]
+	FMOVQ 2080(R2), F28
+	WORD $0x4fdc5154 // fmls v20.2d, v10.2d, v28.d[0]
+	WORD $0x4fdc5955 // fmls v21.2d, v10.2d, v28.d[1]
+	FMOVQ 2096(R2), F29
+	WORD $0x4fdd5156 // fmls v22.2d, v10.2d, v29.d[0]
+	WORD $0x4fdd5957 // fmls v23.2d, v10.2d, v29.d[1]
+	FMOVD 2200(R2), F24
+	WORD $0x4fd8916b // fmul v11.2d, v11.2d, v24.d[0]
+	FMOVQ F11, (R4)
+	ADD R1, R4
+	FMOVQ 2208(R2), F28
+	WORD $0x4fdc516c // fmls v12.2d, v11.2d, v28.d[0]
+	WORD $0x4fdc596d // fmls v13.2d, v11.2d, v28.d[1]
+	FMOVQ 2224(R2), F29
+	WORD $0x4fdd516e // fmls v14.2d, v11.2d, v29.d[0]
+	WORD $0x4fdd596f // fmls v15.2d, v11.2d, v29.d[1]
+	FMOVQ 2240(R2), F26
+	WORD $0x4fda5170 // fmls v16.2d, v11.2d, v26.d[0]
+	WORD $0x4fda5971 // fmls v17.2d, v11.2d, v26.d[1]
+	FMOVQ 2256(R2), F27
+	WORD $0x4fdb5172 // fmls v18.2d, v11.2d, v27.d[0]
+	WORD $0x4fdb5973 // fmls v19.2d, v11.2d, v27.d[1]
+	FMOVQ 2272(R2), F28
+	WORD $0x4fdc5174 // fmls v20.2d, v11.2d, v28.d[0]
+	WORD $0x4fdc5975 // fmls v21.2d, v11.2d, v28.d[1]
+	FMOVQ 2288(R2), F29
+	WORD $0x4fdd5176 // fmls v22.2d, v11.2d, v29.d[0]
+	WORD $0x4fdd5977 // fmls v23.2d, v11.2d, v29.d[1]
+	FMOVD 2400(R2), F24
+	WORD $0x4fd8918c // fmul v12.2d, v12.2d, v24.d[0]
+	FMOVQ F12, (R4)
+	ADD R1, R4
+	FMOVD 2408(R2), F25
+	WORD $0x4fd9518d // fmls v13.2d, v12.2d, v25.d[0]
+	FMOVQ 2416(R2), F29
+	WORD $0x4fdd518e // fmls v14.2d, v12.2d, v29.d[0]
+	WORD $0x4fdd598f // fmls v15.2d, v12.2d, v29.d[1]
+	FMOVQ 2432(R2), F26
+	WORD $0x4fda5190 // fmls v16.2d, v12.2d, v26.d[0]
+	WORD $0x4fda5991 // fmls v17.2d, v12.2d, v26.d[1]
+	FMOVQ 2448(R2), F27
+	WORD $0x4fdb5192 // fmls v18.2d, v12.2d, v27.d[0]
+	WORD $0x4fdb5993 // fmls v19.2d, v12.2d, v27.d[1]
+	FMOVQ 2464(R2), F28
+	WORD $0x4fdc5194 // fmls v20.2d, v12.2d, v28.d[0]
+	WORD $0x4fdc5995 // fmls v21.2d, v12.2d, v28.d[1]
+	FMOVQ 2480(R2), F29
+	WORD $0x4fdd5196 // fmls v22.2d, v12.2d, v29.d[0]
+	WORD $0x4fdd5997 // fmls v23.2d, v12.2d, v29.d[1]
+	FMOVD 2600(R2), F24
+	WORD $0x4fd891ad // fmul v13.2d, v13.2d, v24.d[0]
+	FMOVQ F13, (R4)
+	ADD R1, R4
+	FMOVQ 2608(R2), F29
+	WORD $0x4fdd51ae // fmls v14.2d, v13.2d, v29.d[0]
+	WORD $0x4fdd59af // fmls v15.2d, v13.2d, v29.d[1]
+	FMOVQ 2624(R2), F26
+	WORD $0x4fda51b0 // fmls v16.2d, v13.2d, v26.d[0]
+	WORD $0x4fda59b1 // fmls v17.2d, v13.2d, v26.d[1]
+	FMOVQ 2640(R2), F27
+	WORD $0x4fdb51b2 // fmls v18.2d, v13.2d, v27.d[0]
+	WORD $0x4fdb59b3 // fmls v19.2d, v13.2d, v27.d[1]
+	FMOVQ 2656(R2), F28
+	WORD $0x4fdc51b4 // fmls v20.2d, v13.2d, v28.d[0]
+	WORD $0x4fdc59b5 // fmls v21.2d, v13.2d, v28.d[1]
+	FMOVQ 2672(R2), F29
+	WORD $0x4fdd51b6 // fmls v22.2d, v13.2d, v29.d[0]
+	WORD $0x4fdd59b7 // fmls v23.2d, v13.2d, v29.d[1]
+	FMOVD 2800(R2), F24
+	WORD $0x4fd891ce // fmul v14.2d, v14.2d, v24.d[0]
+	FMOVQ F14, (R4)
+	ADD R1, R4
+	FMOVD 2808(R2), F25
+	WORD $0x4fd951cf // fmls v15.2d, v14.2d, v25.d[0]
+	FMOVQ 2816(R2), F26
+	WORD $0x4fda51d0 // fmls v16.2d, v14.2d, v26.d[0]
+	WORD $0x4fda59d1 // fmls v17.2d, v14.2d, v26.d[1]
+	FMOVQ 2832(R2), F27
+	WORD $0x4fdb51d2 // fmls v18.2d, v14.2d, v27.d[0]
+	WORD $0x4fdb59d3 // fmls v19.2d, v14.2d, v27.d[1]
+	FMOVQ 2848(R2), F28
+	WORD $0x4fdc51d4 // fmls v20.2d, v14.2d, v28.d[0]
+	WORD $0x4fdc59d5 // fmls v21.2d, v14.2d, v28.d[1]
+	FMOVQ 2864(R2), F29
+	WORD $0x4fdd51d6 // fmls v22.2d, v14.2d, v29.d[0]
+	WORD $0x4fdd59d7 // fmls v23.2d, v14.2d, v29.d[1]
+	FMOVD 3000(R2), F24
+	WORD $0x4fd891ef // fmul v15.2d, v15.2d, v24.d[0]
+	FMOVQ F15, (R4)
+	ADD R1, R4
+	FMOVQ 3008(R2), F26
+	WORD $0x4fda51f0 // fmls v16.2d, v15.2d, v26.d[0]
+	WORD $0x4fda59f1 // fmls v17.2d, v15.2d, v26.d[1]
+	FMOVQ 3024(R2), F27
+	WORD $0x4fdb51f2 // fmls v18.2d, v15.2d, v27.d[0]
+	WORD $0x4fdb59f3 // fmls v19.2d, v15.2d, v27.d[1]
+	FMOVQ 3040(R2), F28
+	WORD $0x4fdc51f4 // fmls v20.2d, v15.2d, v28.d[0]
+	WORD $0x4fdc59f5 // fmls v21.2d, v15.2d, v28.d[1]
+	FMOVQ 3056(R2), F29
+	WORD $0x4fdd51f6 // fmls v22.2d, v15.2d, v29.d[0]
+	WORD $0x4fdd59f7 // fmls v23.2d, v15.2d, v29.d[1]
+	FMOVD 3200(R2), F24
+	WORD $0x4fd89210 // fmul v16.2d, v16.2d, v24.d[0]
+	FMOVQ F16, (R4)
+	ADD R1, R4
+	FMOVD 3208(R2), F25
+	WORD $0x4fd95211 // fmls v17.2d, v16.2d, v25.d[0]
+	FMOVQ 3216(R2), F27
+	WORD $0x4fdb5212 // fmls v18.2d, v16.2d, v27.d[0]
+	WORD $0x4fdb5a13 // fmls v19.2d, v16.2d, v27.d[1]
+	FMOVQ 3232(R2), F28
+	WORD $0x4fdc5214 // fmls v20.2d, v16.2d, v28.d[0]
+	WORD $0x4fdc5a15 // fmls v21.2d, v16.2d, v28.d[1]
+	FMOVQ 3248(R2), F29
+	WORD $0x4fdd5216 // fmls v22.2d, v16.2d, v29.d[0]
+	WORD $0x4fdd5a17 // fmls v23.2d, v16.2d, v29.d[1]
+	FMOVD 3400(R2), F24
+	WORD $0x4fd89231 // fmul v17.2d, v17.2d, v24.d[0]
+	FMOVQ F17, (R4)
+	ADD R1, R4
+	FMOVQ 3408(R2), F27
+	WORD $0x4fdb5232 // fmls v18.2d, v17.2d, v27.d[0]
+	WORD $0x4fdb5a33 // fmls v19.2d, v17.2d, v27.d[1]
+	FMOVQ 3424(R2), F28
+	WORD $0x4fdc5234 // fmls v20.2d, v17.2d, v28.d[0]
+	WORD $0x4fdc5a35 // fmls v21.2d, v17.2d, v28.d[1]
+	FMOVQ 3440(R2), F29
+	WORD $0x4fdd5236 // fmls v22.2d, v17.2d, v29.d[0]
+	WORD $0x4fdd5a37 // fmls v23.2d, v17.2d, v29.d[1]
+	FMOVD 3600(R2), F24
+	WORD $0x4fd89252 // fmul v18.2d, v18.2d, v24.d[0]
+	FMOVQ F18, (R4)
+	ADD R1, R4
+	FMOVD 3608(R2), F25
+	WORD $0x4fd95253 // fmls v19.2d, v18.2d, v25.d[0]
+	FMOVQ 3616(R2), F28
+	WORD $0x4fdc5254 // fmls v20.2d, v18.2d, v28.d[0]
+	WORD $0x4fdc5a55 // fmls v21.2d, v18.2d, v28.d[1]
+	FMOVQ 3632(R2), F29
+	WORD $0x4fdd5256 // fmls v22.2d, v18.2d, v29.d[0]
+	WORD $0x4fdd5a57 // fmls v23.2d, v18.2d, v29.d[1]
+	FMOVD 3800(R2), F24
+	WORD $0x4fd89273 // fmul v19.2d, v19.2d, v24.d[0]
+	FMOVQ F19, (R4)
+	ADD R1, R4
+	FMOVQ 3808(R2), F28
+	WORD $0x4fdc5274 // fmls v20.2d, v19.2d, v28.d[0]
+	WORD $0x4fdc5a75 // fmls v21.2d, v19.2d, v28.d[1]
+	FMOVQ 3824(R2), F29
+	WORD $0x4fdd5276 // fmls v22.2d, v19.2d, v29.d[0]
+	WORD $0x4fdd5a77 // fmls v23.2d, v19.2d, v29.d[1]
+	FMOVD 4000(R2), F24
+	WORD $0x4fd89294 // fmul v20.2d, v20.2d, v24.d[0]
+	FMOVQ F20, (R4)
+	ADD R1, R4
+	FMOVD 4008(R2), F25
+	WORD $0x4fd95295 // fmls v21.2d, v20.2d, v25.d[0]
+	FMOVQ 4016(R2), F29
+	WORD $0x4fdd5296 // fmls v22.2d, v20.2d, v29.d[0]
+	WORD $0x4fdd5a97 // fmls v23.2d, v20.2d, v29.d[1]
+	FMOVD 4200(R2), F24
+	WORD $0x4fd892b5 // fmul v21.2d, v21.2d, v24.d[0]
+	FMOVQ F21, (R4)
+	ADD R1, R4
+	FMOVQ 4208(R2), F29
+	WORD $0x4fdd52b6 // fmls v22.2d, v21.2d, v29.d[0]
+	WORD $0x4fdd5ab7 // fmls v23.2d, v21.2d, v29.d[1]
+	FMOVD 4400(R2), F24
+	WORD $0x4fd892d6 // fmul v22.2d, v22.2d, v24.d[0]
+	FMOVQ F22, (R4)
+	ADD R1, R4
+	FMOVD 4408(R2), F25
+	WORD $0x4fd952d7 // fmls v23.2d, v22.2d, v25.d[0]
+	FMOVD 4600(R2), F24
+	WORD $0x4fd892f7 // fmul v23.2d, v23.2d, v24.d[0]
+	FMOVQ F23, (R4)
+	ADD R1, R4
+	ADD $16, R0
+	SUBS $2, R3
+	BNE lanes
+	RET
+
+// func neonTranspose(dst *float64, dstStride int, src *float64, srcStride, n int)
+TEXT ·neonTranspose(SB), NOSPLIT, $0-40
+	MOVD dst+0(FP), R0
+	MOVD dstStride+8(FP), R1
+	MOVD src+16(FP), R2
+	MOVD srcStride+24(FP), R3
+	MOVD n+32(FP), R4
+	LSL $3, R1, R1
+	LSL $3, R3, R3
+pair:
+	MOVD R2, R5
+	FMOVQ (R5), F0
+	ADD R3, R5
+	FMOVQ (R5), F1
+	ADD R3, R5
+	FMOVQ (R5), F2
+	ADD R3, R5
+	FMOVQ (R5), F3
+	ADD R3, R5
+	FMOVQ (R5), F4
+	ADD R3, R5
+	FMOVQ (R5), F5
+	ADD R3, R5
+	FMOVQ (R5), F6
+	ADD R3, R5
+	FMOVQ (R5), F7
+	ADD R3, R5
+	VTRN1 V1.D2, V0.D2, V8.D2
+	VTRN2 V1.D2, V0.D2, V12.D2
+	VTRN1 V3.D2, V2.D2, V9.D2
+	VTRN2 V3.D2, V2.D2, V13.D2
+	VTRN1 V5.D2, V4.D2, V10.D2
+	VTRN2 V5.D2, V4.D2, V14.D2
+	VTRN1 V7.D2, V6.D2, V11.D2
+	VTRN2 V7.D2, V6.D2, V15.D2
+	VST1 [V8.B16, V9.B16, V10.B16, V11.B16], (R0)
+	ADD R1, R0
+	VST1 [V12.B16, V13.B16, V14.B16, V15.B16], (R0)
+	ADD R1, R0
+	ADD $16, R2
+	SUBS $2, R4
+	BNE pair
 	RET
 
 // func neonCholRows(a, tau *float64, i int)

@@ -75,11 +75,6 @@ func testPages[T Float](t *testing.T, k *Kit[T], after bool) {
 		}
 		k.RowSum(paged(t, make([]float64, rows), after), tile, rows, cols)
 	}
-	nr := 2 * Block[T]()
-	for _, depth := range []int{1, 2, 3, 4, 5, 8} {
-		ldc := nr + 3
-		k.Gemm(m((Panel-1)*ldc+nr), ldc, m(depth*Panel), m(depth*nr), depth)
-	}
 }
 
 func testVectorPages(t *testing.T, im *Impl, after bool) {
@@ -95,4 +90,13 @@ func testVectorPages(t *testing.T, im *Impl, after bool) {
 			t.Fatal("Dot is NaN")
 		}
 	}
+	m := func(n int) []float64 { return paged(t, normals[float64](r, n, 1), after) }
+	for depth := 1; depth < 70; depth += 1 + depth/5 {
+		const ldc = GemmCols + 3
+		im.Gemm(m((GemmRows-1)*ldc+GemmCols), ldc, m(depth*GemmRows), m(depth*GemmCols), depth, true)
+		im.Transpose(m((depth-1)*TransRows+TransRows), TransRows, m((TransRows-1)*(depth+1)+depth), depth+1, depth)
+	}
+	x, last := m(TriUnit*GemmCols), (TriUnit-1)*GemmCols
+	im.TriSolve(x, 0, GemmCols, m(TriUnit*TriUnit))
+	im.TriSolve(x, last, -GemmCols, m(TriUnit*TriUnit))
 }

@@ -14,11 +14,6 @@ func neonDistF32(dst, xi, xj *float32, d, rows, cols int, clamp float32)
 //go:noescape
 func neonOuterF32(w, ui, uj *float32, r, rows, cols int)
 
-// neonGemmF32 works like genericGemm.
-//
-//go:noescape
-func neonGemmF32(c *float32, ldc int, a, b *float32, k int)
-
 // neonCovMatern12F32 works like genericCov.
 //
 //go:noescape
@@ -128,11 +123,6 @@ func neonDistF64(dst, xi, xj *float64, d, rows, cols int, clamp float64)
 //
 //go:noescape
 func neonOuterF64(w, ui, uj *float64, r, rows, cols int)
-
-// neonGemmF64 works like genericGemm.
-//
-//go:noescape
-func neonGemmF64(c *float64, ldc int, a, b *float64, k int)
 
 // neonCovMatern12F64 works like genericCov.
 //
@@ -258,6 +248,21 @@ func neonDot(x, y *float64, n int) float64
 //
 //go:noescape
 func neonAxpy(a float64, x, y *float64, n int)
+
+// neonGemm works like genericGemm.
+//
+//go:noescape
+func neonGemm(c *float64, ldc int, a, b *float64, k, add int)
+
+// neonTriSolve works like genericTriSolve.
+//
+//go:noescape
+func neonTriSolve(x *float64, stride int, l *float64)
+
+// neonTranspose works like genericTranspose.
+//
+//go:noescape
+func neonTranspose(dst *float64, dstStride int, src *float64, srcStride, n int)
 
 // neonCholRows works like genericCholRows.
 //

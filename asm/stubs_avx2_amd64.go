@@ -109,11 +109,6 @@ func avx2AccIF32(yi *float64, k *float32, vj *float32, rows int, cols int, p int
 //go:noescape
 func avx2RowSumF32(dst *float64, k *float32, rows int, cols int)
 
-// avx2GemmF32 works like genericGemm.
-//
-//go:noescape
-func avx2GemmF32(c *float32, ldc int, a *float32, b *float32, k int)
-
 // avx2PeakF32 runs n rounds of 12 independent vector FMAs.
 //
 //go:noescape
@@ -224,11 +219,6 @@ func avx2AccIF64(yi *float64, k *float64, vj *float64, rows int, cols int, p int
 //go:noescape
 func avx2RowSumF64(dst *float64, k *float64, rows int, cols int)
 
-// avx2GemmF64 works like genericGemm.
-//
-//go:noescape
-func avx2GemmF64(c *float64, ldc int, a *float64, b *float64, k int)
-
 // avx2PeakF64 runs n rounds of 12 independent vector FMAs.
 //
 //go:noescape
@@ -258,6 +248,21 @@ func avx2Dot(x *float64, y *float64, n int) float64
 //
 //go:noescape
 func avx2Axpy(a float64, x *float64, y *float64, n int)
+
+// avx2Gemm works like genericGemm.
+//
+//go:noescape
+func avx2Gemm(c *float64, ldc int, a *float64, b *float64, k int, add int)
+
+// avx2TriSolve works like genericTriSolve.
+//
+//go:noescape
+func avx2TriSolve(x *float64, stride int, l *float64)
+
+// avx2Transpose works like genericTranspose.
+//
+//go:noescape
+func avx2Transpose(dst *float64, dstStride int, src *float64, srcStride int, n int)
 
 // avx2CholRows works like genericCholRows.
 //

@@ -109,11 +109,6 @@ func avx512AccIF32(yi *float64, k *float32, vj *float32, rows int, cols int, p i
 //go:noescape
 func avx512RowSumF32(dst *float64, k *float32, rows int, cols int)
 
-// avx512GemmF32 works like genericGemm.
-//
-//go:noescape
-func avx512GemmF32(c *float32, ldc int, a *float32, b *float32, k int)
-
 // avx512PeakF32 runs n rounds of 12 independent vector FMAs.
 //
 //go:noescape
@@ -289,11 +284,6 @@ func avx512AccIF64(yi *float64, k *float64, vj *float64, rows int, cols int, p i
 //go:noescape
 func avx512RowSumF64(dst *float64, k *float64, rows int, cols int)
 
-// avx512GemmF64 works like genericGemm.
-//
-//go:noescape
-func avx512GemmF64(c *float64, ldc int, a *float64, b *float64, k int)
-
 // avx512PeakF64 runs n rounds of 12 independent vector FMAs.
 //
 //go:noescape
@@ -323,6 +313,21 @@ func avx512Dot(x *float64, y *float64, n int) float64
 //
 //go:noescape
 func avx512Axpy(a float64, x *float64, y *float64, n int)
+
+// avx512Gemm works like genericGemm.
+//
+//go:noescape
+func avx512Gemm(c *float64, ldc int, a *float64, b *float64, k int, add int)
+
+// avx512TriSolve works like genericTriSolve.
+//
+//go:noescape
+func avx512TriSolve(x *float64, stride int, l *float64)
+
+// avx512Transpose works like genericTranspose.
+//
+//go:noescape
+func avx512Transpose(dst *float64, dstStride int, src *float64, srcStride int, n int)
 
 // avx512CholRows works like genericCholRows.
 //

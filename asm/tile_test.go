@@ -149,35 +149,3 @@ func testRowSum[T Float](t *testing.T, k *Kit[T]) {
 		}
 	}
 }
-
-func TestGemm(t *testing.T) { forEachKit(t, testGemm[float32], testGemm[float64]) }
-
-func testGemm[T Float](t *testing.T, k *Kit[T]) {
-	r, blk := newRand(6), Block[T]()
-	nr := 2 * blk
-	for _, depth := range sizes(span(1, 67, 1), span(1, 67, 7)) {
-		ldc := nr + depth%5
-		a, b := guard(normals[T](r, depth*Panel, 1), 1), guard(normals[T](r, depth*nr, 1), 2)
-		c0 := normals[T](r, (Panel-1)*ldc+nr, 1)
-		c := guard(c0, 3)
-		k.Gemm(c.data, ldc, a.data, b.data, depth)
-		c.check(t)
-		for i := range c0 {
-			row, col := i/ldc, i%ldc
-			if col >= nr {
-				if c.data[i] != c0[i] {
-					t.Fatalf("depth %d: wrote outside the micro-tile", depth)
-				}
-				continue
-			}
-			var want sum
-			want.add(float64(c0[i]), 1)
-			for l := range depth {
-				want.add(float64(a.data[l*Panel+row]), float64(b.data[(col/blk*depth+l)*blk+col%blk]))
-			}
-			if g := float64(c.data[i]); !want.near(g, eps[T]()) {
-				t.Fatalf("depth %d: c[%d][%d] = %v, want %v", depth, row, col, g, want.hi)
-			}
-		}
-	}
-}

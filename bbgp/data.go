@@ -21,6 +21,8 @@ type Data struct {
 	// NoiseExtra, if not nil, a known noise variance e_i >= 0 in squared units
 	// of y: the noise variance of row i is σ_n² d_i + e_i.
 	NoiseScale, NoiseExtra []float64
+
+	repeats []repeat // of merged rows; nil if no row is merged
 }
 
 // NewData copies rows of inputs and the target into a Data.
@@ -91,6 +93,7 @@ func (d *Data) Rows(rows []int) *Data {
 		copy(s.X.Row(i), d.X.Row(r))
 	}
 	s.Y, s.NoiseScale, s.NoiseExtra = pick(d.Y), pick(d.NoiseScale), pick(d.NoiseExtra)
+	s.repeats = pickRepeats(d.repeats, rows)
 	return s
 }
 
@@ -211,7 +214,8 @@ func (s *Scaling) YTo(dst, y []float64) {
 
 // apply returns the standardised copy of d.
 func (s *Scaling) apply(d *Data) *Data {
-	t := &Data{X: linalg.NewMatrix(d.X.Rows, d.X.Cols), Y: make([]float64, len(d.Y)), Names: d.Names, Target: d.Target, NoiseScale: d.NoiseScale}
+	t := &Data{X: linalg.NewMatrix(d.X.Rows, d.X.Cols), Y: make([]float64, len(d.Y)), Names: d.Names, Target: d.Target, NoiseScale: d.NoiseScale,
+		repeats: withinScaled(d.repeats, s.YScale)}
 	s.XTo(t.X, d.X)
 	s.YTo(t.Y, d.Y)
 	if d.NoiseExtra != nil {

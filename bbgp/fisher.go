@@ -78,6 +78,8 @@ func newFisher(ctx context.Context, e *linalg.Engine, d *Data, p Params, seed ui
 		return nil, err
 	}
 	fisherGram(e, fs.f, a, rows, scale/2)
+	_, _, within := sub.withinGroups(p.Noise)
+	fs.f.Set(dims+1, dims+1, fs.f.At(dims+1, dims+1)+scale*within)
 	for i := range dims + 2 {
 		if !finite(fs.f.At(i, i)) {
 			return nil, fmt.Errorf("%w: information matrix", ErrNotFinite)

@@ -20,6 +20,8 @@ func Fit(ctx context.Context, d *Data, opt Options) (*Model, error) {
 	if err := d.check(true); err != nil {
 		return nil, err
 	}
+	full := d
+	d = d.merged()
 	opt, err := opt.settle(d.X.Rows)
 	if err != nil {
 		return nil, err
@@ -34,21 +36,39 @@ func Fit(ctx context.Context, d *Data, opt Options) (*Model, error) {
 	if err := opt.checkMemory(d.X.Rows, d.X.Cols); err != nil {
 		return nil, err
 	}
+	opt.guided = tooFewRows(full.X.Rows, d.X.Cols) && !opt.NoScale
 	cpu, _ := usage()
-	f := &fit{opt: &opt, raw: d, count: &counters{
+	f := &fit{opt: &opt, raw: d, full: full, count: &counters{
 		start: time.Now(), cpu0: cpu, progress: opt.Progress, seconds: map[string]float64{}}}
 	m := f.newModel()
-	if constant(d.Y) {
+	if constant(full.Y) {
 		f.constantModel(m)
 		return m, nil
 	}
-	return f.train(ctx, m)
+	if opt.Journal != nil {
+		id, err := opt.identity(d)
+		if err == nil {
+			err = opt.Journal.begin(id)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	m, err = f.train(ctx, m)
+	if m != nil && opt.guided {
+		m.Result.unguided()
+	}
+	if m != nil && opt.Journal != nil && opt.Journal.err != nil {
+		m.Result.warn("the checkpoint could not be written to its end: %v", opt.Journal.err)
+	}
+	return m, err
 }
 
 // A fit is one call of Fit.
 type fit struct {
 	opt   *Options
-	raw   *Data
+	full  *Data // as given
+	raw   *Data // repeated rows merged
 	std   *Data
 	flat  []bool // constant inputs
 	count *counters
@@ -59,7 +79,7 @@ var errTime = errors.New("bbgp: time budget")
 
 // newModel returns the model without parameters.
 func (f *fit) newModel() *Model {
-	s := NewScaling(f.raw, f.opt.NoScale)
+	s := NewScaling(f.full, f.opt.NoScale)
 	f.std = s.apply(f.raw)
 	m := &Model{Scaling: s, Target: f.raw.TargetName(), x: f.std.X, y: f.std.Y,
 		noiseScale: f.std.NoiseScale, noiseExtra: f.std.NoiseExtra}
@@ -68,7 +88,7 @@ func (f *fit) newModel() *Model {
 	}
 	f.flat = make([]bool, f.raw.X.Cols)
 	r := &m.Result
-	r.N, r.D, r.Scaling = f.raw.X.Rows, f.raw.X.Cols, s
+	r.N, r.Distinct, r.D, r.Scaling = f.full.X.Rows, f.raw.X.Rows, f.raw.X.Cols, s
 	r.Method, r.Optimizer, r.Seed, r.ISA = f.opt.Method, f.opt.Optimizer, f.opt.Seed, f.opt.Engine.Impl.Name
 	r.Constant, r.Irrelevant, r.Warnings, r.Trace = []string{}, []string{}, []string{}, []Step{}
 	for _, j := range constantColumns(f.raw.X) {
@@ -91,10 +111,10 @@ func (f *fit) constantModel(m *Model) {
 	r := &m.Result
 	r.ConstantTarget, r.Stopped, r.Parameters, r.Method, r.BoundKind = true, "converged", m.Parameters, "constant", "exact"
 	r.SecondsByPhase = map[string]float64{}
-	if f.raw.X.Rows == 1 {
-		r.warn("one row only: the model predicts its target, %v, everywhere", f.raw.Y[0])
+	if f.full.X.Rows == 1 {
+		r.warn("one row only: the model predicts its target, %v, everywhere", f.full.Y[0])
 	} else {
-		r.warn("the target is constant: the model predicts %v everywhere", f.raw.Y[0])
+		r.warn("the target is constant: the model predicts %v everywhere", f.full.Y[0])
 	}
 	f.cost(r)
 }
@@ -257,7 +277,7 @@ func (f *fit) prefit(ctx context.Context, sub *Data) ([]Params, error) {
 		if err != nil {
 			return nil, err
 		}
-		t := f.trainer(obj, sub, "prefit")
+		t := f.trainer(f.opt.wrap(obj, sub), sub, "prefit")
 		t.constant = slices.Clone(f.flat)
 		for _, j := range constantColumns(sub.X) {
 			t.constant[j] = true

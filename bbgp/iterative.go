@@ -41,7 +41,8 @@ type iterative struct {
 	op       *kernelmv.Op
 	d        *Data // standardised
 	roulette bool
-	rng      *rand.Rand // probes and J of the next evaluation
+	src      *rand.PCG  // probes and J of the next evaluation
+	rng      *rand.Rand // on src
 }
 
 func newIterative(e *linalg.Engine, d *Data, p Params, roulette bool) (*iterative, error) {
@@ -49,12 +50,13 @@ func newIterative(e *linalg.Engine, d *Data, p Params, roulette bool) (*iterativ
 	if err != nil {
 		return nil, err
 	}
-	return &iterative{e: e, op: op, d: d, roulette: roulette, rng: rand.New(rand.NewPCG(0, 0))}, nil
+	src := rand.NewPCG(0, 0)
+	return &iterative{e: e, op: op, d: d, roulette: roulette, src: src, rng: rand.New(src)}, nil
 }
 
 // Rebuild restarts the stream of probes from opt.Seed.
 func (s *iterative) Rebuild(_ context.Context, _ Params, opt EvalOptions) error {
-	s.rng = rand.New(rand.NewPCG(opt.Seed, 0x17e7a71e))
+	s.src.Seed(opt.Seed, 0x17e7a71e)
 	return nil
 }
 

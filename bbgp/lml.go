@@ -43,7 +43,9 @@ func LogMarginalLikelihood(ctx context.Context, d *Data, p Params, opt Options) 
 	if err := p.Check(d.X.Cols); err != nil {
 		return nil, err
 	}
-	opt.Kernel = p.Kernel
+	full := d
+	d = d.merged()
+	opt.Kernel, opt.Journal = p.Kernel, nil
 	opt, err := opt.settle(d.X.Rows)
 	if err != nil {
 		return nil, err
@@ -53,7 +55,7 @@ func LogMarginalLikelihood(ctx context.Context, d *Data, p Params, opt Options) 
 	}
 	start := time.Now()
 	cpu0, _ := usage()
-	s := NewScaling(d, opt.NoScale)
+	s := NewScaling(full, opt.NoScale)
 	std := s.apply(d)
 	obj, err := opt.newObjective(std, p)
 	if err != nil {

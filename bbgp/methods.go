@@ -4,6 +4,29 @@ import "math"
 
 // newObjective returns the objective of o.Method on standardised data.
 func (o *Options) newObjective(d *Data, p Params) (objective, error) {
+	obj, err := o.bareObjective(d, p)
+	if err != nil {
+		return nil, err
+	}
+	return o.wrap(obj, d), nil
+}
+
+// wrap adds what all methods share: the journal, the within-group term of merged
+// rows, and the priors of few rows.
+func (o *Options) wrap(obj objective, d *Data) objective {
+	if o.Journal != nil {
+		obj = &journaled{obj: obj, journal: o.Journal}
+	}
+	if d.repeats != nil {
+		obj = mergedObjective{obj, d}
+	}
+	if o.guided {
+		obj = guided{obj, d.repeats != nil}
+	}
+	return obj
+}
+
+func (o *Options) bareObjective(d *Data, p Params) (objective, error) {
 	switch o.Method {
 	case "exact":
 		return newExactObjective(o.Engine, d, p)

@@ -38,6 +38,7 @@ type Result struct {
 	Parameters     Params             `json:"parameters"`
 	Scaling        Scaling            `json:"scaling"`
 	N              int                `json:"n"`
+	Distinct       int                `json:"distinct_rows"` // N once repeated rows are merged
 	D              int                `json:"d"`
 	LML            float64            `json:"lml"`
 	Lower          Bound              `json:"lower"` // of the bias

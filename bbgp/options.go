@@ -59,8 +59,13 @@ type Options struct {
 	Time time.Duration
 	// Engine computes; nil means the best routines of this CPU on GOMAXPROCS threads.
 	Engine *linalg.Engine
+	// Journal, if not nil, keeps the evaluations of Fit, or answers from those of
+	// an earlier, interrupted run.
+	Journal *Journal
 	// Progress, if not nil, is called after each step, on the calling goroutine.
 	Progress func(Step)
+
+	guided bool // by the priors of few rows
 }
 
 // A Step is one evaluation of the training, for progress reports and plots.

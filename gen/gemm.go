@@ -4,53 +4,156 @@ import (
 	"fmt"
 
 	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
 )
 
-// gemm: the micro-tile of Panel rows by two blocks is cut into those of
-// distShape, which share the registers in the same way.
+// Sizes of the micro-tile of Gemm, as in ../asm/dense.go.
+const (
+	gemmRows = 8
+	gemmCols = 24
+)
+
+// A gemmShape is the part of the micro-tile that the registers hold: rows by
+// vectors, with one accumulator each. AVX2: 4×3 accumulators, 3 vectors of B and
+// one element of A fill 16 registers; AVX-512: 8×3, all of the tile.
+type gemmShape struct{ rows, vecs int }
+
+func (e *emitter) gemmShape() gemmShape {
+	if e.wide() {
+		return gemmShape{8, 3}
+	}
+	return gemmShape{4, 3}
+}
+
+// What the loops of gemmPart ask for ahead of time.
+const (
+	gemmUnroll = 4
+	gemmAhead  = 512 // bytes of A, which comes from the second cache
+	gemmLate   = 8   // turns left when the last row of C has been asked for
+)
+
+// gemm: C = A B or C += A B.
 func (e *emitter) gemm() {
-	e.begin("Gemm", "func(c *T, ldc int, a, b *T, k int)", "works like genericGemm.")
-	s := e.distShape()
-	c, ldc := e.arg("c"), e.bytesOf(e.arg("ldc"))
-	blockStride := e.arg("k")
-	e.SHLQ(operand.Imm(uint64(log2(block))), blockStride)
-	bStart := e.arg("b")
-	strips := 2 * block / (s.vecs * e.bytes)
-	for strip := range strips {
-		for part := 0; part < panel; part += s.rows {
-			e.Commentf("rows %d, strip %d", part, strip)
-			e.gemmPart(tilePart{c, e.arg("a"), bStart, ldc, blockStride, part})
-		}
-		if strip+1 < strips {
-			e.ADDQ(blockStride, bStart)
-			// Back to the first row, one block on.
-			back := e.times(ldc, panel)
-			e.SUBQ(back, c)
-			e.inc(block, c)
+	e.begin("Gemm", "func(c *float64, ldc int, a, b *float64, k, add int)", "works like genericGemm.")
+	s := e.gemmShape()
+	stride := e.bytesOf(e.arg("ldc"))
+	for row := 0; row < gemmRows; row += s.rows {
+		for col := 0; col < gemmCols; col += s.vecs * e.lanes() {
+			e.Commentf("rows from %d, columns from %d", row, col)
+			c, a, b := e.arg("c"), e.arg("a"), e.arg("b")
+			if row > 0 {
+				e.ADDQ(e.times(stride, row), c)
+			}
+			if row+col > 0 {
+				e.inc(col*e.size, c)
+				e.inc(row*e.size, a)
+				e.inc(col*e.size, b)
+			}
+			e.gemmPart(c, a, b, stride)
 		}
 	}
 	e.end()
 }
 
-// aheadBytes is how far the loads of A are prefetched.
-const aheadBytes = 512
-
-// gemmPart sums one part over the depth and adds it to C. C, which comes from
-// far, is fetched meanwhile; so is A, whose panel is longer than what the
-// processor fetches by itself.
-func (e *emitter) gemmPart(p tilePart) {
-	t := e.newSum(p, e.outerStep)
-	row := e.copyOf(p.dst)
-	for range t.acc {
-		e.PREFETCHT0(at(row, 0))
-		e.PREFETCHT0(at(row, len(t.acc[0])*e.bytes-1))
-		e.ADDQ(p.stride, row)
+// gemmPart sums one part over the depth. Three loops follow each other: first
+// without C; then each turn asks for a row of C, late enough that A and B do not
+// drive it out of the first cache again; then what is left.
+func (e *emitter) gemmPart(c, a, b, stride reg.GPVirtual) {
+	s := e.gemmShape()
+	acc := e.newTile(s.rows, s.vecs)
+	for _, row := range acc {
+		e.zero(row...)
 	}
-	e.unrolled("depth", e.arg("k"), 4, func(k int) {
-		e.PREFETCHT0(at(t.xi, k*panel*e.size+aheadBytes))
-		t.one(k)
-	}, t.advance)
-	t.store(func(v vec, m operand.Mem) { e.add(m, v, v) })
+	turns, count := e.arg("k"), e.GP64()
+	start, late, done := e.label("turns"), e.label("late"), e.label("store")
+	e.MOVQ(turns, count)
+	e.ANDQ(operand.U32(gemmUnroll-1), count)
+	e.JE(operand.LabelRef(start))
+	e.gemmTurns(acc, a, b, count, 1, nil)
+	e.Label(start)
+	e.SHRQ(operand.Imm(uint64(log2(gemmUnroll))), turns)
+	e.JE(operand.LabelRef(done))
+	e.MOVQ(turns, count)
+	e.SUBQ(operand.U32(s.rows+gemmLate), count)
+	e.JLE(operand.LabelRef(late))
+	e.SUBQ(count, turns)
+	e.gemmTurns(acc, a, b, count, gemmUnroll, nil)
+	e.Label(late)
+	e.MOVQ(operand.U32(s.rows), count)
+	e.CMPQ(turns, count)
+	e.CMOVQLT(turns, count)
+	e.SUBQ(count, turns)
+	row := e.copyOf(c)
+	e.gemmTurns(acc, a, b, count, gemmUnroll, func() {
+		for j := range s.vecs {
+			e.PREFETCHT0(at(row, j*e.bytes))
+		}
+		e.ADDQ(stride, row)
+	})
+	e.TESTQ(turns, turns)
+	e.JE(operand.LabelRef(done))
+	e.gemmTurns(acc, a, b, turns, gemmUnroll, nil)
+	e.Label(done)
+	e.gemmStore(acc, c, stride)
+}
+
+// gemmTurns emits count turns of width steps each.
+func (e *emitter) gemmTurns(acc [][]vec, a, b, count reg.GPVirtual, width int, ask func()) {
+	e.loop("depth", count, func() {
+		if ask != nil {
+			ask()
+		}
+		for k := range width {
+			if e.wide() { // a step of A is a line of the cache
+				e.PREFETCHT0(at(a, k*gemmRows*e.size+gemmAhead))
+			} else if k%2 == 0 {
+				e.PREFETCHT0(at(b, k*gemmCols*e.size+gemmAhead))
+			}
+			e.gemmStep(acc, func(i int) operand.Mem { return at(a, (k*gemmRows+i)*e.size) },
+				func(j int) operand.Mem { return at(b, k*gemmCols*e.size+j*e.bytes) })
+		}
+		e.inc(width*gemmRows*e.size, a)
+		e.inc(width*gemmCols*e.size, b)
+	})
+}
+
+// gemmStep adds the products of one step. AVX-512 takes three of the eight
+// elements of A from memory within the multiply-adds: fewer instructions, and
+// still no more than two loads for every two of them.
+func (e *emitter) gemmStep(acc [][]vec, a, b func(int) operand.Mem) {
+	bv := e.newVecs(len(acc[0]))
+	for j := range bv {
+		e.load(b(j), bv[j])
+	}
+	for i, row := range acc {
+		if e.wide() && i*3/8 != (i+1)*3/8 {
+			for j := range bv {
+				e.VFMADD231PD_BCST(a(i), bv[j], row[j])
+			}
+			continue
+		}
+		x := e.newVec()
+		e.bcast(a(i), x)
+		for j := range bv {
+			e.fma(bv[j], x, row[j])
+		}
+	}
+}
+
+// gemmStore adds the sums to C, or sets C.
+func (e *emitter) gemmStore(acc [][]vec, c, stride reg.GPVirtual) {
+	set, stored := e.label("set"), e.label("stored")
+	add := e.arg("add")
+	e.TESTQ(add, add)
+	e.JE(operand.LabelRef(set))
+	e.eachRow(acc, e.copyOf(c), stride, func(m operand.Mem, v vec) {
+		e.add(m, v, v)
+		e.store(v, m)
+	})
+	e.JMP(operand.LabelRef(stored))
+	e.Label(set)
+	e.eachRow(acc, e.copyOf(c), stride, func(m operand.Mem, v vec) { e.store(v, m) })
+	e.Label(stored)
 }
 
 // peakFMAs is the number of independent vector FMAs in a round of peak: enough

@@ -268,7 +268,6 @@ func neonFiles() (map[string][]byte, error) {
 		neonTable(g, e)
 		neonDist(g, e)
 		neonOuter(g, e)
-		neonGemm(g, e)
 		for f := range families {
 			neonElementwise(g, e, "Cov"+f.String(), f.root(), neonCovFactor[f])
 			neonElementwise(g, e, "Weight"+f.String(), f.root(), neonWeightFactor[f])
@@ -285,6 +284,9 @@ func neonFiles() (map[string][]byte, error) {
 	neonWidenAdd(g)
 	neonDot(g)
 	neonAxpy(g)
+	neonGemm(g)
+	neonTriSolve(g)
+	neonTranspose(g)
 	neonCholRows(g)
 	neonCholLast(g)
 	neonGatherRows(g)

@@ -69,38 +69,6 @@ func neonOuter(g *neon, e elem) {
 	g.end()
 }
 
-// neonGemm emits C += A B for one panel of 12 rows and two blocks.
-func neonGemm(g *neon, e elem) {
-	g.begin(e, "Gemm", "c *T, ldc int, a, b *T, k int", "")
-	g.p("LSL $%d, R1, R1 // bytes of a row of C", e.shift())
-	g.p("MOVD $2, R5 // halves of the panel")
-	g.loop("half", "R5", 1, func() {
-		g.p("MOVD R0, R7")
-		g.p("MOVD R3, R8 // both blocks of b, one after the other")
-		g.p("MOVD $2, R6")
-		g.loop("block", "R6", 1, func() {
-			g.zeroTile()
-			g.p("MOVD R2, R10 // a")
-			g.p("MOVD R4, R11")
-			g.multiply(e, "R10", "R8", "R11")
-			g.note("add to C")
-			g.p("MOVD R7, R12")
-			for r := range vreg(neonRows) {
-				g.load4("(R12)", 24)
-				for q := range vreg(4) {
-					g.op3("fadd", e, 24+q, 24+q, 4*r+q)
-				}
-				g.store4("(R12)", 24)
-				g.p("ADD R1, R12")
-			}
-			g.p("ADD $64, R7")
-		})
-		g.nextRows("R0", "R1")
-		g.p("ADD $%d, R2", neonRows*e.size)
-	})
-	g.end()
-}
-
 // halfPanels runs body for each half panel of 6 rows and each block of the
 // vector side. R0 dst, R1 xi, R2 xj, R3 d, R4 rows, R5 cols are the arguments;
 // body finds R7 = the micro-tile in dst, R6 = bytes of a row of dst, R8 = the

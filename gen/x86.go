@@ -87,10 +87,10 @@ func compile(t target) (*ir.File, error) {
 		e.accJ()
 		e.accI()
 		e.rowSum()
-		e.gemm()
 		e.peak()
 	}
 	vectors(&emitter{Context: c, target: t, size: 8})
+	dense(&emitter{Context: c, target: t, size: 8})
 	cholesky(&emitter{Context: c, target: t, size: 8})
 	sparse(&emitter{Context: c, target: t, size: 8})
 	f, err := c.Result()

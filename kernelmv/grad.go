@@ -243,7 +243,7 @@ func (t *gradient[T]) weighted(s *gradScratch[T], i, rows, j0, cols int, diagona
 			}
 		}
 		t.grid.radii(t.kit, f, buf, i, rows, j0, cols)
-		t.kit.WeightRadii(f, t.grid.dim, buf)
+		t.kit.WeightRadii(f, t.grid.dim, buf, rows, cols)
 		t.kit.Outer(buf, ui, t.uj[j0*r:(j0+cols)*r], r, rows, cols)
 	}
 	if diagonal {

@@ -239,7 +239,7 @@ func (t *product[T]) tile(s *tileScratch[T], i, rows, j0, cols int, diagonal boo
 		t.kit.FusedRadii(f, t.grid.dim, yi, t.sum(s, 0, j0, cols), buf, t.vi[i*w:(i+rows)*w], t.vj[j0*w:(j0+cols)*w], rows, cols, w)
 		return
 	}
-	t.kit.CovRadii(f, t.grid.dim, buf)
+	t.kit.CovRadii(f, t.grid.dim, buf, rows, cols)
 	for g := range t.groups {
 		at := g * n
 		t.kit.AccJ(t.sum(s, g, j0, cols), buf, t.vi[(at+i)*w:(at+i+rows)*w], rows, cols, w)

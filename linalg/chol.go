@@ -39,7 +39,7 @@ func (e *Engine) NewCholesky(a Matrix) (*Cholesky, error) {
 }
 
 func (e *Engine) factor(a Matrix, offset int) error {
-	if a.Rows <= scalarLeaf {
+	if a.Rows <= triUnit {
 		return factorLeaf(a, offset)
 	}
 	h := triSplit(a.Rows)
@@ -52,23 +52,24 @@ func (e *Engine) factor(a Matrix, offset int) error {
 	return e.factor(a22, offset+h)
 }
 
+// factorLeaf factors a column after column; the products of a column are
+// subtracted from all that follows at once, which are independent operations.
 func factorLeaf(a Matrix, offset int) error {
-	for i := range a.Rows {
-		ri := a.Row(i)
-		for j := range i + 1 {
-			rj := a.Row(j)[:j+1]
-			s := ri[j]
-			for k, v := range rj[:j] {
-				s -= ri[k] * v
+	for j := range a.Rows {
+		d := a.At(j, j)
+		if !(d > 0) || math.IsInf(d, 1) {
+			return &NotPDError{Pivot: offset + j, Value: d}
+		}
+		d = math.Sqrt(d)
+		a.Set(j, j, d)
+		var col [triUnit]float64
+		for i := j + 1; i < a.Rows; i++ {
+			row := a.Row(i)[j : i+1]
+			v := row[0] / d
+			row[0], col[i-j] = v, v
+			for k, u := range col[1 : i-j+1] {
+				row[1+k] -= v * u
 			}
-			if j < i {
-				ri[j] = s / rj[j]
-				continue
-			}
-			if !(s > 0) || math.IsInf(s, 1) {
-				return &NotPDError{Pivot: offset + i, Value: s}
-			}
-			ri[i] = math.Sqrt(s)
 		}
 	}
 	return nil
@@ -114,9 +115,7 @@ func (c *Cholesky) InverseTo(dst Matrix) {
 	if dst.Rows != c.l.Rows || dst.Cols != c.l.Cols {
 		panic("linalg: InverseTo: shapes do not fit")
 	}
-	for i := range dst.Rows {
-		copy(dst.Row(i)[:i+1], c.l.Row(i)[:i+1])
-	}
+	copyLower(dst, c.l)
 	c.e.invertLower(dst)
 	c.e.squareLower(dst)
 	dst.Mirror()

@@ -5,16 +5,16 @@ import "bbgp.dev/asm"
 // Matrix products, blocked and packed as in Van Zee and van de Geijn, "BLIS: a
 // framework for rapidly instantiating BLAS functionality" (2015).
 //
-// C is cut into micro-tiles of Panel rows and 2·Block columns. The sum over the
+// C is cut into micro-tiles of gemmMR rows and gemmNR columns. The sum over the
 // inner dimension is cut into steps of gemmKC, added in order. These two cuts
 // fix the rounding of every element; the blocks of rows and columns that the
 // threads share out (gemmMC, gemmNC) do not change a bit.
 const (
-	gemmKC = 256  // depth of a packed step: a panel of B, 16·KC·8 bytes, stays near L1
+	gemmKC = 256  // depth of a packed step: a panel of B, NR·KC·8 bytes, stays near L1
 	gemmMC = 240  // rows of a packed block of A: MC·KC·8 bytes stay in L2
-	gemmNC = 4096 // columns of a packed block of B: NC·KC·8 bytes stay in L3
-	gemmMR = asm.Panel
-	gemmNR = 16 // 2·Block[float64]
+	gemmNC = 4080 // columns of a packed block of B: NC·KC·8 bytes stay in L3
+	gemmMR = asm.GemmRows
+	gemmNR = asm.GemmCols
 )
 
 // gemmShape says which elements of C a product computes.
@@ -28,9 +28,10 @@ const (
 // A gemmJob is the state of the product that is running, and its work areas:
 // (NC·KC + threads·MC·KC)·8 bytes, at most 8.4 MB + 0.5 MB a thread.
 type gemmJob struct {
-	kit    *asm.Kit[float64]
+	impl   *asm.Impl
 	shape  gemmShape
 	c      Matrix
+	add    bool // to c, which is set otherwise
 	alpha  float64
 	a, b   Matrix
 	ta, tb bool
@@ -41,7 +42,7 @@ type gemmJob struct {
 
 	j0, jn, k0, kn, mc, blocks int // the block of B and the step that is packed
 
-	packed []float64   // B: [jn/NR][2][kn][Block]
+	packed []float64   // B: [jn/NR][kn][NR]
 	rows   [][]float64 // A, for each worker: [mc/MR][kn][MR]
 	tile   [][]float64 // for each worker: a micro-tile of C that is not written whole
 
@@ -51,7 +52,7 @@ type gemmJob struct {
 // gemm returns the work areas for products, made at the first call.
 func (e *Engine) gemm() *gemmJob {
 	if e.job == nil {
-		g := &gemmJob{kit: &e.Impl.F64}
+		g := &gemmJob{impl: e.Impl}
 		threads := e.Par.Threads()
 		g.rows, g.tile = make([][]float64, threads), make([][]float64, threads)
 		for w := range threads {
@@ -72,10 +73,9 @@ func (e *Engine) GemmTo(c Matrix, alpha float64, a Matrix, transA bool, b Matrix
 	if c.Rows != m || c.Cols != n || k != kb {
 		panic("linalg: GemmTo: shapes do not fit")
 	}
-	c.scale(beta, gemmFull)
 	g := e.gemm()
 	g.shape, g.c, g.alpha, g.a, g.ta, g.b, g.tb = gemmFull, c, alpha, a, transA, b, transB
-	g.run(e.Par, m, n, k)
+	g.run(e.Par, m, n, k, beta)
 }
 
 // SyrkTo sets the lower triangle of c = alpha a a' + beta c (n×n, a n×k), or of
@@ -86,10 +86,9 @@ func (e *Engine) SyrkTo(c Matrix, alpha float64, a Matrix, trans bool, beta floa
 	if c.Rows != n || c.Cols != n {
 		panic("linalg: SyrkTo: shapes do not fit")
 	}
-	c.scale(beta, gemmLower)
 	g := e.gemm()
 	g.shape, g.c, g.alpha, g.a, g.ta, g.b, g.tb = gemmLower, c, alpha, a, trans, a, !trans
-	g.run(e.Par, n, n, k)
+	g.run(e.Par, n, n, k, beta)
 }
 
 // Mirror copies the lower triangle of the square matrix m to its upper one.
@@ -138,10 +137,14 @@ func (m Matrix) scale(beta float64, shape gemmShape) {
 	}
 }
 
-// run adds the product to c: for each block of columns and each step in depth,
-// pack B, then let every block of rows pack its part of A and multiply.
-func (g *gemmJob) run(par *Par, m, n, k int) {
-	if m == 0 || n == 0 || k == 0 || g.alpha == 0 {
+// run sets c to the product plus beta c: for each block of columns and each step
+// in depth, pack B, then let every block of rows pack its part of A and multiply.
+func (g *gemmJob) run(par *Par, m, n, k int, beta float64) {
+	nothing := m == 0 || n == 0 || k == 0 || g.alpha == 0
+	if nothing || beta != 0 {
+		g.c.scale(beta, g.shape)
+	}
+	if nothing {
 		return
 	}
 	g.scaleA, g.scaleB = g.alpha, 1
@@ -156,7 +159,7 @@ func (g *gemmJob) run(par *Par, m, n, k int) {
 	for g.j0 = 0; g.j0 < n; g.j0 += gemmNC {
 		g.jn = min(gemmNC, n-g.j0)
 		for g.k0 = 0; g.k0 < k; g.k0 += gemmKC {
-			g.kn = min(gemmKC, k-g.k0)
+			g.kn, g.add = min(gemmKC, k-g.k0), g.k0 > 0 || beta != 0
 			par.For((g.jn+gemmNR-1)/gemmNR, g.packB)
 			par.For(g.blocks, g.block)
 		}
@@ -177,20 +180,14 @@ func rowBlocks(m, threads int) (size, count int) {
 
 // packPanel packs columns i·NR .. i·NR+NR-1 of the block of B, zero beyond the end.
 func (g *gemmJob) packPanel(_, i int) {
-	const blk = gemmNR / 2
-	j, depth := g.j0+i*gemmNR, g.kn
-	dst := g.packed[i*gemmNR*depth:][:gemmNR*depth]
-	all := dst
-	for range 2 {
-		width := max(0, min(blk, g.j0+g.jn-j))
-		if g.tb {
-			packAcross(dst[:blk*depth], g.b, j, width, g.k0, depth)
-		} else {
-			packAlong(dst[:blk*depth], g.b, j, width, g.k0, depth)
-		}
-		dst, j = dst[blk*depth:], j+blk
+	j, dst := g.j0+i*gemmNR, g.packed[i*gemmNR*g.kn:][:gemmNR*g.kn]
+	width := min(gemmNR, g.j0+g.jn-j)
+	if g.tb {
+		packAcross(g.impl, dst, g.b, j, width, g.k0, g.kn)
+	} else {
+		packAlong(dst, g.b, j, width, g.k0, g.kn)
 	}
-	scaleAll(all, g.scaleB)
+	scaleAll(dst, g.scaleB)
 }
 
 func scaleAll(x []float64, alpha float64) {
@@ -233,7 +230,7 @@ func (g *gemmJob) multiplyBlock(worker, i int) {
 			whole := height == gemmMR && width == gemmNR && (g.shape == gemmFull || col+gemmNR-1 <= r)
 			panel := a[(r-i0)/gemmMR*size:][:gemmMR*g.kn]
 			if whole {
-				g.kit.Gemm(g.c.Data[r*g.c.Stride+col:], g.c.Stride, panel, b, g.kn)
+				g.impl.Gemm(g.c.Data[r*g.c.Stride+col:], g.c.Stride, panel, b, g.kn, g.add)
 			} else {
 				g.partTile(g.tile[worker], panel, b, r, height, col, width)
 			}
@@ -241,10 +238,9 @@ func (g *gemmJob) multiplyBlock(worker, i int) {
 	}
 }
 
-// partTile adds a micro-tile of which C holds only a part.
+// partTile computes a micro-tile of which C holds only a part.
 func (g *gemmJob) partTile(tile, a, b []float64, r, height, col, width int) {
-	clear(tile)
-	g.kit.Gemm(tile, gemmNR, a, b, g.kn)
+	g.impl.Gemm(tile, gemmNR, a, b, g.kn, false)
 	for i := range height {
 		w := width
 		if g.shape == gemmLower {
@@ -254,6 +250,10 @@ func (g *gemmJob) partTile(tile, a, b []float64, r, height, col, width int) {
 			continue
 		}
 		out := g.c.Data[(r+i)*g.c.Stride+col:][:w]
+		if !g.add {
+			copy(out, tile[i*gemmNR:])
+			continue
+		}
 		for j, v := range tile[i*gemmNR:][:w] {
 			out[j] += v
 		}
@@ -265,7 +265,7 @@ func (g *gemmJob) packRows(dst []float64, r, height int) {
 	if g.ta {
 		packAlong(dst, g.a, r, height, g.k0, g.kn)
 	} else {
-		packAcross(dst, g.a, r, height, g.k0, g.kn)
+		packAcross(g.impl, dst, g.a, r, height, g.k0, g.kn)
 	}
 	scaleAll(dst, g.scaleA)
 }
@@ -278,7 +278,7 @@ type packedRows struct {
 }
 
 // add appends the columns of m (n×b).
-func (p *packedRows) add(par *Par, m Matrix) {
+func (p *packedRows) add(e *Engine, m Matrix) {
 	p.n = m.Rows
 	panels := (p.n + gemmMR - 1) / gemmMR
 	for done := 0; done < m.Cols; {
@@ -287,9 +287,9 @@ func (p *packedRows) add(par *Par, m Matrix) {
 			p.steps = append(p.steps, make([]float64, panels*gemmMR*gemmKC))
 		}
 		width, step := min(m.Cols-done, gemmKC-at), p.steps[p.k/gemmKC]
-		par.For(panels, func(_, i int) {
+		e.Par.For(panels, func(_, i int) {
 			dst := step[(i*gemmKC+at)*gemmMR:][:width*gemmMR]
-			packAcross(dst, m, i*gemmMR, min(gemmMR, p.n-i*gemmMR), done, width)
+			packAcross(e.Impl, dst, m, i*gemmMR, min(gemmMR, p.n-i*gemmMR), done, width)
 		})
 		done, p.k = done+width, p.k+width
 	}
@@ -302,5 +302,5 @@ func (e *Engine) mulPacked(c Matrix, alpha float64, a *packedRows, b Matrix) {
 	}
 	g := e.gemm()
 	g.shape, g.c, g.alpha, g.ready, g.b, g.tb = gemmFull, c, alpha, a, b, true
-	g.run(e.Par, c.Rows, c.Cols, a.k)
+	g.run(e.Par, c.Rows, c.Cols, a.k, 1)
 }

@@ -22,7 +22,7 @@ func groupRows(n int) int {
 // A gramJob is the state of GramTo. Its work areas are groups·p·q·8 bytes for
 // the sums (padded to micro-tiles) and threads·256·(p+q)·8 bytes.
 type gramJob struct {
-	kit      *asm.Kit[float64]
+	impl     *asm.Impl
 	x, y     Matrix
 	ps, qs   int // p and q rounded up to whole micro-tiles
 	size     int // rows of a group
@@ -45,7 +45,7 @@ func (e *Engine) GramTo(dst, x, y Matrix) {
 		return
 	}
 	if e.gram == nil {
-		e.gram = &gramJob{kit: &e.Impl.F64, packed: make([][]float64, e.Par.Threads())}
+		e.gram = &gramJob{impl: e.Impl, packed: make([][]float64, e.Par.Threads())}
 		e.gram.groupSum = e.gram.sumGroup
 	}
 	g := e.gram
@@ -81,12 +81,12 @@ func (g *gramJob) sumGroup(worker, k int) {
 		for i := 0; i < g.ps; i += gemmMR {
 			packAlong(a[i*depth:][:gemmMR*depth], g.x, i, min(gemmMR, g.x.Cols-i), r, depth)
 		}
-		for j := 0; j < g.qs; j += gemmNR / 2 {
-			packAlong(b[j*depth:][:gemmNR/2*depth], g.y, j, max(0, min(gemmNR/2, g.y.Cols-j)), r, depth)
+		for j := 0; j < g.qs; j += gemmNR {
+			packAlong(b[j*depth:][:gemmNR*depth], g.y, j, min(gemmNR, g.y.Cols-j), r, depth)
 		}
 		for i := 0; i < g.ps; i += gemmMR {
 			for j := 0; j < g.qs; j += gemmNR {
-				g.kit.Gemm(sum[i*g.qs+j:], g.qs, a[i*depth:][:gemmMR*depth], b[j*depth:][:gemmNR*depth], depth)
+				g.impl.Gemm(sum[i*g.qs+j:], g.qs, a[i*depth:][:gemmMR*depth], b[j*depth:][:gemmNR*depth], depth, true)
 			}
 		}
 	}

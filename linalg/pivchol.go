@@ -241,7 +241,7 @@ func (p *pivoting) appendColumns(ctx context.Context, chosen []int, factor Matri
 	}
 	p.e.SolveRight(next, factor, true)
 	if m+b < p.limit {
-		p.packed.add(p.e.Par, next)
+		p.packed.add(p.e, next)
 	}
 	p.pivots = append(p.pivots, chosen...)
 	p.reduce(m, m+b)

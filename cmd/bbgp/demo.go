@@ -136,7 +136,7 @@ func (a *app) demoFit(ctx context.Context, f *demoFlags, train, test string, tru
 	}
 	// Method bbgp also where exact would be cheaper: it is what the demo shows.
 	opt := bbgp.Options{Method: "bbgp", Seed: f.seed, Engine: e}
-	if opt.Progress, err = f.progress.reporter(a.errw); err != nil {
+	if opt.Progress, err = f.progress.reporter(a.errw, 0); err != nil {
 		return err
 	}
 	m, err := bbgp.Fit(ctx, ts.data, opt)

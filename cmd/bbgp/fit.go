@@ -30,6 +30,10 @@ type fitFlags struct {
 	fixMean   bool
 	json      bool
 	progress  progressFlags
+
+	checkpoint string
+	resume     bool
+	robust     bool
 }
 
 func (a *app) fitCommand() *cobra.Command {
@@ -48,8 +52,11 @@ func (a *app) fitCommand() *cobra.Command {
 	fl := c.Flags()
 	f.read.add(fl)
 	fl.StringVarP(&f.out, "out", "o", "", "file for the model (default: it is not kept)")
-	fl.StringVar(&f.holdout, "holdout", "", "table with the same columns to score the predictions on")
+	fl.StringVar(&f.holdout, "holdout", "", "table with the same columns to score the predictions on, or a share of the rows to keep for that, such as 10%")
 	fl.StringVar(&f.blanks, "blanks", "", "file for predictions of the rows without a target")
+	fl.StringVar(&f.checkpoint, "checkpoint", "", "file that keeps every step, to go on from after an end of any kind")
+	fl.BoolVar(&f.resume, "resume", false, "go on from the file of --checkpoint, if there is one")
+	fl.BoolVar(&f.robust, "robust", false, "lower the weight of outlying rows: noise of Student's t with 4 degrees of freedom")
 	f.addTraining(fl)
 	f.model.add(fl)
 	f.machine.add(fl)
@@ -78,29 +85,6 @@ type fitReport struct {
 	Holdout *holdout `json:"holdout,omitempty"`
 }
 
-// A holdout is the score on a held-out table.
-type holdout struct {
-	bbgp.Score
-	R2 *float64 `json:"r2"` // share of the variance of its targets that is explained; null if they do not vary
-}
-
-func newHoldout(s bbgp.Score, y []float64) *holdout {
-	h := &holdout{Score: s}
-	if v := variance(y); v > 0 {
-		r2 := 1 - s.RMSE*s.RMSE/v
-		h.R2 = &r2
-	}
-	return h
-}
-
-// r2 is R² in words.
-func (h *holdout) r2() string {
-	if h.R2 == nil {
-		return "-"
-	}
-	return fmt.Sprintf("%.4f", *h.R2)
-}
-
 func (a *app) fit(ctx context.Context, data string, f *fitFlags) error {
 	opt, err := f.options(a)
 	if err != nil {
@@ -109,16 +93,26 @@ func (a *app) fit(ctx context.Context, data string, f *fitFlags) error {
 	if err := writable(f.out, f.blanks); err != nil {
 		return err
 	}
+	share, err := f.share()
+	if err != nil {
+		return err
+	}
 	ts, err := a.training(data, &f.read, false)
 	if err != nil {
 		return err
+	}
+	var held *bbgp.Data
+	if share > 0 {
+		if held, err = ts.holdOut(share, opt.Seed); err != nil {
+			return err
+		}
 	}
 	if !f.progress.quiet {
 		for _, n := range ts.notes {
 			a.say("%s", n)
 		}
 	}
-	m, err := bbgp.Fit(ctx, ts.data, opt)
+	m, err := a.search(ctx, f, ts, opt)
 	ended := err // an interrupt or the end of the time keeps what there is
 	if err != nil && (m == nil || !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)) {
 		return ts.locate(err)
@@ -127,7 +121,12 @@ func (a *app) fit(ctx context.Context, data string, f *fitFlags) error {
 	if m.Result.ConstantTarget {
 		a.say("%s: column %s: the target is %v in all %d rows; the model predicts it everywhere", ts.table.File, ts.plan.Target, ts.data.Y[0], len(ts.data.Y))
 	}
-	rep := &fitReport{Result: m.Result, Inputs: ts.plan.Names(), Blank: len(ts.set.Blank), Dropped: len(ts.set.Drop), Notes: ts.notes}
+	if ended == nil {
+		if err := advise(ctx, f, ts, m, opt.Engine); err != nil {
+			return err
+		}
+	}
+	rep := &fitReport{Inputs: ts.plan.Names(), Blank: len(ts.set.Blank), Dropped: len(ts.set.Drop), Notes: ts.notes}
 	if f.out != "" {
 		rep.Model = f.out
 		if err := m.Save(f.out); err != nil {
@@ -135,10 +134,17 @@ func (a *app) fit(ctx context.Context, data string, f *fitFlags) error {
 		}
 	}
 	if ended == nil {
-		if err := a.afterFit(ctx, f, ts, m, opt.Engine, rep); err != nil {
+		if err := a.afterFit(ctx, f, ts, m, opt.Engine, held, rep); err != nil {
 			return err
 		}
 	}
+	rep.Result = m.Result
+	return a.closeFit(f, m, rep, ended)
+}
+
+// closeFit prints the report and returns how the fit ended.
+func (a *app) closeFit(f *fitFlags, m *bbgp.Model, rep *fitReport, ended error) error {
+	var err error
 	if f.json {
 		err = writeJSON(a.out, rep)
 	} else {
@@ -148,11 +154,68 @@ func (a *app) fit(ctx context.Context, data string, f *fitFlags) error {
 	case err != nil:
 		return err
 	case ended != nil && errors.Is(ended, context.Canceled):
+		a.say("the best so far: LML %.6g%s%s", m.Result.LML, kept(f.out), f.goOn())
 		return ended
 	case ended != nil || m.Result.Stopped == "time":
-		return &budgetError{"the time budget ended the training; the model is the best so far"}
+		return &budgetError{"the time budget ended the training; the model is the best so far" + f.goOn()}
 	}
 	return nil
+}
+
+func kept(out string) string {
+	if out == "" {
+		return ""
+	}
+	return ", the model is " + out
+}
+
+// goOn says how an unfinished fit is finished.
+func (f *fitFlags) goOn() string {
+	if f.checkpoint == "" {
+		return ""
+	}
+	return "; --resume goes on from " + f.checkpoint
+}
+
+// search fits, with the checkpoint that is asked for.
+func (a *app) search(ctx context.Context, f *fitFlags, ts *trainingSet, opt bbgp.Options) (m *bbgp.Model, err error) {
+	if f.checkpoint != "" {
+		j, err := openJournal(f)
+		if err != nil {
+			return nil, err
+		}
+		defer func() {
+			if n := j.Replayed(); n > 0 && !f.progress.quiet {
+				a.say("%d evaluations were taken from %s", n, f.checkpoint)
+			}
+			j.Close() // an error of a write is among the model's warnings
+		}()
+		opt.Journal = j
+	}
+	if f.robust {
+		return robustFit(ctx, ts, opt)
+	}
+	m, err = bbgp.Fit(ctx, ts.data, opt)
+	if m == nil && errors.Is(err, context.Canceled) && f.checkpoint != "" {
+		a.say("no step was completed on all rows yet%s", f.goOn())
+	}
+	return m, err
+}
+
+func openJournal(f *fitFlags) (*bbgp.Journal, error) {
+	open := bbgp.CreateJournal
+	if f.resume {
+		open = bbgp.ResumeJournal
+	}
+	j, err := open(f.checkpoint)
+	var bad *bbgp.FileError
+	switch {
+	case errors.Is(err, os.ErrExist):
+		return nil, usagef("%s exists; go on from it with --resume, or remove it", f.checkpoint)
+	case err != nil && !errors.As(err, &bad):
+		return nil, usagef("%s cannot be written: %s", f.checkpoint, folderReason(err))
+	}
+	return j, err
 }
 
 func (f *fitFlags) options(a *app) (bbgp.Options, error) {
@@ -173,13 +236,29 @@ func (f *fitFlags) options(a *app) (bbgp.Options, error) {
 			return opt, err
 		}
 	}
-	opt.Progress, err = f.progress.reporter(a.errw)
+	if f.resume && f.checkpoint == "" {
+		return opt, usagef("--resume needs --checkpoint FILE")
+	}
+	if f.robust && f.checkpoint != "" {
+		return opt, usagef("--robust fits several times and takes no --checkpoint")
+	}
+	opt.Progress, err = f.progress.reporter(a.errw, f.model.time)
 	return opt, err
 }
 
 // afterFit predicts the held-out table and the rows without a target.
-func (a *app) afterFit(ctx context.Context, f *fitFlags, ts *trainingSet, m *bbgp.Model, e *linalg.Engine, rep *fitReport) error {
-	if f.holdout != "" {
+func (a *app) afterFit(ctx context.Context, f *fitFlags, ts *trainingSet, m *bbgp.Model, e *linalg.Engine, held *bbgp.Data, rep *fitReport) error {
+	if held != nil {
+		p, err := m.Predict(ctx, e, held.X, bbgp.PredictOptions{SD: true})
+		if err != nil {
+			return err
+		}
+		s, err := m.Score(p, held.Y)
+		if err != nil {
+			return err
+		}
+		rep.Holdout = newHoldout(s, held.Y)
+	} else if f.holdout != "" {
 		score, err := a.score(ctx, m, ts, e, f)
 		if err != nil {
 			return err
@@ -200,40 +279,6 @@ func (a *app) afterFit(ctx context.Context, f *fitFlags, ts *trainingSet, m *bbg
 		}
 		return nil
 	})
-}
-
-// score predicts the table of --holdout and compares.
-func (a *app) score(ctx context.Context, m *bbgp.Model, ts *trainingSet, e *linalg.Engine, f *fitFlags) (*holdout, error) {
-	read := f.read
-	read.target = ts.plan.Target
-	t, err := a.load(f.holdout, planReading(ts.plan, read))
-	if err != nil {
-		return nil, err
-	}
-	set, err := ts.plan.Apply(t, true)
-	if err != nil {
-		return nil, err
-	}
-	p, err := m.Predict(ctx, e, set.X, bbgp.PredictOptions{SD: true})
-	if err != nil {
-		return nil, err
-	}
-	s, err := m.Score(p, set.Y)
-	if err != nil {
-		return nil, err
-	}
-	return newHoldout(s, set.Y), nil
-}
-
-// variance is the population variance of v.
-func variance(v []float64) float64 {
-	mean, ss := 0.0, 0.0
-	for i, x := range v {
-		delta := x - mean
-		mean += delta / float64(i+1)
-		ss += delta * (x - mean)
-	}
-	return ss / float64(len(v))
 }
 
 // readParams reads a file of parameters.

@@ -125,3 +125,11 @@ func folderReason(err error) string {
 	}
 	return oneLine(err.Error())
 }
+
+// yellow colours a word on terminals, unless NO_COLOR is set (no-color.org).
+func yellow(w io.Writer, word string) string {
+	if !isTerminal(w) || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
+		return word
+	}
+	return "\x1b[33m" + word + "\x1b[0m"
+}

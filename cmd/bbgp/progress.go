@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -27,8 +30,8 @@ const clearLine = "\x1b[K"
 
 // reporter returns the function that tells each step, nil for silence. Plain
 // lines come at most twice a second, but for the first of a phase; a terminal
-// has one line that is rewritten.
-func (p *progressFlags) reporter(w io.Writer) (func(bbgp.Step), error) {
+// has one line that is rewritten. budget is the time of the run, 0 for none.
+func (p *progressFlags) reporter(w io.Writer, budget time.Duration) (func(bbgp.Step), error) {
 	switch {
 	case p.format != "plain" && p.format != "json" && p.format != "none":
 		return nil, usagef("--progress %q is not plain, json or none", p.format)
@@ -42,27 +45,77 @@ func (p *progressFlags) reporter(w io.Writer) (func(bbgp.Step), error) {
 			_ = enc.Encode(s)
 		}, nil
 	}
-	live := isTerminal(w)
-	every, end := 500*time.Millisecond, "\n"
-	if live {
-		every, end = 100*time.Millisecond, clearLine+"\r"
+	t := &teller{w: w, live: isTerminal(w) && os.Getenv("TERM") != "dumb", every: 500 * time.Millisecond, budget: budget}
+	if t.live {
+		t.every = 100 * time.Millisecond
 	}
-	var last time.Time
-	phase := ""
-	return func(s bbgp.Step) {
-		if s.Phase == phase && time.Since(last) < every || s.Rejected {
-			return
-		}
-		if live && phase != "" && s.Phase != phase && phase != "final" {
-			fmt.Fprintln(w) // the last line of a phase stays
-		}
-		last, phase = time.Now(), s.Phase
-		if s.Phase == "final" {
-			fmt.Fprintln(w, stepLine(s))
-			return
-		}
-		fmt.Fprint(w, stepLine(s)+end)
-	}, nil
+	return t.tell, nil
+}
+
+// A teller writes lines of progress.
+type teller struct {
+	w      io.Writer
+	live   bool
+	every  time.Duration
+	budget time.Duration
+	last   time.Time
+	phase  string
+	// Of the evaluations on all rows: when the first one ended.
+	began float64
+	first int
+}
+
+func (t *teller) tell(s bbgp.Step) {
+	if s.Phase == "train" && t.began == 0 {
+		t.began, t.first = s.Seconds, s.Evaluations
+	}
+	if s.Phase == t.phase && time.Since(t.last) < t.every || s.Rejected {
+		return
+	}
+	if t.live && t.phase != "" && s.Phase != t.phase && t.phase != "final" {
+		fmt.Fprintln(t.w) // the last line of a phase stays
+	}
+	t.last, t.phase = time.Now(), s.Phase
+	line := stepLine(s) + t.left(s)
+	switch {
+	case !t.live || s.Phase == "final":
+		fmt.Fprintln(t.w, line)
+	default:
+		fmt.Fprint(t.w, bar(s)+line+clearLine+"\r")
+	}
+}
+
+const (
+	usualEvaluations = 25 // of a fit; see bbgp.Plan
+	barCells         = 10
+)
+
+// done is the share of the usual evaluations that is behind, below 1.
+func done(s bbgp.Step) float64 {
+	return 1 - math.Exp(-1.5*float64(s.Evaluations)/usualEvaluations)
+}
+
+// bar draws done.
+func bar(s bbgp.Step) string {
+	if s.Phase != "train" {
+		return ""
+	}
+	n := int(barCells*done(s) + 0.5)
+	return "[" + strings.Repeat("#", n) + strings.Repeat(".", barCells-n) + "] "
+}
+
+// left tells the time left: what the budget leaves, or what the usual number of
+// evaluations would take.
+func (t *teller) left(s bbgp.Step) string {
+	if s.Phase != "train" || s.Evaluations <= t.first {
+		return ""
+	}
+	each := (s.Seconds - t.began) / float64(s.Evaluations-t.first)
+	left := each * float64(max(usualEvaluations-s.Evaluations, 3))
+	if t.budget > 0 {
+		left = min(left, max(t.budget.Seconds()-s.Seconds, 0))
+	}
+	return fmt.Sprintf(", about %s left", time.Duration(left*float64(time.Second)).Round(time.Second))
 }
 
 func stepLine(s bbgp.Step) string {

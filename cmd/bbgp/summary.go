@@ -20,7 +20,11 @@ func byRelevance(l []float64) []int {
 
 // writeSummary prints a fit in words.
 func writeSummary(w io.Writer, m *bbgp.Model, r *fitReport) error {
-	fmt.Fprintf(w, "rows          %d, %d inputs, kernel %s\n", r.N, r.D, m.Parameters.Kernel)
+	rows := fmt.Sprint(r.N)
+	if r.Distinct < r.N {
+		rows += fmt.Sprintf(" at %d places (repeated rows are merged exactly)", r.Distinct)
+	}
+	fmt.Fprintf(w, "rows          %s, %d inputs, kernel %s\n", rows, r.D, m.Parameters.Kernel)
 	fmt.Fprintf(w, "LML           %.2f", r.LML)
 	if r.Lower != r.Upper {
 		fmt.Fprintf(w, "  bias within [%.2f, %.2f] (%s), standard error %.2g", r.Lower, r.Upper, r.BoundKind, r.StdErr)
@@ -36,7 +40,7 @@ func writeSummary(w io.Writer, m *bbgp.Model, r *fitReport) error {
 	fmt.Fprintf(w, "work          %d evaluations, %d passes, %.1f s, %.1f CPU s, %s, method %s, %s, %s\n",
 		r.Evaluations, r.Passes, r.Seconds, r.CPUSeconds, formatBytes(r.PeakBytes), r.Method, r.Precision, r.ISA)
 	for _, warn := range r.Warnings {
-		fmt.Fprintf(w, "warning       %s\n", warn)
+		fmt.Fprintf(w, "%s       %s\n", yellow(w, "warning"), warn)
 	}
 	if r.Stopped != "" && r.Stopped != "converged" {
 		fmt.Fprintf(w, "stopped       %s\n", r.Stopped)

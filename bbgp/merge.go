@@ -1,0 +1,187 @@
+package bbgp
+
+import (
+	"context"
+	"encoding/binary"
+	"hash/maphash"
+	"math"
+)
+
+// Repeated rows, exactly. Of m rows at one place x with noise variances
+// d_r (σ_n² + ρ), the likelihood depends on f(x) through their weighted mean only:
+//
+//	Π_r N(y_r; f, d_r s) = N(ȳ; f, d s) · (2π s)^(-(m-1)/2) (d / Π d_r)^(1/2) exp(-S/2s),
+//	s = σ_n² + ρ,  1/d = Σ 1/d_r,  ȳ = d Σ y_r/d_r,  S = Σ (y_r - ȳ)²/d_r.
+//
+// The first factor is a row of a smaller table, whose noise is d σ_n² + d ρ; the
+// others, the within-group term, need no matrix. ȳ is free of σ_n² because all
+// rows of a group have the same ρ = e_r/d_r: rows at one place with other ratios
+// of known to fitted noise stay rows of their own.
+
+// A repeat is what the within-group term needs of a merged row.
+type repeat struct {
+	more float64 // m - 1
+	ss   float64 // S
+	logd float64 // (log d - Σ log d_r)/2
+}
+
+// merged returns d with repeated rows merged, in the order of their first
+// appearance; d itself if there are none.
+func (d *Data) merged() *Data {
+	first, of := d.groups()
+	if len(first) == d.X.Rows {
+		return d
+	}
+	m := d.Rows(first)
+	m.NoiseScale, m.repeats = make([]float64, len(first)), make([]repeat, len(first))
+	inverse, shift := make([]float64, len(first)), make([]float64, len(first))
+	for i, g := range of {
+		w := 1 / d.scaleOf(i)
+		inverse[g] += w
+		shift[g] += w * (d.Y[i] - m.Y[g]) // about the first of them: no digits are lost
+		m.repeats[g].more++
+		m.repeats[g].logd -= 0.5 * math.Log(d.scaleOf(i))
+	}
+	for g := range m.Y {
+		m.NoiseScale[g] = 1 / inverse[g]
+		m.Y[g] += shift[g] / inverse[g]
+		r := &m.repeats[g]
+		if r.more--; r.more == 0 { // as it was, to the last bit
+			m.NoiseScale[g], m.Y[g], r.logd = d.scaleOf(first[g]), d.Y[first[g]], 0
+			continue
+		}
+		r.logd += 0.5 * math.Log(m.NoiseScale[g])
+		if m.NoiseExtra != nil {
+			m.NoiseExtra[g] *= m.NoiseScale[g] / d.scaleOf(first[g])
+		}
+	}
+	for i, g := range of {
+		e := d.Y[i] - m.Y[g]
+		m.repeats[g].ss += e * e / d.scaleOf(i)
+	}
+	return m
+}
+
+// groups returns the first row of each group, and the group of each row.
+func (d *Data) groups() (first, of []int) {
+	n := d.X.Rows
+	of = make([]int, n)
+	seed := maphash.MakeSeed()
+	heads, next := make(map[uint64]int, n), []int{} // by hash, group to group
+	key := make([]byte, 8*(d.X.Cols+1))
+	for i := range n {
+		for j, v := range d.X.Row(i) {
+			binary.LittleEndian.PutUint64(key[8*j:], math.Float64bits(v+0)) // -0 is 0
+		}
+		binary.LittleEndian.PutUint64(key[8*d.X.Cols:], math.Float64bits(d.ratioOf(i)))
+		h := maphash.Bytes(seed, key)
+		head, known := heads[h]
+		g := -1
+		for k := head; known && k >= 0; k = next[k] {
+			if d.samePlace(first[k], i) {
+				g = k
+				break
+			}
+		}
+		if g < 0 {
+			if g = len(first); !known {
+				head = -1
+			}
+			first, next = append(first, i), append(next, head)
+			heads[h] = g
+		}
+		of[i] = g
+	}
+	return first, of
+}
+
+func (d *Data) samePlace(a, b int) bool {
+	if d.ratioOf(a) != d.ratioOf(b) {
+		return false
+	}
+	y := d.X.Row(b)
+	for j, v := range d.X.Row(a) {
+		if v != y[j] {
+			return false
+		}
+	}
+	return true
+}
+
+// scaleOf is d_i, ratioOf e_i/d_i.
+func (d *Data) scaleOf(i int) float64 {
+	if d.NoiseScale == nil {
+		return 1
+	}
+	return d.NoiseScale[i]
+}
+
+func (d *Data) ratioOf(i int) float64 {
+	if d.NoiseExtra == nil {
+		return 0
+	}
+	return d.NoiseExtra[i]/d.scaleOf(i) + 0
+}
+
+// withinGroups returns the logarithm of the within-group term at σ_n² = noise, its
+// derivative by σ_n², and its Fisher information of log σ_n².
+func (d *Data) withinGroups(noise float64) (value, slope, info float64) {
+	for i, r := range d.repeats {
+		if r.more == 0 {
+			continue
+		}
+		s := noise + d.ratioOf(i)
+		value += r.logd - 0.5*(r.more*math.Log(2*math.Pi*s)+r.ss/s)
+		slope += 0.5 * (r.ss/s - r.more) / s
+		info += 0.5 * r.more * (noise / s) * (noise / s)
+	}
+	return value, slope, info
+}
+
+// A mergedObjective adds the within-group term to the objective of merged rows,
+// whatever the method.
+type mergedObjective struct {
+	objective
+	d *Data
+}
+
+// Evaluate evaluates the rows as they were before they were merged.
+func (o mergedObjective) Evaluate(ctx context.Context, p Params, opt EvalOptions) (*Evaluation, error) {
+	value, slope, _ := o.d.withinGroups(p.Noise)
+	if reject := opt.Reject; reject != nil {
+		opt.Reject = func(upper float64) bool { return reject(upper + value) }
+	}
+	ev, err := o.objective.Evaluate(ctx, p, opt)
+	if err != nil {
+		return nil, err
+	}
+	ev.add(value)
+	if ev.Gradient != nil {
+		ev.Gradient.Noise += slope
+	}
+	return ev, nil
+}
+
+// withinScaled returns the terms of a target divided by scale.
+func withinScaled(r []repeat, scale float64) []repeat {
+	if r == nil {
+		return nil
+	}
+	out := append([]repeat{}, r...)
+	for i := range out {
+		out[i].ss /= scale * scale
+	}
+	return out
+}
+
+// pickRepeats returns the terms of the given rows.
+func pickRepeats(r []repeat, rows []int) []repeat {
+	if r == nil {
+		return nil
+	}
+	out := make([]repeat, len(rows))
+	for i, k := range rows {
+		out[i] = r[k]
+	}
+	return out
+}

@@ -1,0 +1,146 @@
+package bbgp
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"bbgp.dev/linalg"
+)
+
+// repeated returns n rows on few places; kind adds weights, known variances, or
+// both with equal ratios in some groups.
+func repeated(n int, kind string, seed uint64) *Data {
+	rng := rand.New(rand.NewPCG(seed, 0))
+	d := &Data{X: linalg.NewMatrix(n, 2), Y: make([]float64, n)}
+	for i := range n {
+		a, b := float64(rng.IntN(5)), float64(rng.IntN(4))
+		d.X.Set(i, 0, a)
+		d.X.Set(i, 1, b)
+		d.Y[i] = 1e3 + math.Sin(a) + 0.3*b + 0.2*rng.NormFloat64()
+		if kind == "weights" || kind == "both" {
+			d.NoiseScale = append(d.NoiseScale, float64(1+rng.IntN(3)))
+		}
+		if kind == "variances" {
+			d.NoiseExtra = append(d.NoiseExtra, 0.01*float64(rng.IntN(3)))
+		}
+		if kind == "both" {
+			d.NoiseExtra = append(d.NoiseExtra, 0.02*d.NoiseScale[i]*float64(rng.IntN(2)))
+		}
+	}
+	return d
+}
+
+func closeTo(t *testing.T, what string, got, want, tol float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= tol*max(1, math.Abs(want))) {
+		t.Errorf("%s is %.15g, want %.15g", what, got, want)
+	}
+}
+
+// Merged rows have the likelihood and the gradient of all rows.
+func TestMergedRowsAreExact(t *testing.T) {
+	e := engine(t)
+	p := Params{Kernel: "matern32", Mean: 0.1, Variance: 0.8, Noise: 0.05, Lengthscales: []float64{1.1, 0.7}}
+	for _, kind := range []string{"plain", "weights", "variances", "both"} {
+		t.Run(kind, func(t *testing.T) {
+			d := repeated(150, kind, 3)
+			m := d.merged()
+			if most := map[string]int{"plain": 20, "weights": 20, "variances": 60, "both": 40}[kind]; m.X.Rows > most || m.repeats == nil {
+				t.Fatalf("%d rows after merging", m.X.Rows)
+			}
+			s := NewScaling(d, false)
+			opt := &Options{Engine: e, Method: "exact"}
+			var ev [2]*Evaluation
+			for k, rows := range []*Data{d, m} {
+				obj, err := opt.newObjective(s.apply(rows), p)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if ev[k], err = obj.Evaluate(context.Background(), p, EvalOptions{Gradient: true}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			a, b := ev[0], ev[1]
+			closeTo(t, "LML", b.LML, a.LML, 1e-9)
+			closeTo(t, "lower bound", b.Lower, a.Lower, 1e-9)
+			closeTo(t, "derivative by the noise", b.Gradient.Noise, a.Gradient.Noise, 1e-9)
+			closeTo(t, "derivative by the variance", b.Gradient.Variance, a.Gradient.Variance, 1e-9)
+			closeTo(t, "derivative by the mean", b.Gradient.Mean, a.Gradient.Mean, 1e-9)
+			for j, g := range a.Gradient.Lengthscales {
+				closeTo(t, "derivative by a lengthscale", b.Gradient.Lengthscales[j], g, 1e-9)
+			}
+		})
+	}
+}
+
+// The information of the noise is that of all rows: the metric of training does
+// not overshoot.
+func TestMergedInformation(t *testing.T) {
+	e := engine(t)
+	p := Params{Kernel: "matern32", Variance: 0.8, Noise: 0.3, Lengthscales: []float64{1.1, 0.7}}
+	d := repeated(120, "weights", 4)
+	s := NewScaling(d, false)
+	all, err := newFisher(context.Background(), e, s.apply(d), p, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	few, err := newFisher(context.Background(), e, s.apply(d.merged()), p, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range all.f.Rows {
+		closeTo(t, "information", few.f.At(i, i), all.f.At(i, i), 1e-8)
+	}
+}
+
+// Fits of merged and of slightly shaken rows, which cannot be merged, agree, and
+// so does a fit by bounds.
+func TestFitOfRepeatedRows(t *testing.T) {
+	d := repeated(400, "plain", 5)
+	shaken := &Data{X: d.X.Clone(), Y: d.Y}
+	for i := range shaken.X.Data {
+		shaken.X.Data[i] += 1e-9 * float64(i)
+	}
+	x := linalg.Matrix{Rows: 2, Cols: 2, Stride: 2, Data: []float64{1, 1, 2.5, 0.5}}
+	var lml, at [3]float64
+	for k, tc := range []struct {
+		d      *Data
+		method string
+	}{{d, "exact"}, {shaken, "exact"}, {d, "bbgp"}} {
+		m, err := Fit(context.Background(), tc.d, Options{Method: tc.method, Engine: engine(t), Eps: 0.01})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if k != 1 && (m.N() > 20 || m.Result.N != 400 || m.Result.Distinct != m.N()) {
+			t.Errorf("%d rows of %d", m.N(), m.Result.N)
+		}
+		pr, err := m.Predict(context.Background(), nil, x, PredictOptions{SD: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		lml[k], at[k] = m.Result.LML, pr.SD[1]
+	}
+	closeTo(t, "LML of merged rows", lml[0], lml[1], 1e-3)
+	closeTo(t, "sd", at[0], at[1], 0.03)
+	closeTo(t, "LML by bounds", lml[2], lml[0], 1e-2)
+}
+
+// All rows at one place leave one row, and a fit that says what it is.
+func TestFitOfOnePlace(t *testing.T) {
+	d := &Data{X: linalg.NewMatrix(40, 1), Y: make([]float64, 40)}
+	for i := range d.Y {
+		d.Y[i] = float64(i % 7)
+	}
+	m, err := Fit(context.Background(), d, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pr, err := m.Predict(context.Background(), nil, linalg.NewMatrix(1, 1), PredictOptions{SD: true})
+	if err != nil || math.Abs(pr.Mean[0]-3) > 0.2 {
+		t.Errorf("%v, %v", pr, err)
+	}
+	sd := math.Sqrt(m.Parameters.Noise) * m.Scaling.YScale
+	closeTo(t, "noise sd", sd, 2, 0.1)
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+
+	"bbgp.dev/bbgp"
+	"bbgp.dev/cmd/bbgp/internal/table"
+	"bbgp.dev/linalg"
+)
+
+// What a user should know about a fit beside its numbers, with what to do.
+
+const (
+	outlyingSpreads = 6 // of the residuals, by their median: 1 in 10⁹ of normal ones
+	leastSpread     = 1e-3
+	vagueRanges     = 30 // ranges of an input that a lengthscale may be long
+	structureNats   = 3  // a parameter's worth of likelihood, about
+)
+
+// advise adds warnings to the result.
+func advise(ctx context.Context, f *fitFlags, ts *trainingSet, m *bbgp.Model, e *linalg.Engine) error {
+	r := &m.Result
+	if r.ConstantTarget {
+		return nil
+	}
+	warn := func(format string, args ...any) { r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...)) }
+	if gain, ok := overNoise(ts.data, m, f.model.noScale || f.robust); ok && gain < structureNats {
+		warn("no structure found: the log likelihood is %.3g above that of noise alone; look for inputs that tell more, or leave out rows that lie far off", gain)
+	}
+	for _, j := range vague(ts.data, m) {
+		warn("lengthscale of %s not identified: it is more than %d times the range of the input; within the data its effect is a straight line at most, leave it out or give rows that vary it more", m.Names[j], vagueRanges)
+	}
+	rows, err := outlying(ctx, ts.data, m, e)
+	if err != nil {
+		return err
+	}
+	if len(rows) > 0 {
+		names := make([]string, len(rows))
+		for k, i := range rows {
+			names[k] = fmt.Sprint(ts.set.Rows[i] + 1)
+		}
+		what := "rows %s lie far off the fit (more than %d spreads of the residuals); look at them"
+		if !f.robust {
+			what += ", or fit with --robust, which lowers their weight"
+		}
+		warn(what, table.List(names, 8), outlyingSpreads)
+	}
+	return nil
+}
+
+// overNoise is the log likelihood less that of independent rows with one mean
+// and one variance, scaled by what is known of each row.
+func overNoise(d *bbgp.Data, m *bbgp.Model, skip bool) (gain float64, ok bool) {
+	if d.NoiseExtra != nil || skip || len(d.Y) < 3 {
+		return 0, false
+	}
+	n, weights, sum, logs := float64(len(d.Y)), 0.0, 0.0, 0.0
+	scale := func(i int) float64 {
+		if d.NoiseScale == nil {
+			return 1
+		}
+		return d.NoiseScale[i]
+	}
+	for i, y := range d.Y {
+		w := 1 / scale(i)
+		weights += w
+		sum += w * (y - d.Y[0])
+		logs -= math.Log(w)
+	}
+	c, ss := d.Y[0]+sum/weights, 0.0
+	for i, y := range d.Y {
+		ss += (y - c) * (y - c) / scale(i)
+	}
+	variance := ss / n / (m.Scaling.YScale * m.Scaling.YScale)
+	return m.Result.LML + 0.5*(n*math.Log(2*math.Pi*variance)+logs+n), true
+}
+
+// vague lists the inputs whose lengthscale is far beyond their range.
+func vague(d *bbgp.Data, m *bbgp.Model) []int {
+	var out []int
+	for j, l := range m.Parameters.Lengthscales {
+		lo, hi := math.Inf(1), math.Inf(-1)
+		for i := range d.X.Rows {
+			lo, hi = min(lo, d.X.At(i, j)), max(hi, d.X.At(i, j))
+		}
+		if hi > lo && !math.IsInf(l, 1) && l*m.Scaling.XScale[j] > vagueRanges*(hi-lo) {
+			out = append(out, j)
+		}
+	}
+	return out
+}
+
+// outlying lists the rows that lie far off the fit, the farthest first. The
+// spread is that of the median, which outlying rows do not move.
+func outlying(ctx context.Context, d *bbgp.Data, m *bbgp.Model, e *linalg.Engine) ([]int, error) {
+	p, err := m.Predict(ctx, e, d.X, bbgp.PredictOptions{})
+	if err != nil {
+		return nil, err
+	}
+	off := make([]float64, len(d.Y))
+	for i, y := range d.Y {
+		off[i] = math.Abs(y - p.Mean[i])
+		if d.NoiseScale != nil {
+			off[i] /= math.Sqrt(d.NoiseScale[i])
+		}
+	}
+	s := max(spread(off), leastSpread*m.Scaling.YScale)
+	var rows []int
+	for i, v := range off {
+		known := 0.0
+		if d.NoiseExtra != nil {
+			known = math.Sqrt(d.NoiseExtra[i])
+		}
+		if v > outlyingSpreads*(s+known) {
+			rows = append(rows, i)
+		}
+	}
+	sort.SliceStable(rows, func(a, b int) bool { return off[rows[a]] > off[rows[b]] })
+	return rows, nil
+}
+
+// spread is the standard deviation of normal deviations with that median size.
+func spread(off []float64) float64 {
+	v := slices.Sorted(slices.Values(off))
+	return v[len(v)/2] / 0.6744897501960817 // 75 % quantile of N(0, 1)
+}

@@ -9,16 +9,26 @@ import (
 )
 
 // The phase benchmarks report cycles per vector (32 bytes in every
-// implementation but avx512: 64), in cycles of the core at the moment: the
-// multiply-add peak runs in turn with the routine, and two vector FMAs count
-// as one cycle. So neither the clock nor other load moves the figures much.
-// On a core with one FMA pipe they are half the true ones.
+// implementation but avx512: 64). The clock, which changes with the
+// instructions in use, is taken from a chain of dependent additions that runs
+// in turn with the routine; other load on the core's second thread does not
+// slow such a chain, so the smallest figure is that of a core of one's own.
 
-// cyclesPerCall runs f and the peak in turn and returns the cycles of one call:
-// the lower quartile, since whatever disturbs a run makes it longer.
-func cyclesPerCall[T Float](k *Kit[T], b *testing.B, f func()) float64 {
-	const rounds = 4000
-	cycles := float64(rounds*k.peakFlops) / (2 * 2 * float64(k.lanes()))
+// chain takes 2n cycles on any CPU: an addition and an exclusive or, each
+// waiting for the one before.
+func chain(n int, x, a, b uint64) uint64 {
+	for range n {
+		x = (x + a) ^ b
+	}
+	return x
+}
+
+var chainEnd uint64
+
+// cyclesPerCall runs f and the chain in turn and returns the cycles of one
+// call, the fewest that were seen.
+func cyclesPerCall(b *testing.B, f func()) float64 {
+	const steps = 5000
 	calls := 1
 	for {
 		start := time.Now()
@@ -30,20 +40,17 @@ func cyclesPerCall[T Float](k *Kit[T], b *testing.B, f func()) float64 {
 		}
 		calls *= 2
 	}
-	var run, peak []time.Duration
+	var run, clock []float64
 	for range max(b.N, 200) {
 		t0 := time.Now()
-		k.Peak(rounds)
-		t1 := time.Now()
 		for range calls {
 			f()
 		}
-		run, peak = append(run, time.Since(t1)), append(peak, t1.Sub(t0))
+		t1 := time.Now()
+		chainEnd = chain(steps, chainEnd, 0x9e3779b9, 0x85ebca6b)
+		run, clock = append(run, float64(t1.Sub(t0))), append(clock, float64(time.Since(t1)))
 	}
-	slices.Sort(run)
-	slices.Sort(peak)
-	ratio := float64(run[0]) / float64(peak[0])
-	return ratio * cycles / float64(calls)
+	return slices.Min(run) / slices.Min(clock) * 2 * steps / float64(calls)
 }
 
 // lanes is the number of elements in a vector of the implementation.
@@ -68,7 +75,7 @@ func benchKit[T Float](b *testing.B, isa string, k *Kit[T]) {
 	report := func(name string, scale float64, f func()) {
 		b.Run(fmt.Sprintf("%s/f%d/isa=%s", name, 8*unsafe.Sizeof(T(0)), isa), func(b *testing.B) {
 			b.ReportMetric(0, "ns/op")
-			b.ReportMetric(cyclesPerCall(k, b, f)/scale, "cycles/vec")
+			b.ReportMetric(cyclesPerCall(b, f)/scale, "cycles/vec")
 		})
 	}
 	tile, src := make([]T, rows*cols), make([]T, rows*cols)
@@ -86,8 +93,8 @@ func benchKit[T Float](b *testing.B, isa string, k *Kit[T]) {
 		// The values stay in range: h and the weights lie in [0, 1], but for 1/r.
 		copy(tile, src)
 		report("cov/k="+f.String(), vecs, func() { k.Cov(f, tile) })
-		if k.early(f, 50) {
-			report("covRadii/k="+f.String(), vecs, func() { k.CovRadii(f, 50, tile) })
+		if k.early(f, 50) != nil {
+			report("covRadii/k="+f.String(), vecs, func() { k.CovRadii(f, 50, tile, rows, cols) })
 		}
 		report("weight/k="+f.String(), vecs, func() { copy(tile[:64], src); k.Weight(f, tile) })
 	}
@@ -103,7 +110,7 @@ func benchKit[T Float](b *testing.B, isa string, k *Kit[T]) {
 		yi, yj := make([]float64, rows*p), make([]T, p*cols)
 		for f := range families {
 			report(fmt.Sprintf("fused/p=%d/k=%v", p, f), vecs, func() { k.Fused(f, yi, yj, src, vi, vj, rows, cols, p) })
-			if k.early(f, 50) {
+			if k.early(f, 50) != nil {
 				report(fmt.Sprintf("fusedRadii/p=%d/k=%v", p, f), vecs, func() { k.FusedRadii(f, 50, yi, yj, src, vi, vj, rows, cols, p) })
 			}
 		}

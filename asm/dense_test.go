@@ -159,7 +159,7 @@ func BenchmarkDense(b *testing.B) {
 		report := func(name string, vecs float64, f func()) {
 			b.Run(fmt.Sprintf("%s/isa=%s", name, im.Name), func(b *testing.B) {
 				b.ReportMetric(0, "ns/op")
-				b.ReportMetric(cyclesPerCall(&im.F64, b, f)/vecs, "cycles/vec")
+				b.ReportMetric(cyclesPerCall(b, f)/vecs, "cycles/vec")
 			})
 		}
 		lanes := im.F64.lanes()

@@ -107,7 +107,7 @@ type Kit[T Float] struct {
 	outer  func(w, ui, uj *T, r, rows, cols int)
 	rowSum func(dst *float64, k *T, rows, cols int)
 
-	roots *rootKit[T] // nil: Radii is Dist
+	roots []rootKit[T] // by minDepth; for less depth, Radii is Dist
 
 	peak      func(n int)
 	peakFlops int // operations in a round of peak

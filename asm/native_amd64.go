@@ -48,7 +48,8 @@ var avx2 = Impl{
 			avx2Fused2Matern12F64, avx2Fused2Matern32F64, avx2Fused2Matern52F64, avx2Fused2GaussianF64,
 		},
 		outer: avx2OuterF64, rowSum: avx2RowSumF64,
-		peak: avx2PeakF64, peakFlops: 2 * peakFMAs * 4,
+		roots: avx2Roots64,
+		peak:  avx2PeakF64, peakFlops: 2 * peakFMAs * 4,
 	},
 	narrow:   avx2Narrow,
 	widen:    avx2Widen,
@@ -81,7 +82,8 @@ var avx512 = Impl{
 			avx512Fused2Matern12F32, avx512Fused2Matern32F32, avx512Fused2Matern52F32, avx512Fused2GaussianF32,
 		},
 		outer: avx512OuterF32, rowSum: avx512RowSumF32,
-		peak: avx512PeakF32, peakFlops: 2 * peakFMAs * 16,
+		roots: avx512Roots32,
+		peak:  avx512PeakF32, peakFlops: 2 * peakFMAs * 16,
 	},
 	F64: Kit[float64]{
 		TileRows: RowUnit, TileCols: 96,
@@ -96,7 +98,7 @@ var avx512 = Impl{
 			avx512Fused2Matern12F64, avx512Fused2Matern32F64, avx512Fused2Matern52F64, avx512Fused2GaussianF64,
 		},
 		outer: avx512OuterF64, rowSum: avx512RowSumF64,
-		roots: &avx512Roots,
+		roots: avx512Roots64,
 		peak:  avx512PeakF64, peakFlops: 2 * peakFMAs * 8,
 	},
 	narrow:   avx512Narrow,
@@ -115,16 +117,61 @@ var avx512 = Impl{
 	scatterRows: avx512ScatterRows,
 }
 
-// avx512Roots: see gen/root.go for what it gains.
-var avx512Roots = rootKit[float64]{
-	minDepth: 10,
-	distRoot: avx512DistRootF64,
-	cov:      [...]func(*float64, int){avx512CovRadiiMatern12F64, avx512CovRadiiMatern32F64, avx512CovRadiiMatern52F64},
-	weight:   [...]func(*float64, int){avx512WeightRadiiMatern12F64, avx512WeightRadiiMatern32F64, avx512WeightRadiiMatern52F64},
-	fused1: [...]func(yi *float64, yj, buf, vi, vj *float64, rows, cols int){
-		avx512Fused1RadiiMatern12F64, avx512Fused1RadiiMatern32F64, avx512Fused1RadiiMatern52F64,
+// The depths from which roots pay before the covariance function: see
+// gen/root.go.
+var avx2Roots64 = []rootKit[float64]{
+	{
+		minDepth: 4,
+		distRoot: avx2DistRoot1F64,
+		cov:      [...]func(buf *float64, rows, cols int){avx2CovRadii1Matern12F64, avx2CovRadii1Matern32F64, avx2CovRadii1Matern52F64},
+		weight:   [...]func(buf *float64, rows, cols int){avx2WeightRadii1Matern12F64, avx2WeightRadii1Matern32F64, avx2WeightRadii1Matern52F64},
+		fused1: [...]func(yi *float64, yj, buf, vi, vj *float64, rows, cols int){
+			avx2Fused1Radii1Matern12F64, avx2Fused1Radii1Matern32F64, avx2Fused1Radii1Matern52F64,
+		},
+		fused2: [...]func(yi *float64, yj, buf, vi, vj *float64, rows, cols int){
+			avx2Fused2Radii1Matern12F64, avx2Fused2Radii1Matern32F64, avx2Fused2Radii1Matern52F64,
+		},
 	},
-	fused2: [...]func(yi *float64, yj, buf, vi, vj *float64, rows, cols int){
-		avx512Fused2RadiiMatern12F64, avx512Fused2RadiiMatern32F64, avx512Fused2RadiiMatern52F64,
+}
+
+var avx512Roots32 = []rootKit[float32]{
+	{
+		minDepth: 6,
+		distRoot: avx512DistRoot2F32,
+		cov:      [...]func(buf *float32, rows, cols int){avx512CovRadii2Matern12F32, avx512CovRadii2Matern32F32, avx512CovRadii2Matern52F32},
+		weight:   [...]func(buf *float32, rows, cols int){avx512WeightRadii2Matern12F32, avx512WeightRadii2Matern32F32, avx512WeightRadii2Matern52F32},
+		fused1: [...]func(yi *float64, yj, buf, vi, vj *float32, rows, cols int){
+			avx512Fused1Radii2Matern12F32, avx512Fused1Radii2Matern32F32, avx512Fused1Radii2Matern52F32,
+		},
+		fused2: [...]func(yi *float64, yj, buf, vi, vj *float32, rows, cols int){
+			avx512Fused2Radii2Matern12F32, avx512Fused2Radii2Matern32F32, avx512Fused2Radii2Matern52F32,
+		},
+	},
+}
+
+var avx512Roots64 = []rootKit[float64]{
+	{
+		minDepth: 10,
+		distRoot: avx512DistRoot2F64,
+		cov:      [...]func(buf *float64, rows, cols int){avx512CovRadii2Matern12F64, avx512CovRadii2Matern32F64, avx512CovRadii2Matern52F64},
+		weight:   [...]func(buf *float64, rows, cols int){avx512WeightRadii2Matern12F64, avx512WeightRadii2Matern32F64, avx512WeightRadii2Matern52F64},
+		fused1: [...]func(yi *float64, yj, buf, vi, vj *float64, rows, cols int){
+			avx512Fused1Radii2Matern12F64, avx512Fused1Radii2Matern32F64, avx512Fused1Radii2Matern52F64,
+		},
+		fused2: [...]func(yi *float64, yj, buf, vi, vj *float64, rows, cols int){
+			avx512Fused2Radii2Matern12F64, avx512Fused2Radii2Matern32F64, avx512Fused2Radii2Matern52F64,
+		},
+	},
+	{
+		minDepth: 16,
+		distRoot: avx512DistRoot3F64,
+		cov:      [...]func(buf *float64, rows, cols int){avx512CovRadii3Matern12F64, avx512CovRadii3Matern32F64, avx512CovRadii3Matern52F64},
+		weight:   [...]func(buf *float64, rows, cols int){avx512WeightRadii3Matern12F64, avx512WeightRadii3Matern32F64, avx512WeightRadii3Matern52F64},
+		fused1: [...]func(yi *float64, yj, buf, vi, vj *float64, rows, cols int){
+			avx512Fused1Radii3Matern12F64, avx512Fused1Radii3Matern32F64, avx512Fused1Radii3Matern52F64,
+		},
+		fused2: [...]func(yi *float64, yj, buf, vi, vj *float64, rows, cols int){
+			avx512Fused2Radii3Matern12F64, avx512Fused2Radii3Matern32F64, avx512Fused2Radii3Matern52F64,
+		},
 	},
 }

@@ -13,4 +13,4 @@ const peakFMAs = 12
 var avx2Needs = []cpuid.FeatureID{cpuid.AVX, cpuid.AVX2, cpuid.CMOV, cpuid.FMA3, cpuid.SSE, cpuid.SSE2}
 
 // avx512Needs are the CPU features that the routines of avx512 use.
-var avx512Needs = []cpuid.FeatureID{cpuid.AVX, cpuid.AVX512F, cpuid.AVX512VL, cpuid.CMOV, cpuid.SSE, cpuid.SSE2}
+var avx512Needs = []cpuid.FeatureID{cpuid.AVX, cpuid.AVX512DQ, cpuid.AVX512F, cpuid.AVX512VL, cpuid.CMOV, cpuid.SSE, cpuid.SSE2}

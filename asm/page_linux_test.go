@@ -66,8 +66,8 @@ func testPages[T Float](t *testing.T, k *Kit[T], after bool) {
 			k.FusedRadii(f, 50, paged(t, make([]float64, rows*2), after), m(2*cols), tile, m(rows*2), m(2*cols), rows, cols, 2)
 			k.Cov(f, tile)
 			k.Weight(f, tile)
-			k.CovRadii(f, 50, tile)
-			k.WeightRadii(f, 50, tile)
+			k.CovRadii(f, 50, tile, rows, cols)
+			k.WeightRadii(f, 50, tile, rows, cols)
 		}
 		for _, p := range []int{4, 12} {
 			k.AccJ(m(p*cols), tile, m(rows*p), rows, cols, p)

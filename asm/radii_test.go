@@ -26,10 +26,10 @@ func testRadii[T Float](t *testing.T, k *Kit[T]) {
 					k.Radii(f, tile.data, xi.data, xj.data, d, s.rows, s.cols)
 					k.Dist(want, xi.data, xj.data, d, s.rows, s.cols, Clamp[T](f))
 					if weight {
-						k.WeightRadii(f, d, tile.data)
+						k.WeightRadii(f, d, tile.data, s.rows, s.cols)
 						k.Weight(f, want)
 					} else {
-						k.CovRadii(f, d, tile.data)
+						k.CovRadii(f, d, tile.data, s.rows, s.cols)
 						k.Cov(f, want)
 					}
 					tile.check(t)
@@ -52,7 +52,7 @@ func testFusedRadii[T Float](t *testing.T, k *Kit[T]) {
 				tile, h := guard(make([]T, s.rows*s.cols), 1), make([]T, s.rows*s.cols)
 				k.Radii(f, tile.data, xi, xj, d, s.rows, s.cols)
 				k.Radii(f, h, xi, xj, d, s.rows, s.cols)
-				k.CovRadii(f, d, h)
+				k.CovRadii(f, d, h, s.rows, s.cols)
 				vi, vj := guard(normals[T](r, s.rows*p, 1), 1), guard(normals[T](r, p*s.cols, 1), 2)
 				y0i, y0j := normals[float64](r, s.rows*p, 1), normals[T](r, p*s.cols, 1)
 				yi, yj := guard(y0i, 3), guard(y0j, 5)

@@ -144,6 +144,26 @@ func avx2Fused1Matern12F64(yi *float64, yj *float64, buf *float64, vi *float64, 
 //go:noescape
 func avx2Fused2Matern12F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
 
+// avx2CovRadii1Matern12F64 works like genericCov, but reads what DistRoot1 left.
+//
+//go:noescape
+func avx2CovRadii1Matern12F64(buf *float64, rows int, cols int)
+
+// avx2WeightRadii1Matern12F64 works like genericWeight, but reads what DistRoot1 left.
+//
+//go:noescape
+func avx2WeightRadii1Matern12F64(buf *float64, rows int, cols int)
+
+// avx2Fused1Radii1Matern12F64 works like genericFused with p = 1, but reads what DistRoot1 left.
+//
+//go:noescape
+func avx2Fused1Radii1Matern12F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
+
+// avx2Fused2Radii1Matern12F64 works like genericFused with p = 2, but reads what DistRoot1 left.
+//
+//go:noescape
+func avx2Fused2Radii1Matern12F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
+
 // avx2CovMatern32F64 works like genericCov.
 //
 //go:noescape
@@ -163,6 +183,26 @@ func avx2Fused1Matern32F64(yi *float64, yj *float64, buf *float64, vi *float64, 
 //
 //go:noescape
 func avx2Fused2Matern32F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
+
+// avx2CovRadii1Matern32F64 works like genericCov, but reads what DistRoot1 left.
+//
+//go:noescape
+func avx2CovRadii1Matern32F64(buf *float64, rows int, cols int)
+
+// avx2WeightRadii1Matern32F64 works like genericWeight, but reads what DistRoot1 left.
+//
+//go:noescape
+func avx2WeightRadii1Matern32F64(buf *float64, rows int, cols int)
+
+// avx2Fused1Radii1Matern32F64 works like genericFused with p = 1, but reads what DistRoot1 left.
+//
+//go:noescape
+func avx2Fused1Radii1Matern32F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
+
+// avx2Fused2Radii1Matern32F64 works like genericFused with p = 2, but reads what DistRoot1 left.
+//
+//go:noescape
+func avx2Fused2Radii1Matern32F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
 
 // avx2CovMatern52F64 works like genericCov.
 //
@@ -184,6 +224,26 @@ func avx2Fused1Matern52F64(yi *float64, yj *float64, buf *float64, vi *float64, 
 //go:noescape
 func avx2Fused2Matern52F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
 
+// avx2CovRadii1Matern52F64 works like genericCov, but reads what DistRoot1 left.
+//
+//go:noescape
+func avx2CovRadii1Matern52F64(buf *float64, rows int, cols int)
+
+// avx2WeightRadii1Matern52F64 works like genericWeight, but reads what DistRoot1 left.
+//
+//go:noescape
+func avx2WeightRadii1Matern52F64(buf *float64, rows int, cols int)
+
+// avx2Fused1Radii1Matern52F64 works like genericFused with p = 1, but reads what DistRoot1 left.
+//
+//go:noescape
+func avx2Fused1Radii1Matern52F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
+
+// avx2Fused2Radii1Matern52F64 works like genericFused with p = 2, but reads what DistRoot1 left.
+//
+//go:noescape
+func avx2Fused2Radii1Matern52F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
+
 // avx2CovGaussianF64 works like genericCov.
 //
 //go:noescape
@@ -203,6 +263,11 @@ func avx2Fused1GaussianF64(yi *float64, yj *float64, buf *float64, vi *float64, 
 //
 //go:noescape
 func avx2Fused2GaussianF64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
+
+// avx2DistRoot1F64 works like genericDist and takes square roots in some rows of each micro-tile.
+//
+//go:noescape
+func avx2DistRoot1F64(dst *float64, xi *float64, xj *float64, d int, rows int, cols int, clamp float64)
 
 // avx2AccJF64 works like genericAccJ.
 //

@@ -34,6 +34,26 @@ func avx512Fused1Matern12F32(yi *float64, yj *float32, buf *float32, vi *float32
 //go:noescape
 func avx512Fused2Matern12F32(yi *float64, yj *float32, buf *float32, vi *float32, vj *float32, rows int, cols int)
 
+// avx512CovRadii2Matern12F32 works like genericCov, but reads what DistRoot2 left.
+//
+//go:noescape
+func avx512CovRadii2Matern12F32(buf *float32, rows int, cols int)
+
+// avx512WeightRadii2Matern12F32 works like genericWeight, but reads what DistRoot2 left.
+//
+//go:noescape
+func avx512WeightRadii2Matern12F32(buf *float32, rows int, cols int)
+
+// avx512Fused1Radii2Matern12F32 works like genericFused with p = 1, but reads what DistRoot2 left.
+//
+//go:noescape
+func avx512Fused1Radii2Matern12F32(yi *float64, yj *float32, buf *float32, vi *float32, vj *float32, rows int, cols int)
+
+// avx512Fused2Radii2Matern12F32 works like genericFused with p = 2, but reads what DistRoot2 left.
+//
+//go:noescape
+func avx512Fused2Radii2Matern12F32(yi *float64, yj *float32, buf *float32, vi *float32, vj *float32, rows int, cols int)
+
 // avx512CovMatern32F32 works like genericCov.
 //
 //go:noescape
@@ -53,6 +73,26 @@ func avx512Fused1Matern32F32(yi *float64, yj *float32, buf *float32, vi *float32
 //
 //go:noescape
 func avx512Fused2Matern32F32(yi *float64, yj *float32, buf *float32, vi *float32, vj *float32, rows int, cols int)
+
+// avx512CovRadii2Matern32F32 works like genericCov, but reads what DistRoot2 left.
+//
+//go:noescape
+func avx512CovRadii2Matern32F32(buf *float32, rows int, cols int)
+
+// avx512WeightRadii2Matern32F32 works like genericWeight, but reads what DistRoot2 left.
+//
+//go:noescape
+func avx512WeightRadii2Matern32F32(buf *float32, rows int, cols int)
+
+// avx512Fused1Radii2Matern32F32 works like genericFused with p = 1, but reads what DistRoot2 left.
+//
+//go:noescape
+func avx512Fused1Radii2Matern32F32(yi *float64, yj *float32, buf *float32, vi *float32, vj *float32, rows int, cols int)
+
+// avx512Fused2Radii2Matern32F32 works like genericFused with p = 2, but reads what DistRoot2 left.
+//
+//go:noescape
+func avx512Fused2Radii2Matern32F32(yi *float64, yj *float32, buf *float32, vi *float32, vj *float32, rows int, cols int)
 
 // avx512CovMatern52F32 works like genericCov.
 //
@@ -74,6 +114,26 @@ func avx512Fused1Matern52F32(yi *float64, yj *float32, buf *float32, vi *float32
 //go:noescape
 func avx512Fused2Matern52F32(yi *float64, yj *float32, buf *float32, vi *float32, vj *float32, rows int, cols int)
 
+// avx512CovRadii2Matern52F32 works like genericCov, but reads what DistRoot2 left.
+//
+//go:noescape
+func avx512CovRadii2Matern52F32(buf *float32, rows int, cols int)
+
+// avx512WeightRadii2Matern52F32 works like genericWeight, but reads what DistRoot2 left.
+//
+//go:noescape
+func avx512WeightRadii2Matern52F32(buf *float32, rows int, cols int)
+
+// avx512Fused1Radii2Matern52F32 works like genericFused with p = 1, but reads what DistRoot2 left.
+//
+//go:noescape
+func avx512Fused1Radii2Matern52F32(yi *float64, yj *float32, buf *float32, vi *float32, vj *float32, rows int, cols int)
+
+// avx512Fused2Radii2Matern52F32 works like genericFused with p = 2, but reads what DistRoot2 left.
+//
+//go:noescape
+func avx512Fused2Radii2Matern52F32(yi *float64, yj *float32, buf *float32, vi *float32, vj *float32, rows int, cols int)
+
 // avx512CovGaussianF32 works like genericCov.
 //
 //go:noescape
@@ -93,6 +153,11 @@ func avx512Fused1GaussianF32(yi *float64, yj *float32, buf *float32, vi *float32
 //
 //go:noescape
 func avx512Fused2GaussianF32(yi *float64, yj *float32, buf *float32, vi *float32, vj *float32, rows int, cols int)
+
+// avx512DistRoot2F32 works like genericDist and takes square roots in some rows of each micro-tile.
+//
+//go:noescape
+func avx512DistRoot2F32(dst *float32, xi *float32, xj *float32, d int, rows int, cols int, clamp float32)
 
 // avx512AccJF32 works like genericAccJ.
 //
@@ -144,25 +209,45 @@ func avx512Fused1Matern12F64(yi *float64, yj *float64, buf *float64, vi *float64
 //go:noescape
 func avx512Fused2Matern12F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
 
-// avx512CovRadiiMatern12F64 works like genericCov, but reads distances instead of their squares.
+// avx512CovRadii2Matern12F64 works like genericCov, but reads what DistRoot2 left.
 //
 //go:noescape
-func avx512CovRadiiMatern12F64(buf *float64, n int)
+func avx512CovRadii2Matern12F64(buf *float64, rows int, cols int)
 
-// avx512WeightRadiiMatern12F64 works like genericWeight, but reads distances instead of their squares.
+// avx512WeightRadii2Matern12F64 works like genericWeight, but reads what DistRoot2 left.
 //
 //go:noescape
-func avx512WeightRadiiMatern12F64(buf *float64, n int)
+func avx512WeightRadii2Matern12F64(buf *float64, rows int, cols int)
 
-// avx512Fused1RadiiMatern12F64 works like genericFused with p = 1, but reads distances instead of their squares.
+// avx512Fused1Radii2Matern12F64 works like genericFused with p = 1, but reads what DistRoot2 left.
 //
 //go:noescape
-func avx512Fused1RadiiMatern12F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
+func avx512Fused1Radii2Matern12F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
 
-// avx512Fused2RadiiMatern12F64 works like genericFused with p = 2, but reads distances instead of their squares.
+// avx512Fused2Radii2Matern12F64 works like genericFused with p = 2, but reads what DistRoot2 left.
 //
 //go:noescape
-func avx512Fused2RadiiMatern12F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
+func avx512Fused2Radii2Matern12F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
+
+// avx512CovRadii3Matern12F64 works like genericCov, but reads what DistRoot3 left.
+//
+//go:noescape
+func avx512CovRadii3Matern12F64(buf *float64, rows int, cols int)
+
+// avx512WeightRadii3Matern12F64 works like genericWeight, but reads what DistRoot3 left.
+//
+//go:noescape
+func avx512WeightRadii3Matern12F64(buf *float64, rows int, cols int)
+
+// avx512Fused1Radii3Matern12F64 works like genericFused with p = 1, but reads what DistRoot3 left.
+//
+//go:noescape
+func avx512Fused1Radii3Matern12F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
+
+// avx512Fused2Radii3Matern12F64 works like genericFused with p = 2, but reads what DistRoot3 left.
+//
+//go:noescape
+func avx512Fused2Radii3Matern12F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
 
 // avx512CovMatern32F64 works like genericCov.
 //
@@ -184,25 +269,45 @@ func avx512Fused1Matern32F64(yi *float64, yj *float64, buf *float64, vi *float64
 //go:noescape
 func avx512Fused2Matern32F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
 
-// avx512CovRadiiMatern32F64 works like genericCov, but reads distances instead of their squares.
+// avx512CovRadii2Matern32F64 works like genericCov, but reads what DistRoot2 left.
 //
 //go:noescape
-func avx512CovRadiiMatern32F64(buf *float64, n int)
+func avx512CovRadii2Matern32F64(buf *float64, rows int, cols int)
 
-// avx512WeightRadiiMatern32F64 works like genericWeight, but reads distances instead of their squares.
+// avx512WeightRadii2Matern32F64 works like genericWeight, but reads what DistRoot2 left.
 //
 //go:noescape
-func avx512WeightRadiiMatern32F64(buf *float64, n int)
+func avx512WeightRadii2Matern32F64(buf *float64, rows int, cols int)
 
-// avx512Fused1RadiiMatern32F64 works like genericFused with p = 1, but reads distances instead of their squares.
+// avx512Fused1Radii2Matern32F64 works like genericFused with p = 1, but reads what DistRoot2 left.
 //
 //go:noescape
-func avx512Fused1RadiiMatern32F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
+func avx512Fused1Radii2Matern32F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
 
-// avx512Fused2RadiiMatern32F64 works like genericFused with p = 2, but reads distances instead of their squares.
+// avx512Fused2Radii2Matern32F64 works like genericFused with p = 2, but reads what DistRoot2 left.
 //
 //go:noescape
-func avx512Fused2RadiiMatern32F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
+func avx512Fused2Radii2Matern32F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
+
+// avx512CovRadii3Matern32F64 works like genericCov, but reads what DistRoot3 left.
+//
+//go:noescape
+func avx512CovRadii3Matern32F64(buf *float64, rows int, cols int)
+
+// avx512WeightRadii3Matern32F64 works like genericWeight, but reads what DistRoot3 left.
+//
+//go:noescape
+func avx512WeightRadii3Matern32F64(buf *float64, rows int, cols int)
+
+// avx512Fused1Radii3Matern32F64 works like genericFused with p = 1, but reads what DistRoot3 left.
+//
+//go:noescape
+func avx512Fused1Radii3Matern32F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
+
+// avx512Fused2Radii3Matern32F64 works like genericFused with p = 2, but reads what DistRoot3 left.
+//
+//go:noescape
+func avx512Fused2Radii3Matern32F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
 
 // avx512CovMatern52F64 works like genericCov.
 //
@@ -224,25 +329,45 @@ func avx512Fused1Matern52F64(yi *float64, yj *float64, buf *float64, vi *float64
 //go:noescape
 func avx512Fused2Matern52F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
 
-// avx512CovRadiiMatern52F64 works like genericCov, but reads distances instead of their squares.
+// avx512CovRadii2Matern52F64 works like genericCov, but reads what DistRoot2 left.
 //
 //go:noescape
-func avx512CovRadiiMatern52F64(buf *float64, n int)
+func avx512CovRadii2Matern52F64(buf *float64, rows int, cols int)
 
-// avx512WeightRadiiMatern52F64 works like genericWeight, but reads distances instead of their squares.
+// avx512WeightRadii2Matern52F64 works like genericWeight, but reads what DistRoot2 left.
 //
 //go:noescape
-func avx512WeightRadiiMatern52F64(buf *float64, n int)
+func avx512WeightRadii2Matern52F64(buf *float64, rows int, cols int)
 
-// avx512Fused1RadiiMatern52F64 works like genericFused with p = 1, but reads distances instead of their squares.
+// avx512Fused1Radii2Matern52F64 works like genericFused with p = 1, but reads what DistRoot2 left.
 //
 //go:noescape
-func avx512Fused1RadiiMatern52F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
+func avx512Fused1Radii2Matern52F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
 
-// avx512Fused2RadiiMatern52F64 works like genericFused with p = 2, but reads distances instead of their squares.
+// avx512Fused2Radii2Matern52F64 works like genericFused with p = 2, but reads what DistRoot2 left.
 //
 //go:noescape
-func avx512Fused2RadiiMatern52F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
+func avx512Fused2Radii2Matern52F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
+
+// avx512CovRadii3Matern52F64 works like genericCov, but reads what DistRoot3 left.
+//
+//go:noescape
+func avx512CovRadii3Matern52F64(buf *float64, rows int, cols int)
+
+// avx512WeightRadii3Matern52F64 works like genericWeight, but reads what DistRoot3 left.
+//
+//go:noescape
+func avx512WeightRadii3Matern52F64(buf *float64, rows int, cols int)
+
+// avx512Fused1Radii3Matern52F64 works like genericFused with p = 1, but reads what DistRoot3 left.
+//
+//go:noescape
+func avx512Fused1Radii3Matern52F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
+
+// avx512Fused2Radii3Matern52F64 works like genericFused with p = 2, but reads what DistRoot3 left.
+//
+//go:noescape
+func avx512Fused2Radii3Matern52F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
 
 // avx512CovGaussianF64 works like genericCov.
 //
@@ -264,10 +389,15 @@ func avx512Fused1GaussianF64(yi *float64, yj *float64, buf *float64, vi *float64
 //go:noescape
 func avx512Fused2GaussianF64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
 
-// avx512DistRootF64 works like genericDist and takes the square roots.
+// avx512DistRoot2F64 works like genericDist and takes square roots in some rows of each micro-tile.
 //
 //go:noescape
-func avx512DistRootF64(dst *float64, xi *float64, xj *float64, d int, rows int, cols int, clamp float64)
+func avx512DistRoot2F64(dst *float64, xi *float64, xj *float64, d int, rows int, cols int, clamp float64)
+
+// avx512DistRoot3F64 works like genericDist and takes square roots in some rows of each micro-tile.
+//
+//go:noescape
+func avx512DistRoot3F64(dst *float64, xi *float64, xj *float64, d int, rows int, cols int, clamp float64)
 
 // avx512AccJF64 works like genericAccJ.
 //

@@ -30,6 +30,11 @@ type Prediction struct {
 	SD, SDObs []float64
 	// The exact answers lie between these bounds; nil unless SD was asked for.
 	MeanLower, MeanUpper, SDLower, SDUpper []float64
+	// BoundKind tells what the bounds of the rows rest on, that of the weakest:
+	// exact (dense, but for rounding), rigorous, or probable, where each bound of
+	// a row fails with probability 1e-6 over the random probes of the model
+	// (gauge.go), or rests on an estimate of the smallest eigenvalue (bracket.go).
+	BoundKind string
 }
 
 // Predict returns means and, if asked for, standard deviations at the rows of
@@ -129,22 +134,38 @@ func (m *Model) deviations(ctx context.Context, e *linalg.Engine, std linalg.Mat
 	if m.Result.ConstantTarget {
 		copy(p.MeanLower, p.Mean)
 		copy(p.MeanUpper, p.Mean)
+		p.BoundKind = "exact"
 		return nil
 	}
 	pr, err := m.prepare(ctx, e, true)
 	if err != nil {
 		return err
 	}
-	lo, hi, err := m.variances(ctx, pr, std, opt.SDTol)
+	v, err := m.variances(ctx, pr, std, opt.SDTol)
 	if err != nil {
 		return err
 	}
+	switch {
+	case pr.chol != nil:
+		p.BoundKind = "exact"
+	case pr.gauge == nil && pr.pre.NodeIsOne():
+		p.BoundKind = "rigorous"
+	default:
+		p.BoundKind = "probable"
+	}
 	s := m.Scaling.YScale
+	// A sum k*'α of terms up to σ_f² |α_i|, rounded.
+	rounding := 0.0
+	for _, a := range m.weights {
+		rounding += 0x1p-52 * m.Parameters.Variance * math.Abs(a)
+	}
 	for i := range n {
-		p.SDLower[i], p.SDUpper[i] = s*math.Sqrt(lo[i]), s*math.Sqrt(hi[i])
+		v.width[i] += rounding
+		p.SDLower[i], p.SDUpper[i] = s*math.Sqrt(v.lo[i]), s*math.Sqrt(v.hi[i])
 		p.SD[i] = (p.SDLower[i] + p.SDUpper[i]) / 2
 		p.SDObs[i] = math.Sqrt(p.SD[i]*p.SD[i] + s*s*m.Parameters.Noise)
-		p.MeanLower[i], p.MeanUpper[i] = p.Mean[i]-s*m.meanError, p.Mean[i]+s*m.meanError
+		p.MeanLower[i] = p.Mean[i] + s*min(0, v.shift[i]-v.width[i])
+		p.MeanUpper[i] = p.Mean[i] + s*max(0, v.shift[i]+v.width[i])
 	}
 	return nil
 }

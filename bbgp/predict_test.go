@@ -30,16 +30,23 @@ func pairOfModels(t *testing.T, d *Data, p Params, r recipe) (dense, other *Mode
 }
 
 // TestPredictionBounds: mean and variance of the dense solution lie within the
-// bounds of the iterative one, which are as narrow as asked.
+// bounds of the others, which are as narrow as asked: iteration for few rows,
+// regressions and probes for many.
 func TestPredictionBounds(t *testing.T) {
+	for _, rows := range []int{70, fewRows + 40} {
+		boundRows(t, rows)
+	}
+}
+
+func boundRows(t *testing.T, rows int) {
 	ctx := context.Background()
-	d := randomData(500, 3, 2)
-	test := randomData(70, 3, 3)
+	d := randomData(600, 3, 2)
+	test := randomData(rows, 3, 3)
 	for i := range 10 { // at, and almost at, training rows
 		copy(test.X.Row(i), d.X.Row(7*i))
 		test.X.Data[3*i] += 1e-9 * float64(i)
 	}
-	test.X.Set(69, 0, 1e3) // far outside
+	test.X.Set(rows-1, 0, 1e3) // far outside
 	for _, c := range []struct {
 		noise, variance float64
 		r               recipe
@@ -59,6 +66,9 @@ func TestPredictionBounds(t *testing.T) {
 		got, err := iter.Predict(ctx, engine(t), test.X, PredictOptions{SD: true})
 		if err != nil {
 			t.Fatal(err)
+		}
+		if made := iter.prep.gauge != nil; made != (rows >= fewRows) {
+			t.Errorf("noise %g, %d rows: probes made: %v", c.noise, rows, made)
 		}
 		for i, sd := range want.SD {
 			// Near a noise-free row the variance is a difference of large numbers

@@ -26,11 +26,17 @@ const (
 	// vecchiaNode is a cautious lower end of the spectrum of F⁻¹K̂F⁻ᵀ with a
 	// Vecchia part: on the UCI sets it was 0.03 to 0.34 (method card, 2.1).
 	vecchiaNode = 0.01
+	// denseRows is the number of rows up to which predictions are made by Cholesky
+	// whatever the method of training: 72 MB and half a CPU second, and every
+	// answer is exact.
+	denseRows = 3000
 )
 
 // recipeOf returns the recipe for a model whose last evaluation was ev.
 func recipeOf(opt *Options, ev *Evaluation) recipe {
-	r := recipe{Dense: opt.Method == "exact", Rank: ev.Rank, Neighbours: ev.Neighbours, Seed: opt.Seed, Node: ev.Node}
+	n := int64(len(ev.Alpha))
+	fits := opt.Memory == 0 || 8*n*n <= opt.Memory/4
+	r := recipe{Dense: opt.Method == "exact" || n <= denseRows && fits, Rank: ev.Rank, Neighbours: ev.Neighbours, Seed: opt.Seed, Node: ev.Node}
 	if opt.Method != "exact" && opt.Method != "bbgp" { // their ranks mean something else
 		r.Rank, r.Neighbours, r.Node = -1, -1, 0
 	}
@@ -47,6 +53,10 @@ type prepared struct {
 	// sharp is the preconditioner for variances, whose many solves pay for a
 	// larger rank: on elevators (n = 11121) rank 600 saves 2 of 5 passes.
 	sharp *linalg.Precond
+
+	asked   int    // rows whose variance was asked for
+	gauge   *gauge // once there were enough
+	noGauge bool   // it does not converge
 }
 
 const sharpRank = 600

@@ -2,348 +2,282 @@ package bbgp
 
 import (
 	"context"
+	"errors"
 	"math"
 
 	"bbgp.dev/kernelmv"
 	"bbgp.dev/linalg"
 )
 
-// The variance of f(x*), σ_f² - q with q = k*'K̂⁻¹k*. For any x, with ρ = k* - K̂x
-// and a at or below the spectrum of F⁻¹K̂F⁻ᵀ (the bound of Artemev et al. 2021
-// for the quadratic term, with k* in place of y),
+// The variance of f(x*), σ_f² - q with q = k*'K̂⁻¹k*, by one of three ways:
 //
-//	k*'x + ρ'x <= q <= k*'x + ρ'x + ρ'P⁻¹ρ / a.
-//
-// With the nearest rows N and x = K̂_NN⁻¹ k*_N on N, 0 elsewhere, ρ is 0 on N and
-// the left side is what conditioning on these rows alone gives: usually close,
-// since far rows hardly matter. Where the interval is wider than asked, block
-// conjugate gradients for K̂δ = ρ improve x, with the same two bounds at every
-// pass. P of low rank alone makes the first step itself, from x = 0.
+//	dense     σ_f² - |L⁻¹k*|² for K̂ = LL', where the recipe says so
+//	gauge     a regression on the nearest rows (and V), an upper bound, and its gap
+//	          from probes (gauge.go); rows that stay too wide are regressed on more
+//	iterate   conjugate gradients (bracket.go), for what is still too wide, and
+//	          for a few rows, which do not pay for the probes
 
 const (
-	varianceBatch = 32
-	nearestRows   = 128
-	// sharpVariance is the ratio σ_f²/σ_n² above which float32 products could be
-	// seen in a variance.
-	sharpVariance = 1e3
+	varianceBlock = 1024 // rows at a time
+	// fewRows is how many rows a model must have been asked for, in all, before it
+	// makes the probes: those cost as much as iterations for twice as many rows.
+	fewRows = 2 * gaugeProbes
 )
+
+// nearestTiers are the numbers of nearest rows to regress on, without and with V.
+var nearestTiers = [2][]int{{80, 256, 512}, {32, 96, 384}}
+
+// Bounds of one row, all in standardised units.
+type varianceBounds struct {
+	lo, hi []float64 // of var f
+	// The exact mean differs from that of the weights by shift ± width.
+	shift, width []float64
+	// What rounding may have done to the variance: entries of K that are off by
+	// 2^-52 σ_f² move that of f* - x'y by 2^-52 σ_f² |(1, x)|_1².
+	rounding []float64
+}
+
+func newVarianceBounds(n int) *varianceBounds {
+	b := make([][]float64, 5)
+	for i := range b {
+		b[i] = make([]float64, n)
+	}
+	return &varianceBounds{b[0], b[1], b[2], b[3], b[4]}
+}
+
+// widen makes room for rounding, at last: no iteration would remove it.
+func (v *varianceBounds) widen() {
+	for i, r := range v.rounding {
+		v.lo[i], v.hi[i] = max(v.lo[i]-r, 0), v.hi[i]+r
+	}
+}
 
 // variances returns bounds lo <= var <= hi at standardised rows, 0 <= lo, with
 // the relative half width of (lo^1/2, hi^1/2) at most tol where rounding allows.
-func (m *Model) variances(ctx context.Context, p *prepared, std linalg.Matrix, tol float64) (lo, hi []float64, err error) {
-	lo, hi = make([]float64, std.Rows), make([]float64, std.Rows)
-	all := make([]int32, m.N())
+func (m *Model) variances(ctx context.Context, p *prepared, std linalg.Matrix, tol float64) (*varianceBounds, error) {
+	v := newVarianceBounds(std.Rows)
+	for i := range v.width {
+		v.width[i] = m.meanError
+	}
+	all := make([]int, std.Rows)
 	for i := range all {
-		all[i] = int32(i)
+		all[i] = i
 	}
-	var w *bracketWork
-	if p.chol == nil {
-		if err := m.sharpen(ctx, p); err != nil {
-			return nil, nil, err
+	if p.chol != nil {
+		err := m.dense(ctx, p, std, v)
+		v.widen()
+		return v, err
+	}
+	if p.asked += std.Rows; p.asked >= fewRows && p.gauge == nil && !p.noGauge {
+		g, err := m.newGauge(ctx, p)
+		switch {
+		case errors.Is(err, errNoGauge), errors.Is(err, linalg.ErrNotDefinite):
+			p.noGauge = true // such a matrix is left to the iteration
+		case err != nil:
+			return nil, err
 		}
-		w = newBracketWork(m, p, tol, lo, hi)
+		p.gauge = g
 	}
-	for i := 0; i < std.Rows; i += varianceBatch {
-		j := min(i+varianceBatch, std.Rows)
-		rows := std.Sub(i, j, 0, std.Cols)
+	if p.gauge != nil {
+		var wide []int
+		for i := 0; i < std.Rows; i += varianceBlock {
+			block := all[i:min(i+varianceBlock, std.Rows)]
+			left, err := m.regress(ctx, p, std, block, tol, v)
+			if err != nil {
+				return nil, err
+			}
+			wide = append(wide, left...)
+		}
+		all = wide
+	} else {
+		for i := range v.hi {
+			v.hi[i] = m.Parameters.Variance
+		}
+	}
+	if err := m.iterate(ctx, p, std, all, tol, v); err != nil {
+		return nil, err
+	}
+	v.widen()
+	return v, nil
+}
+
+// dense sets the variances σ_f² - |L⁻¹k|².
+func (m *Model) dense(ctx context.Context, p *prepared, std linalg.Matrix, v *varianceBounds) error {
+	const block = 128
+	rows := make([]int32, m.N())
+	for i := range rows {
+		rows[i] = int32(i)
+	}
+	for i := 0; i < std.Rows; i += block {
+		j := min(i+block, std.Rows)
 		kt := linalg.NewMatrix(j-i, m.N())
-		if err := p.op.CrossTo(ctx, kt, rows, all); err != nil {
-			return nil, nil, err
-		}
-		k := transpose(kt)
-		if w != nil {
-			err = w.first(ctx, rows, k, i)
-		} else {
-			m.dense(p, k, lo[i:j], hi[i:j])
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-	}
-	if w != nil {
-		err = w.flush(ctx)
-	}
-	return lo, hi, err
-}
-
-// dense sets lo and hi to the variances σ_f² - |L⁻¹k|² of the columns of k.
-func (m *Model) dense(p *prepared, k linalg.Matrix, lo, hi []float64) {
-	p.chol.SolveLTo(k, k)
-	for c := range hi {
-		hi[c] = m.Parameters.Variance
-	}
-	for r := range k.Rows {
-		for c, v := range k.Row(r) {
-			hi[c] -= v * v
-		}
-	}
-	for c := range hi {
-		hi[c] = max(hi[c], 0)
-		lo[c] = hi[c]
-	}
-}
-
-func transpose(a linalg.Matrix) linalg.Matrix {
-	t := linalg.NewMatrix(a.Cols, a.Rows)
-	for i := range a.Rows {
-		for j, v := range a.Row(i) {
-			t.Data[j*t.Stride+i] = v
-		}
-	}
-	return t
-}
-
-// A bracketWork brackets the variances of one batch after the other. The
-// iteration may use float32 products; the bounds that count come from a residual
-// in float64.
-type bracketWork struct {
-	m          *Model
-	p          *prepared
-	fast, wide linalg.SymOp
-	tol        float64
-	cg         *linalg.CG
-	near       int // nearest rows to start from; 0 for none
-	lo, hi     []float64
-
-	rows      []int         // put aside for the iteration
-	k, x, rho linalg.Matrix // their columns, n×varianceBatch
-}
-
-func newBracketWork(m *Model, p *prepared, tol float64, lo, hi []float64) *bracketWork {
-	n := m.N()
-	w := &bracketWork{m: m, p: p, tol: tol, lo: lo, hi: hi, cg: linalg.NewCG(p.e, n, varianceBatch)}
-	w.wide = p.op.With(kernelmv.F64)
-	w.fast = w.wide
-	if m.Parameters.Variance <= sharpVariance*m.Parameters.Noise {
-		w.fast = p.op.With(kernelmv.F32)
-	}
-	if !p.pre.NodeIsOne() {
-		w.near = min(nearestRows, n)
-	}
-	w.k, w.x, w.rho = linalg.NewMatrix(n, varianceBatch), linalg.NewMatrix(n, varianceBatch), linalg.NewMatrix(n, varianceBatch)
-	return w
-}
-
-// first brackets the variances at rows, number i of all and on, whose
-// covariances with the training rows are the columns of k, from their nearest
-// rows, and puts those that need more aside for the iteration.
-func (w *bracketWork) first(ctx context.Context, rows, k linalg.Matrix, i int) error {
-	x, rho := linalg.NewMatrix(k.Rows, k.Cols), k.Clone()
-	lo, hi := w.lo[i:i+k.Cols], w.hi[i:i+k.Cols]
-	w.anew(lo, hi)
-	if w.near > 0 {
-		used, err := w.nearest(ctx, rows, k, x)
-		if err != nil {
+		if err := p.op.CrossTo(ctx, kt, std.Sub(i, j, 0, std.Cols), rows); err != nil {
 			return err
 		}
-		if err := w.subtract(ctx, rho, x, used); err != nil {
-			return err
+		k, hi := transpose(kt), v.hi[i:j]
+		p.chol.SolveLTo(k, k)
+		for c := range hi {
+			hi[c] = m.Parameters.Variance
 		}
-		pr := linalg.NewMatrix(k.Rows, k.Cols)
-		w.p.sharp.SolveTo(pr, rho)
-		w.bounds(w.tol, k, x, linalg.Matrix{}, rho, columnDots(rho, pr), lo, hi)
-	}
-	for j := range k.Cols {
-		if w.near > 0 && narrow(w.tol, lo[j], hi[j]) {
-			continue
-		}
-		c := len(w.rows)
 		for r := range k.Rows {
-			w.k.Set(r, c, k.At(r, j))
-			w.x.Set(r, c, x.At(r, j))
-			w.rho.Set(r, c, rho.At(r, j))
-		}
-		if w.rows = append(w.rows, i+j); len(w.rows) == varianceBatch {
-			if err := w.flush(ctx); err != nil {
-				return err
+			for c, x := range k.Row(r) {
+				hi[c] -= x * x
 			}
+		}
+		for c := range hi {
+			hi[c] = max(hi[c], 0)
+			v.lo[i+c] = hi[c]
+			v.rounding[i+c] = 0x1p-52 * m.Parameters.Variance * math.Sqrt(float64(m.N()))
 		}
 	}
 	return nil
 }
 
-// subtract sets rho = rho - K̂x, in float64, for x that is 0 outside the rows used.
-func (w *bracketWork) subtract(ctx context.Context, rho, x linalg.Matrix, used []int) error {
-	const chunk = 128
-	kc := linalg.NewMatrix(rho.Rows, chunk)
-	xs := linalg.NewMatrix(chunk, x.Cols)
-	noise := w.p.op.Noise()
-	for i := 0; i < len(used); i += chunk {
-		part := used[i:min(i+chunk, len(used))]
-		some := kc.Sub(0, kc.Rows, 0, len(part))
-		if err := w.p.op.ColsTo(ctx, some, part); err != nil {
-			return err
-		}
-		xp := xs.Sub(0, len(part), 0, xs.Cols)
-		for a, r := range part {
-			copy(xp.Row(a), x.Row(r))
-			out := rho.Row(r)
-			for j, v := range xp.Row(a) {
-				out[j] -= noise[r] * v
-			}
-		}
-		w.p.e.GemmTo(rho, -1, some, false, xp, false, 1)
-	}
-	return nil
-}
-
-// flush iterates for the rows put aside.
-func (w *bracketWork) flush(ctx context.Context) error {
-	q := len(w.rows)
-	if q == 0 {
+// iterate brackets the given rows by conjugate gradients.
+func (m *Model) iterate(ctx context.Context, p *prepared, std linalg.Matrix, rows []int, tol float64, v *varianceBounds) error {
+	if len(rows) == 0 {
 		return nil
 	}
-	lo, hi := make([]float64, q), make([]float64, q)
-	n := w.m.N()
-	k, x, rho := w.k.Sub(0, n, 0, q), w.x.Sub(0, n, 0, q), w.rho.Sub(0, n, 0, q)
-	if err := w.run(ctx, k, x, rho, lo, hi); err != nil {
+	if err := m.sharpen(ctx, p); err != nil {
 		return err
 	}
-	for c, i := range w.rows {
-		// Bounds of the nearest rows hold too.
-		w.hi[i] = min(w.hi[i], hi[c])
-		w.lo[i] = min(max(w.lo[i], lo[c]), w.hi[i])
+	xs, lo, hi := linalg.NewMatrix(len(rows), std.Cols), make([]float64, len(rows)), make([]float64, len(rows))
+	for c, i := range rows {
+		copy(xs.Row(c), std.Row(i))
 	}
-	w.rows = w.rows[:0]
+	w := newBracketWork(m, p, tol, lo, hi)
+	for i := 0; i < len(rows); i += bracketBatch {
+		if err := w.first(ctx, xs.Sub(i, min(i+bracketBatch, len(rows)), 0, xs.Cols), i); err != nil {
+			return err
+		}
+	}
+	if err := w.flush(ctx); err != nil {
+		return err
+	}
+	for c, i := range rows {
+		// Bounds of the regressions hold too.
+		v.hi[i] = min(v.hi[i], hi[c])
+		v.lo[i] = min(max(v.lo[i], lo[c]), v.hi[i])
+	}
 	return nil
 }
 
-// run brackets the variances of the columns of k, from x with residual rho.
-func (w *bracketWork) run(ctx context.Context, k, x, rho linalg.Matrix, lo, hi []float64) error {
-	if w.fast != w.wide {
-		// A little closer than asked, for the wide residual to agree.
-		if err := w.iterate(ctx, w.fast, 0.8*w.tol, k, x, rho, lo, hi); err != nil {
-			return err
-		}
-		if done, err := w.residual(ctx, w.wide, k, x, rho, lo, hi); err != nil || done {
-			return err
-		}
+// extended returns the operator of the training rows and, after them, others.
+func (m *Model) extended(p *prepared, xs linalg.Matrix) (*kernelmv.Op, error) {
+	n := m.N()
+	x := linalg.NewMatrix(n+xs.Rows, xs.Cols)
+	x.Sub(0, n, 0, x.Cols).CopyFrom(m.x)
+	if xs.Rows > 0 {
+		x.Sub(n, x.Rows, 0, x.Cols).CopyFrom(xs)
 	}
-	return w.iterate(ctx, w.wide, w.tol, k, x, rho, lo, hi)
+	k := kernelOf(m.Parameters)
+	k.Lengthscales = append([]float64{}, k.Lengthscales...)
+	for _, j := range p.op.Dropped() { // constant in training: not in the distance
+		k.Lengthscales[j] = math.Inf(1)
+	}
+	noise := make([]float64, x.Rows)
+	copy(noise, p.op.Noise())
+	return kernelmv.NewOp(p.e, x, k, noise)
 }
 
-// residual sets rho = k - K̂x and brackets anew from it; done: closely enough.
-func (w *bracketWork) residual(ctx context.Context, op linalg.SymOp, k, x, rho linalg.Matrix, lo, hi []float64) (done bool, err error) {
-	y := linalg.NewMatrix(k.Rows, k.Cols)
-	if err := op.MulTo(ctx, y, x.Clone()); err != nil {
-		return false, err
+// regress brackets the given rows of std, at most varianceBlock, by regressions
+// and the gauge, and returns those that stay wider than tol.
+func (m *Model) regress(ctx context.Context, p *prepared, std linalg.Matrix, rows []int, tol float64, v *varianceBounds) (wide []int, err error) {
+	g, n := p.gauge, m.N()
+	xs := linalg.NewMatrix(len(rows), std.Cols)
+	for c, i := range rows {
+		copy(xs.Row(c), std.Row(i))
+		v.hi[i] = m.Parameters.Variance
 	}
-	for i := range k.Rows {
-		r, yi := rho.Row(i), y.Row(i)
-		for j, v := range k.Row(i) {
-			r[j] = v - yi[j]
-		}
-	}
-	w.p.sharp.SolveTo(y, rho)
-	w.anew(lo, hi)
-	return w.bounds(w.tol, k, x, linalg.Matrix{}, rho, columnDots(rho, y), lo, hi), nil
-}
-
-// anew sets the bounds that hold without any work.
-func (w *bracketWork) anew(lo, hi []float64) {
-	for j := range lo {
-		lo[j], hi[j] = 0, w.m.Parameters.Variance
-	}
-}
-
-// iterate improves x, with residual rho, by conjugate gradients. Stagnation is
-// rounding: the bounds reached stand.
-func (w *bracketWork) iterate(ctx context.Context, op linalg.SymOp, tol float64, k, x, rho linalg.Matrix, lo, hi []float64) error {
-	delta := linalg.NewMatrix(k.Rows, k.Cols)
-	w.anew(lo, hi)
-	_, err := w.cg.Solve(ctx, op, w.p.sharp, delta, rho, linalg.CGOptions{
-		Tol: 1e-3 * w.tol * math.Sqrt(w.m.Parameters.Noise),
-		OnPass: func(_ int, d, r linalg.Matrix, rpr []float64) bool {
-			return w.bounds(tol, k, x, d, r, rpr, lo, hi)
-		}})
-	for i := range x.Rows {
-		xi := x.Row(i)
-		for j, v := range delta.Row(i) {
-			xi[j] += v
-		}
-	}
-	return err
-}
-
-// bounds tightens lo and hi by the bounds at x + d with residual r, and says
-// whether every interval is narrow enough.
-func (w *bracketWork) bounds(tol float64, k, x, d, r linalg.Matrix, rpr []float64, lo, hi []float64) bool {
-	q := make([]float64, k.Cols)
-	for i := range k.Rows {
-		ki, xi, ri := k.Row(i), x.Row(i), r.Row(i)
-		if d.Rows > 0 {
-			for j, v := range d.Row(i) {
-				q[j] += (ki[j] + ri[j]) * (xi[j] + v)
-			}
-			continue
-		}
-		for j, v := range xi {
-			q[j] += (ki[j] + ri[j]) * v
-		}
-	}
-	done := true
-	for j := range q {
-		up := w.m.Parameters.Variance - q[j]
-		low := up - rpr[j]/w.p.node
-		hi[j] = max(min(hi[j], up), 0)
-		lo[j] = min(max(lo[j], low, 0), hi[j])
-		done = done && narrow(tol, lo[j], hi[j])
-	}
-	return done
-}
-
-// narrow says whether the relative half width of (lo^1/2, hi^1/2) is at most tol.
-func narrow(tol, lo, hi float64) bool {
-	a, b := math.Sqrt(lo), math.Sqrt(hi)
-	return b-a <= tol*(a+b)
-}
-
-// nearest sets the columns of x to K̂_NN⁻¹ k*_N on the nearest rows N, and
-// returns the rows used by any of them, in increasing order.
-func (w *bracketWork) nearest(ctx context.Context, rows, k, x linalg.Matrix) (used []int, err error) {
-	idx, err := w.p.op.Nearest(ctx, rows, w.near)
+	ext, err := m.extended(p, xs)
 	if err != nil {
 		return nil, err
 	}
-	m := w.near
-	b, v := linalg.NewMatrix(m, m), linalg.NewMatrix(m, 1)
-	noise := w.p.op.Noise()
-	seen := make([]bool, k.Rows)
-	for j := range rows.Rows {
-		if err := ctx.Err(); err != nil {
+	kg := linalg.NewMatrix(len(rows), g.cols.Cols)
+	if err := p.op.CrossMulTo(ctx, kg, xs, g.cols); err != nil {
+		return nil, err
+	}
+	low := linalg.NewMatrix(n+len(rows), g.rank)
+	if g.rank > 0 {
+		low.Sub(0, n, 0, g.rank).CopyFrom(g.low)
+		low.Sub(n, low.Rows, 0, g.rank).CopyFrom(kg.Sub(0, len(rows), 0, g.rank))
+	}
+	tiers := nearestTiers[0]
+	if g.rank > 0 {
+		tiers = nearestTiers[1]
+	}
+	at := make([]int, len(rows)) // places in rows
+	for c := range at {
+		at[c] = c
+	}
+	for _, nn := range tiers {
+		if len(at) == 0 {
+			break
+		}
+		if err := m.regressOn(ctx, p, ext, low, kg, xs, at, min(nn, n), rows, v); err != nil {
 			return nil, err
 		}
-		near := idx[j*m : (j+1)*m]
-		w.p.op.BlockTo(0, b, near)
-		for a, i := range near {
-			b.Data[a*b.Stride+a] += noise[i]
-			v.Data[a] = k.At(int(i), j)
+		left := at[:0]
+		for _, c := range at {
+			if i := rows[c]; !narrow(tol, v.lo[i], v.hi[i]) {
+				left = append(left, c)
+			}
 		}
-		chol, err := w.p.e.NewCholesky(b)
-		if err != nil {
-			continue // rounding at a tiny noise: this row starts from 0
-		}
-		chol.SolveTo(v, v)
-		for a, i := range near {
-			x.Set(int(i), j, v.Data[a])
-			seen[i] = true
+		if at = left; nn >= n {
+			break
 		}
 	}
-	for i, s := range seen {
-		if s {
-			used = append(used, i)
-		}
+	for _, c := range at {
+		wide = append(wide, rows[c])
 	}
-	return used, nil
+	return wide, nil
 }
 
-// columnDots returns Σ_i a_ij b_ij for every column j.
-func columnDots(a, b linalg.Matrix) []float64 {
-	s := make([]float64, a.Cols)
-	for i := range a.Rows {
-		for j, v := range a.Row(i) {
-			s[j] += v * b.At(i, j)
-		}
+// regressOn brackets the rows at those places by a regression on nn nearest rows.
+func (m *Model) regressOn(ctx context.Context, p *prepared, ext *kernelmv.Op, low, kg, xs linalg.Matrix, at []int, nn int, rows []int, v *varianceBounds) error {
+	g, n := p.gauge, m.N()
+	some := linalg.NewMatrix(len(at), xs.Cols)
+	for a, c := range at {
+		copy(some.Row(a), xs.Row(c))
 	}
-	return s
+	near, err := p.op.Nearest(ctx, some, nn)
+	if err != nil {
+		return err
+	}
+	lists := make([]int32, 0, len(at)*(1+nn))
+	for a, c := range at {
+		lists = append(lists, int32(n+c))
+		lists = append(lists, near[a*nn:(a+1)*nn]...)
+	}
+	coef, upper := linalg.NewMatrix(len(at), nn), make([]float64, len(at))
+	if err := p.e.Regress(ctx, ext, low, ext.Noise(), lists, coef, upper); err != nil {
+		return err
+	}
+	p.e.Par.For(len(at), func(_, a int) {
+		i, row := rows[at[a]], kg.Row(at[a])
+		left := make([]float64, gaugeProbes+1) // ω'ρ of the probes, and -x'r
+		copy(left, row[g.rank:])
+		for j, vr := range g.vr {
+			left[gaugeProbes] -= row[j] * vr
+		}
+		size := 1.0
+		for t, b := range coef.Row(a) {
+			size += math.Abs(b)
+			for s, e := range g.own.Row(int(near[a*nn+t])) {
+				left[s] -= b * e
+			}
+		}
+		sum := 0.0
+		for _, x := range left[:gaugeProbes] {
+			sum += x * x
+		}
+		v.rounding[i] = 0x1p-52 * m.Parameters.Variance * size * size
+		hi := upper[a] - g.least*sum
+		v.hi[i] = min(v.hi[i], hi)
+		v.lo[i] = min(max(v.lo[i], upper[a]-g.most*sum, 0), v.hi[i])
+		if w := math.Sqrt(g.most * sum * g.rest); w < v.width[i] {
+			v.shift[i], v.width[i] = -left[gaugeProbes], w
+		}
+	})
+	return ctx.Err()
 }

@@ -15,8 +15,9 @@ import (
 type emitter struct {
 	*build.Context
 	target
-	size   int // bytes of an element: 4 or 8
-	labels int // labels written so far, which keeps them apart
+	size   int      // bytes of an element: 4 or 8
+	labels int      // labels written so far, which keeps them apart
+	spread []func() // see fillIn
 }
 
 type vec = reg.VecVirtual
@@ -95,6 +96,25 @@ func (e *emitter) unrolled(name string, n reg.GPVirtual, width int, step, advanc
 		advance(width)
 	})
 	e.Label(done)
+}
+
+// fillIn emits the next step of spread, which holds slow instructions that go
+// between the stages of a computation: many of them in a row would wait for
+// their unit together, and the processor, which chooses a port for an
+// instruction long before it starts, would use the other ports too much.
+func (e *emitter) fillIn() {
+	if len(e.spread) > 0 {
+		next := e.spread[0]
+		e.spread = e.spread[1:]
+		next()
+	}
+}
+
+// flush emits the rest of spread.
+func (e *emitter) flush() {
+	for len(e.spread) > 0 {
+		e.fillIn()
+	}
 }
 
 // newVecs returns n new vector registers.

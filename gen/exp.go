@@ -47,13 +47,20 @@ const (
 
 const constOne = constPoly
 
-// constValues is the table of an element type.
-func constValues(size int) []float64 {
+// constValues is the table of an element type. With reduced, the polynomial is
+// one in -f.
+func constValues(size int, reduced bool) []float64 {
 	v := []float64{3 << 22, ln2, ln2sq3, 1.0 / 1024}
 	if size == 8 {
 		v[constMagic], v[constMinR] = 3<<51, 1.0/(1<<20)
 	}
-	return append(v, exp2Coef(size)...)
+	for k, c := range exp2Coef(size) {
+		if reduced && k%2 == 1 {
+			c = -c
+		}
+		v = append(v, c)
+	}
+	return v
 }
 
 // constTable writes the table: each constant once where the target can
@@ -61,7 +68,7 @@ func constValues(size int) []float64 {
 func (e *emitter) constTable() {
 	e.StaticGlobal(e.tableName())
 	e.DataAttributes(attr.RODATA | attr.NOPTR)
-	for _, x := range constValues(e.size) {
+	for _, x := range constValues(e.size, e.wide()) {
 		for range e.constBytes() / e.size {
 			if e.size == 4 {
 				e.AppendDatum(operand.U32(math.Float32bits(float32(x))))
@@ -136,44 +143,71 @@ func (t table) fmaMul(i int, x, acc vec) {
 	t.op(e.VFMADD231PS, e.VFMADD231PD, e.VFMADD231PS_BCST, e.VFMADD231PD_BCST)(t.mem(i), x, acc)
 }
 
-// exp2neg returns p = 2^-r for several vectors in step; r is kept.
-func (t table) exp2neg(r []vec) []vec {
+// exp2neg returns 2^-r (c0 + c1 r + c2 r² ...) for several vectors in step,
+// where coef are the places of the c, Horner's rule is used and no coef means
+// 1. It uses up r. The power of two goes into the second factor, so that only
+// three registers a vector are in use while the first one is summed.
+func (t table) exp2neg(r []vec, coef ...int) []vec {
 	e, top := t.e, len(exp2Coef(t.e.size))-1
 	n, f, p := e.newVecs(len(r)), e.newVecs(len(r)), e.newVecs(len(r))
+	stage := func(do func(i int)) {
+		for i := range r {
+			do(i)
+		}
+		e.fillIn()
+	}
 	e.Comment("n = round(r), f = n - r")
-	for i := range r {
-		t.add(constMagic, r[i], n[i])
+	stage(func(i int) { t.add(constMagic, r[i], n[i]) })
+	if e.wide() {
+		// The instruction gives r - n = -f.
+		stage(func(i int) { e.pick(e.VREDUCEPS, e.VREDUCEPD)(operand.Imm(8), r[i], f[i]) })
+	} else {
+		stage(func(i int) { t.sub(constMagic, n[i], f[i]) })
+		stage(func(i int) { e.sub(f[i], r[i], f[i]) })
 	}
-	for i := range r {
-		t.sub(constMagic, n[i], f[i])
-	}
-	for i := range r {
-		e.sub(f[i], r[i], f[i])
-	}
-	for i := range r {
-		e.shiftToExponent(n[i])
+	stage(func(i int) { e.shiftToExponent(n[i]) })
+	if len(coef) > 0 {
+		e.Comment("the other factor, times 2^-n")
+		last := e.newVec()
+		t.load(coef[len(coef)-1], last)
+		stage(func(i int) {
+			q, x := r[i], last
+			for k := len(coef) - 2; k >= 0; k-- {
+				if k > 0 {
+					q = e.newVec()
+					e.move(r[i], q)
+				}
+				t.fmaAdd(coef[k], x, q)
+				x, r[i] = r[i], q
+			}
+		})
+		stage(func(i int) { e.subInt(n[i], r[i]) })
 	}
 	e.Comment("2^f")
 	for i := range r {
 		t.load(constPoly+top-1, p[i])
 	}
-	for i := range r {
-		t.fmaMul(constPoly+top, f[i], p[i])
-	}
+	stage(func(i int) { t.fmaMul(constPoly+top, f[i], p[i]) })
 	for k := top - 2; k >= 0; k-- {
-		for i := range r {
-			t.fmaAdd(constPoly+k, f[i], p[i])
-		}
+		stage(func(i int) { t.fmaAdd(constPoly+k, f[i], p[i]) })
 	}
-	e.Comment("2^(f-n)")
-	for i := range r {
-		if e.size == 4 {
-			e.VPSUBD(n[i], p[i], p[i])
+	stage(func(i int) {
+		if len(coef) > 0 {
+			e.mul(r[i], p[i], p[i])
 		} else {
-			e.VPSUBQ(n[i], p[i], p[i])
+			e.subInt(n[i], p[i])
 		}
-	}
+	})
 	return p
+}
+
+// subInt sets v -= n, both as integers.
+func (e *emitter) subInt(n, v vec) {
+	if e.size == 4 {
+		e.VPSUBD(n, v, v)
+	} else {
+		e.VPSUBQ(n, v, v)
+	}
 }
 
 // shiftToExponent moves the low bits of v to the place of the exponent.

@@ -38,7 +38,7 @@ func TestCurrent(t *testing.T) {
 // TestConstTable checks the places of the constants against their values.
 func TestConstTable(t *testing.T) {
 	for _, size := range []int{4, 8} {
-		v := constValues(size)
+		v := constValues(size, false)
 		if v[constOne] != 1 || v[constLn2] != ln2 || len(v) != constPoly+len(exp2Coef(size)) {
 			t.Errorf("size %d: the table is out of order", size)
 		}

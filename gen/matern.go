@@ -22,48 +22,28 @@ func (f family) String() string {
 // root tells whether the function needs r rather than the squared distance.
 func (f family) root() bool { return f != gaussian }
 
-// value returns h for the vectors r (Gaussian: the squared distance).
+// value returns h for the vectors r (Gaussian: the squared distance), which it
+// uses up.
 func (f family) value(t table, r []vec) []vec {
-	p := t.exp2neg(r)
 	switch f {
 	case matern32:
-		f.timesPoly(t, r, p, constOne, constLn2)
+		return t.exp2neg(r, constOne, constLn2)
 	case matern52:
-		f.timesPoly(t, r, p, constOne, constLn2, constLn2sq3)
+		return t.exp2neg(r, constOne, constLn2, constLn2sq3)
 	}
-	return p
+	return t.exp2neg(r)
 }
 
 // gradWeight returns the weight of the derivative by the log lengthscales.
 func (f family) gradWeight(t table, r []vec) []vec {
+	if f == matern52 {
+		return t.exp2neg(r, constOne, constLn2)
+	}
 	p := t.exp2neg(r)
-	switch f {
-	case matern12:
+	if f == matern12 {
 		f.divideGuarded(t, r, p)
-	case matern52:
-		f.timesPoly(t, r, p, constOne, constLn2)
 	}
 	return p
-}
-
-// timesPoly sets p *= c0 + c1 r + c2 r², by Horner's rule.
-func (f family) timesPoly(t table, r, p []vec, coef ...int) {
-	e, top := t.e, len(coef)-1
-	q := e.newVecs(len(r))
-	for i := range r {
-		t.load(coef[top-1], q[i])
-	}
-	for i := range r {
-		t.fmaMul(coef[top], r[i], q[i])
-	}
-	for k := top - 2; k >= 0; k-- {
-		for i := range r {
-			t.fmaAdd(coef[k], r[i], q[i])
-		}
-	}
-	for i := range r {
-		e.mul(q[i], p[i], p[i])
-	}
 }
 
 // divideGuarded sets p = p/r, or 0 where r < minR.
@@ -89,32 +69,40 @@ func (f family) divideGuarded(t table, r, p []vec) {
 	}
 }
 
-// cov and weight read squared distances, or where early is set the roots that
-// distRoot left.
-func (e *emitter) cov(f family, early bool) {
-	e.begin("Cov"+f.suffix(early), "func(buf *T, n int)", "works like genericCov"+f.reads(early))
-	e.elementwise(f.root() && !early, f.value)
-}
+// cov and weight read squared distances, or where early is not 0 what distRoot
+// left.
+func (e *emitter) cov(f family, early int) { e.functionOf("Cov", f, early, f.value) }
 
-func (e *emitter) weight(f family, early bool) {
-	e.begin("Weight"+f.suffix(early), "func(buf *T, n int)", "works like genericWeight"+f.reads(early))
-	e.elementwise(f.root() && !early, f.gradWeight)
+func (e *emitter) weight(f family, early int) { e.functionOf("Weight", f, early, f.gradWeight) }
+
+func (e *emitter) functionOf(name string, f family, early int, fn func(table, []vec) []vec) {
+	if early == 0 {
+		e.begin(name+f.String(), "func(buf *T, n int)", "works like generic"+name+".")
+		e.elementwise(f.root(), fn)
+		return
+	}
+	e.begin(name+f.suffix(early), "func(buf *T, rows, cols int)", "works like generic"+name+f.reads(early))
+	width := 2
+	if name == "Weight" && f == matern12 {
+		width = 1 // the division needs r, and with it more registers
+	}
+	e.elementwiseRoots(early, width, fn)
 }
 
 // suffix is the end of a routine's name.
-func (f family) suffix(early bool) string {
-	if early {
-		return "Radii" + f.String()
+func (f family) suffix(early int) string {
+	if early == 0 {
+		return f.String()
 	}
-	return f.String()
+	return rootName("Radii", early) + f.String()
 }
 
 // reads ends the comment of a routine.
-func (f family) reads(early bool) string {
-	if early {
-		return ", but reads distances instead of their squares."
+func (f family) reads(early int) string {
+	if early == 0 {
+		return "."
 	}
-	return "."
+	return rootName(", but reads what DistRoot", early) + " left."
 }
 
 // group is the number of vectors that elementwise takes in step, by measurement;

@@ -44,7 +44,7 @@ const neonPair = 32
 
 // neonScalars are the constants that stay in the elements of v25 (and v26).
 func neonScalars(e elem) []float64 {
-	v := constValues(e.size)
+	v := constValues(e.size, false)
 	return []float64{v[len(v)-1], v[constLn2], v[constLn2sq3], v[constMinR]}
 }
 
@@ -68,7 +68,7 @@ func neonTable(g *neon, e elem) {
 		off += e.size
 	}
 	fmt.Fprintln(&g.asm)
-	for _, v := range constValues(e.size) {
+	for _, v := range constValues(e.size, false) {
 		for range neonPair / e.size {
 			emit(v)
 		}
@@ -86,7 +86,7 @@ func (e elem) scalar(i int) (vreg, int) { return vreg(25 + i/e.lanes()), i % e.l
 func (g *neon) loadTable(e elem) {
 	g.p("MOVD $neonConst%d<>(SB), R15", 8*e.size)
 	g.p("FMOVQ %d(R15), F24", constMagic*neonPair)
-	g.p("ADD $%d, R15, R14", len(constValues(e.size))*neonPair)
+	g.p("ADD $%d, R15, R14", len(constValues(e.size, false))*neonPair)
 	g.p("FMOVQ (R14), F25")
 	if e.size == 8 {
 		g.p("FMOVQ 16(R14), F26")
@@ -116,7 +116,7 @@ func (g *neon) function(e elem, q neonFactor, cur vreg) vreg {
 	g.note("p = 2^f")
 	p, next := vreg(16), vreg(20)
 	top, lane := e.scalar(scalarTop)
-	k := len(constValues(e.size)) - 2
+	k := len(constValues(e.size, false)) - 2
 	g.pairs(k, p)
 	four(func(i vreg) { g.opE("fmla", e, p+i, 12+i, top, lane) })
 	for k--; k >= constPoly; k-- {

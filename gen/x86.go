@@ -76,13 +76,15 @@ func compile(t target) (*ir.File, error) {
 		e.dist()
 		e.outer()
 		for f := range families {
-			e.function(f, false)
-			if e.rootsEarly() && f.root() {
-				e.function(f, true)
+			e.function(f, 0)
+			for _, early := range e.earlyParts() {
+				if f.root() {
+					e.function(f, early)
+				}
 			}
 		}
-		if e.rootsEarly() {
-			e.distRoot()
+		for _, early := range e.earlyParts() {
+			e.distRoot(early)
 		}
 		e.accJ()
 		e.accI()
@@ -101,7 +103,7 @@ func compile(t target) (*ir.File, error) {
 }
 
 // function emits the routines that evaluate f.
-func (e *emitter) function(f family, early bool) {
+func (e *emitter) function(f family, early int) {
 	e.cov(f, early)
 	e.weight(f, early)
 	e.fused(f, 1, early)

@@ -54,6 +54,7 @@ type vecchiaBuild struct {
 	k     ColOp
 	l     Matrix
 	noise []float64
+	large bool      // K - L L' is definite together with the noise only
 	tau   []float64 // smallest pivot that is not rounding, for each row
 	work  []vecchiaScratch
 }
@@ -69,7 +70,7 @@ type vecchiaScratch struct {
 }
 
 func newVecchiaBuild(v *Vecchia, k ColOp, l Matrix, noise []float64) (*vecchiaBuild, error) {
-	n, width := v.near.n, v.near.width
+	n, width := k.Dim(), v.near.width
 	b := &vecchiaBuild{v: v, k: k, l: l, noise: noise, tau: make([]float64, n)}
 	k.DiagTo(b.tau)
 	for i, d := range b.tau {
@@ -127,9 +128,13 @@ func (b *vecchiaBuild) residual(worker int, s *vecchiaScratch, t, q int) {
 		b.subtractLowRank(s, m, rows)
 	}
 	for i, r := range rows {
-		// K_ii - |l_i|² >= 0 up to rounding: clamp, or a row that L holds
-		// exactly would fall below its own noise.
-		m.Data[i*m.Stride+i] = max(m.Data[i*m.Stride+i], 0) + b.noise[r]
+		d := &m.Data[i*m.Stride+i]
+		if !b.large {
+			// K_ii - |l_i|² >= 0 up to rounding: clamp, or a row that L holds
+			// exactly would fall below its own noise.
+			*d = max(*d, 0)
+		}
+		*d += b.noise[r]
 	}
 }
 

@@ -44,8 +44,12 @@ type fitted struct {
 		}
 		LML      float64 `json:"lml"`
 		N        int
+		Distinct int   `json:"distinct_rows"`
+		Peak     int64 `json:"peak_bytes"`
+		Method   string
 		Warnings []string
 		Notes    []string
+		Holdout  *holdout
 	}
 	words string
 	model string
@@ -214,6 +218,9 @@ func TestCase17IdenticalColumns(t *testing.T) {
 		ss += e * e
 	}
 	within(t, "RMSE over the sd of y", math.Sqrt(ss/100)/f.report.Scaling.YScale, 0, 1e-3)
+	if !strings.Contains(strings.Join(f.report.Warnings, "\n"), "the noise is at its floor") {
+		t.Error(f.report.Warnings)
+	}
 }
 
 func TestCase19FixedParameters(t *testing.T) {
@@ -239,8 +246,9 @@ func TestCase29FiveRows(t *testing.T) {
 	rows := [][]float64{{0.032, 0.745, 1.5244}, {0.428, 0.916, 2.2617}, {0.427, 0.574, 1.577}, {0.938, 0.425, 1.79}, {0.999, 0.999, 3.0}}
 	f := fitCase(t, csvOf(t, t.TempDir(), "d.csv", "x1,x2,y", rows))
 	_, _, sd := f.predictAt(t, "x1,x2", [][]float64{{0.5, 0.5}})
-	if sd[0] < 1e-9 {
-		t.Errorf("sd %v", sd[0])
+	within(t, "sd", sd[0], 0.05, 5)
+	if !strings.Contains(strings.Join(f.report.Warnings, "\n"), "5 rows do not identify the lengthscales") || f.length(0) > 10 || f.length(1) > 10 {
+		t.Errorf("lengthscales %v, %v: %s", f.length(0), f.length(1), f.report.Warnings)
 	}
 }
 

@@ -83,6 +83,9 @@ func (a *app) score(ctx context.Context, m *bbgp.Model, ts *trainingSet, e *lina
 	if err != nil {
 		return nil, err
 	}
+	if note := ts.plan.OutsideNote(set.X); note != "" && !f.progress.quiet {
+		a.say("%s: %s", t.File, note)
+	}
 	p, err := m.Predict(ctx, e, set.X, bbgp.PredictOptions{SD: true})
 	if err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"bbgp.dev/cmd/bbgp/internal/table"
+	"bbgp.dev/linalg"
 )
 
 // A Kind says what an input is made of.
@@ -31,6 +32,9 @@ type Input struct {
 	Kind   Kind    `json:"kind"`
 	Level  string  `json:"level,omitempty"`
 	Fill   float64 `json:"fill,omitempty"` // of a missing cell, rule indicator
+	// The range of the training rows; equal where it is not known.
+	Low  float64 `json:"low,omitempty"`
+	High float64 `json:"high,omitempty"`
 }
 
 // A Plan says how a table becomes inputs.
@@ -53,6 +57,44 @@ type Options struct {
 	Missing          string // a rule; "" is stop
 	MaxLevels        int    // most different texts of a column; 0 is 20
 	KeepDuplicates   bool
+}
+
+// outside says whether a value lies outside the range of the training rows.
+func (in *Input) outside(v float64) bool {
+	return in.Low < in.High && (v < in.Low || v > in.High)
+}
+
+// OutsideNote says how many rows of x have an input outside its range in
+// training; "" if none has.
+func (p *Plan) OutsideNote(x linalg.Matrix) string {
+	rows, by := 0, make([]int, len(p.Inputs))
+	for i := range x.Rows {
+		any := false
+		for j, v := range x.Row(i) {
+			if p.Inputs[j].outside(v) {
+				any = true
+				by[j]++
+			}
+		}
+		if any {
+			rows++
+		}
+	}
+	return p.outsideNote(rows, by)
+}
+
+func (p *Plan) outsideNote(rows int, by []int) string {
+	if rows == 0 {
+		return ""
+	}
+	worst := 0
+	for j, n := range by {
+		if n > by[worst] {
+			worst = j
+		}
+	}
+	return fmt.Sprintf("%d rows lie outside the range of the training rows, most by column %s (%d rows): there the prediction falls back to the mean, with wide intervals",
+		rows, p.Inputs[worst].Column, by[worst])
 }
 
 // Names returns the names of the inputs.
@@ -247,6 +289,7 @@ func (p *Plan) add(t *table.Table, c *table.Column, opt Options) error {
 		if p.Rule == "indicator" {
 			in.Fill = mean(c.Num)
 		}
+		in.Low, in.High = c.Range()
 		p.Inputs = append(p.Inputs, in)
 	}
 	if c.Missing > 0 && p.Rule == "indicator" {

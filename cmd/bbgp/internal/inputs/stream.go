@@ -21,12 +21,15 @@ type Stream struct {
 	// Unseen counts, per column, texts that training had not seen.
 	Unseen map[string]int
 	known  map[string]map[string]bool
+	// Rows outside the range of training, and by which inputs.
+	outside int
+	by      []int
 }
 
 // NewStream matches the columns of r by name.
 func (p *Plan) NewStream(file string, r *table.Reader) (*Stream, error) {
 	s := &Stream{plan: p, r: r, file: file, target: slices.Index(r.Names, p.Target),
-		Unseen: map[string]int{}, known: map[string]map[string]bool{}}
+		Unseen: map[string]int{}, known: map[string]map[string]bool{}, by: make([]int, len(p.Inputs))}
 	used := map[int]bool{s.target: true}
 	for _, in := range p.Inputs {
 		j := slices.Index(r.Names, in.Column)
@@ -78,6 +81,7 @@ func (s *Stream) Next(x linalg.Matrix, y []float64, ok []bool) (n int, err error
 
 func (s *Stream) row(dst []float64, cells [][]byte) (ok bool, err error) {
 	ok = true
+	far := 0
 	for j := range s.plan.Inputs {
 		in := &s.plan.Inputs[j]
 		cell := cells[s.column[j]]
@@ -100,10 +104,15 @@ func (s *Stream) row(dst []float64, cells [][]byte) (ok bool, err error) {
 			return false, s.fault(in.Column, table.Quote(string(cell))+" is no number")
 		}
 		dst[j], _ = in.value(v.Num, v.Missing, string(cell))
+		if in.outside(dst[j]) {
+			s.by[j]++
+			far = 1
+		}
 		if in.Kind == Level && !v.Missing && (j == 0 || s.column[j-1] != s.column[j]) && !s.known[in.Column][string(cell)] {
 			s.Unseen[in.Column]++
 		}
 	}
+	s.outside += far
 	return ok, nil
 }
 
@@ -122,6 +131,9 @@ func (s *Stream) Notes() []string {
 			notes = append(notes, fmt.Sprintf("column %s: %d rows have a text that training had not seen", in.Column, n))
 			delete(s.Unseen, in.Column)
 		}
+	}
+	if note := s.plan.outsideNote(s.outside, s.by); note != "" {
+		notes = append(notes, note)
 	}
 	return notes
 }

@@ -1,0 +1,303 @@
+package bbgp
+
+import (
+	"context"
+	"math"
+
+	"bbgp.dev/kernelmv"
+	"bbgp.dev/linalg"
+)
+
+// Variances by iteration: for few rows, and for those that regressions leave too
+// wide. For any x, with ρ = k* - K̂x and a at or below the spectrum of F⁻¹K̂F⁻ᵀ
+// (the bound of Artemev et al. 2021 for the quadratic term, with k* for y),
+//
+//	k*'x + ρ'x <= q <= k*'x + ρ'x + ρ'P⁻¹ρ / a.
+//
+// With x = K̂_NN⁻¹ k*_N on the nearest rows N, 0 elsewhere, ρ is 0 on N and the
+// left side is what conditioning on these rows alone gives. Where the interval is
+// wider than asked, block conjugate gradients for K̂δ = ρ improve x, with the same
+// two bounds at every pass. P of low rank alone makes the first step itself, from
+// x = 0; the bounds are rigorous then, as K̂ >= P.
+
+const (
+	bracketBatch   = 32
+	bracketNearest = 128
+	// sharpVariance is the ratio σ_f²/σ_n² above which float32 products could be
+	// seen in a variance.
+	sharpVariance = 1e3
+)
+
+func transpose(a linalg.Matrix) linalg.Matrix {
+	t := linalg.NewMatrix(a.Cols, a.Rows)
+	for i := range a.Rows {
+		for j, v := range a.Row(i) {
+			t.Data[j*t.Stride+i] = v
+		}
+	}
+	return t
+}
+
+// A bracketWork brackets the variances of one batch after the other. The
+// iteration may use float32 products; the bounds that count come from a residual
+// in float64.
+type bracketWork struct {
+	m          *Model
+	p          *prepared
+	fast, wide linalg.SymOp
+	tol        float64
+	cg         *linalg.CG
+	near       int     // nearest rows to start from; 0 for none
+	all        []int32 // 0..n-1
+	lo, hi     []float64
+
+	rows      []int         // put aside for the iteration
+	k, x, rho linalg.Matrix // their columns, n×bracketBatch
+}
+
+func newBracketWork(m *Model, p *prepared, tol float64, lo, hi []float64) *bracketWork {
+	n := m.N()
+	w := &bracketWork{m: m, p: p, tol: tol, lo: lo, hi: hi, cg: linalg.NewCG(p.e, n, bracketBatch)}
+	w.all = make([]int32, n)
+	for i := range w.all {
+		w.all[i] = int32(i)
+	}
+	w.wide = p.op.With(kernelmv.F64)
+	w.fast = w.wide
+	if m.Parameters.Variance <= sharpVariance*m.Parameters.Noise {
+		w.fast = p.op.With(kernelmv.F32)
+	}
+	if !p.pre.NodeIsOne() {
+		w.near = min(bracketNearest, n)
+	}
+	w.k, w.x, w.rho = linalg.NewMatrix(n, bracketBatch), linalg.NewMatrix(n, bracketBatch), linalg.NewMatrix(n, bracketBatch)
+	return w
+}
+
+// first brackets the variances at rows, number i of all and on, from their
+// nearest rows, and puts those that need more aside for the iteration.
+func (w *bracketWork) first(ctx context.Context, rows linalg.Matrix, i int) error {
+	kt := linalg.NewMatrix(rows.Rows, w.m.N())
+	if err := w.p.op.CrossTo(ctx, kt, rows, w.all); err != nil {
+		return err
+	}
+	k := transpose(kt)
+	x, rho := linalg.NewMatrix(k.Rows, k.Cols), k.Clone()
+	lo, hi := w.lo[i:i+k.Cols], w.hi[i:i+k.Cols]
+	w.anew(lo, hi)
+	if w.near > 0 {
+		used, err := w.nearest(ctx, rows, k, x)
+		if err != nil {
+			return err
+		}
+		if err := w.subtract(ctx, rho, x, used); err != nil {
+			return err
+		}
+		pr := linalg.NewMatrix(k.Rows, k.Cols)
+		w.p.sharp.SolveTo(pr, rho)
+		w.bounds(w.tol, k, x, linalg.Matrix{}, rho, columnDots(rho, pr), lo, hi)
+	}
+	for j := range k.Cols {
+		if w.near > 0 && narrow(w.tol, lo[j], hi[j]) {
+			continue
+		}
+		c := len(w.rows)
+		for r := range k.Rows {
+			w.k.Set(r, c, k.At(r, j))
+			w.x.Set(r, c, x.At(r, j))
+			w.rho.Set(r, c, rho.At(r, j))
+		}
+		if w.rows = append(w.rows, i+j); len(w.rows) == bracketBatch {
+			if err := w.flush(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// subtract sets rho = rho - K̂x, in float64, for x that is 0 outside the rows used.
+func (w *bracketWork) subtract(ctx context.Context, rho, x linalg.Matrix, used []int) error {
+	const chunk = 128
+	kc := linalg.NewMatrix(rho.Rows, chunk)
+	xs := linalg.NewMatrix(chunk, x.Cols)
+	noise := w.p.op.Noise()
+	for i := 0; i < len(used); i += chunk {
+		part := used[i:min(i+chunk, len(used))]
+		some := kc.Sub(0, kc.Rows, 0, len(part))
+		if err := w.p.op.ColsTo(ctx, some, part); err != nil {
+			return err
+		}
+		xp := xs.Sub(0, len(part), 0, xs.Cols)
+		for a, r := range part {
+			copy(xp.Row(a), x.Row(r))
+			out := rho.Row(r)
+			for j, v := range xp.Row(a) {
+				out[j] -= noise[r] * v
+			}
+		}
+		w.p.e.GemmTo(rho, -1, some, false, xp, false, 1)
+	}
+	return nil
+}
+
+// flush iterates for the rows put aside.
+func (w *bracketWork) flush(ctx context.Context) error {
+	q := len(w.rows)
+	if q == 0 {
+		return nil
+	}
+	lo, hi := make([]float64, q), make([]float64, q)
+	n := w.m.N()
+	k, x, rho := w.k.Sub(0, n, 0, q), w.x.Sub(0, n, 0, q), w.rho.Sub(0, n, 0, q)
+	if err := w.run(ctx, k, x, rho, lo, hi); err != nil {
+		return err
+	}
+	for c, i := range w.rows {
+		// Bounds of the nearest rows hold too.
+		w.hi[i] = min(w.hi[i], hi[c])
+		w.lo[i] = min(max(w.lo[i], lo[c]), w.hi[i])
+	}
+	w.rows = w.rows[:0]
+	return nil
+}
+
+// run brackets the variances of the columns of k, from x with residual rho.
+func (w *bracketWork) run(ctx context.Context, k, x, rho linalg.Matrix, lo, hi []float64) error {
+	if w.fast != w.wide {
+		// A little closer than asked, for the wide residual to agree.
+		if err := w.iterate(ctx, w.fast, 0.8*w.tol, k, x, rho, lo, hi); err != nil {
+			return err
+		}
+		if done, err := w.residual(ctx, w.wide, k, x, rho, lo, hi); err != nil || done {
+			return err
+		}
+	}
+	return w.iterate(ctx, w.wide, w.tol, k, x, rho, lo, hi)
+}
+
+// residual sets rho = k - K̂x and brackets anew from it; done: closely enough.
+func (w *bracketWork) residual(ctx context.Context, op linalg.SymOp, k, x, rho linalg.Matrix, lo, hi []float64) (done bool, err error) {
+	y := linalg.NewMatrix(k.Rows, k.Cols)
+	if err := op.MulTo(ctx, y, x.Clone()); err != nil {
+		return false, err
+	}
+	for i := range k.Rows {
+		r, yi := rho.Row(i), y.Row(i)
+		for j, v := range k.Row(i) {
+			r[j] = v - yi[j]
+		}
+	}
+	w.p.sharp.SolveTo(y, rho)
+	w.anew(lo, hi)
+	return w.bounds(w.tol, k, x, linalg.Matrix{}, rho, columnDots(rho, y), lo, hi), nil
+}
+
+// anew sets the bounds that hold without any work.
+func (w *bracketWork) anew(lo, hi []float64) {
+	for j := range lo {
+		lo[j], hi[j] = 0, w.m.Parameters.Variance
+	}
+}
+
+// iterate improves x, with residual rho, by conjugate gradients. Stagnation is
+// rounding: the bounds reached stand.
+func (w *bracketWork) iterate(ctx context.Context, op linalg.SymOp, tol float64, k, x, rho linalg.Matrix, lo, hi []float64) error {
+	delta := linalg.NewMatrix(k.Rows, k.Cols)
+	w.anew(lo, hi)
+	_, err := w.cg.Solve(ctx, op, w.p.sharp, delta, rho, linalg.CGOptions{
+		Tol: 1e-3 * w.tol * math.Sqrt(w.m.Parameters.Noise),
+		OnPass: func(_ int, d, r linalg.Matrix, rpr []float64) bool {
+			return w.bounds(tol, k, x, d, r, rpr, lo, hi)
+		}})
+	for i := range x.Rows {
+		xi := x.Row(i)
+		for j, v := range delta.Row(i) {
+			xi[j] += v
+		}
+	}
+	return err
+}
+
+// bounds tightens lo and hi by the bounds at x + d with residual r, and says
+// whether every interval is narrow enough.
+func (w *bracketWork) bounds(tol float64, k, x, d, r linalg.Matrix, rpr []float64, lo, hi []float64) bool {
+	q := make([]float64, k.Cols)
+	for i := range k.Rows {
+		ki, xi, ri := k.Row(i), x.Row(i), r.Row(i)
+		if d.Rows > 0 {
+			for j, v := range d.Row(i) {
+				q[j] += (ki[j] + ri[j]) * (xi[j] + v)
+			}
+			continue
+		}
+		for j, v := range xi {
+			q[j] += (ki[j] + ri[j]) * v
+		}
+	}
+	done := true
+	for j := range q {
+		up := w.m.Parameters.Variance - q[j]
+		low := up - rpr[j]/w.p.node
+		hi[j] = max(min(hi[j], up), 0)
+		lo[j] = min(max(lo[j], low, 0), hi[j])
+		done = done && narrow(tol, lo[j], hi[j])
+	}
+	return done
+}
+
+// narrow says whether the relative half width of (lo^1/2, hi^1/2) is at most tol.
+func narrow(tol, lo, hi float64) bool {
+	a, b := math.Sqrt(lo), math.Sqrt(hi)
+	return b-a <= tol*(a+b)
+}
+
+// nearest sets the columns of x to K̂_NN⁻¹ k*_N on the nearest rows N, and
+// returns the rows used by any of them, in increasing order.
+func (w *bracketWork) nearest(ctx context.Context, rows, k, x linalg.Matrix) (used []int, err error) {
+	idx, err := w.p.op.Nearest(ctx, rows, w.near)
+	if err != nil {
+		return nil, err
+	}
+	m := w.near
+	b, v := linalg.NewMatrix(m, m), linalg.NewMatrix(m, 1)
+	noise := w.p.op.Noise()
+	seen := make([]bool, k.Rows)
+	for j := range rows.Rows {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		near := idx[j*m : (j+1)*m]
+		w.p.op.BlockTo(0, b, near)
+		for a, i := range near {
+			b.Data[a*b.Stride+a] += noise[i]
+			v.Data[a] = k.At(int(i), j)
+		}
+		chol, err := w.p.e.NewCholesky(b)
+		if err != nil {
+			continue // rounding at a tiny noise: this row starts from 0
+		}
+		chol.SolveTo(v, v)
+		for a, i := range near {
+			x.Set(int(i), j, v.Data[a])
+			seen[i] = true
+		}
+	}
+	for i, s := range seen {
+		if s {
+			used = append(used, i)
+		}
+	}
+	return used, nil
+}
+
+// columnDots returns Σ_i a_ij b_ij for every column j.
+func columnDots(a, b linalg.Matrix) []float64 {
+	s := make([]float64, a.Cols)
+	for i := range a.Rows {
+		for j, v := range a.Row(i) {
+			s[j] += v * b.At(i, j)
+		}
+	}
+	return s
+}

@@ -1,0 +1,221 @@
+package bbgp
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+
+	"bbgp.dev/kernelmv"
+	"bbgp.dev/linalg"
+)
+
+// What a regression of f* on part of the data leaves unexplained, measured by
+// random probes. For any x, f* - x'y has the variance v = σ_f² - 2k*'x + x'K̂x, and
+//
+//	v - var(f*|y) = ρ'K̂⁻¹ρ,   ρ = k* - K̂x:
+//
+// the gap of an upper bound v is a quadratic form in ρ. With ω ~ N(0, K̂⁻¹), ω'ρ is
+// normal with that variance, and it costs no product with K̂,
+//
+//	ω'ρ = k*'ω - x'ε,   ε = K̂ω,
+//
+// but a dot product with k* and one over the few rows in x. S probes made once
+// serve every row, and Σ_s (ω_s'ρ)² / (ρ'K̂⁻¹ρ) has the χ² distribution with S degrees
+// of freedom: the gap is known from both sides with a probability that does not
+// depend on data or kernel.
+//
+// The probes are ω = F⁻ᵀ A^-1/2 z, A = F⁻¹K̂F⁻ᵀ, z standard normal, by block Lanczos;
+// their ε is one exact product, so that an error in the root changes the
+// covariance of ω by a few per cent and nothing else (gaugeSlack).
+//
+// Where the function is smooth, nearest rows explain too little. Then a basis V,
+// n×m, V'K̂V = I, of the span of the low-rank factor takes part: f* is regressed on
+// V'y and on nearest rows. With B = K̂V, what V leaves has the covariance K̂ - BB',
+// k* - B V'k*, σ_f² - |V'k*|², and the probes ω - V B'ω.
+//
+// The residual r of the weights goes the same way: the error of a mean is
+// k*'K̂⁻¹r = x'r + ρ'K̂⁻¹r, |ρ'K̂⁻¹r| <= (ρ'K̂⁻¹ρ r'K̂⁻¹r)^1/2, far less than σ_f (r'K̂⁻¹r)^1/2.
+
+const (
+	gaugeProbes = 128
+	// gaugeRisk is the probability that one bound of one gap does not hold.
+	gaugeRisk = 1e-6
+	// gaugeTol ends the Lanczos process: largest residual of A⁻¹z, relative.
+	gaugeTol    = 0.1
+	gaugeSlack  = 1.05
+	gaugePasses = 64
+	// gaugeRank is the number of columns of V.
+	gaugeRank = 600
+)
+
+// A gauge holds the probes, and V where it is used.
+type gauge struct {
+	rank        int
+	cols        linalg.Matrix // n×(m+S): V and Ω
+	low         linalg.Matrix // B, n×m
+	own         linalg.Matrix // n×(S+1): K̂Ω, and r - B V'r
+	vr          []float64     // V'r, m
+	rest        float64       // bound of r'K̂⁻¹r
+	least, most float64       // gap / Σ_s (ω_s'ρ)² lies between
+	passes      int
+}
+
+var errNoGauge = errors.New("the probes for the variance do not converge")
+
+// newGauge makes the probes. It returns errNoGauge where too many passes would
+// be needed.
+func (m *Model) newGauge(ctx context.Context, p *prepared) (*gauge, error) {
+	n := m.N()
+	g := &gauge{}
+	lowQ, highQ := chiSquareBounds(gaugeProbes, gaugeRisk)
+	g.least, g.most = 1/(highQ*gaugeSlack), gaugeSlack/lowQ
+	omega, err := m.gaugeProbes(ctx, p, g)
+	if err != nil {
+		return nil, err
+	}
+	// Products with [Ω, α] in float64: ε, and the residual of the weights.
+	src, dst := linalg.NewMatrix(n, gaugeProbes+1), linalg.NewMatrix(n, gaugeProbes+1)
+	src.Sub(0, n, 0, gaugeProbes).CopyFrom(omega)
+	for i, v := range m.weights {
+		src.Set(i, gaugeProbes, v)
+	}
+	op := p.op.With(kernelmv.F64)
+	if err := op.MulTo(ctx, dst, src); err != nil {
+		return nil, err
+	}
+	r := linalg.NewMatrix(n, 1)
+	for i, y := range m.y {
+		r.Data[i] = y - m.Parameters.Mean - dst.At(i, gaugeProbes)
+		dst.Set(i, gaugeProbes, r.Data[i])
+	}
+	pr := linalg.NewMatrix(n, 1)
+	p.pre.SolveTo(pr, r)
+	g.rest = max(p.e.Dot(r.Data, pr.Data), 0) / p.node
+	g.own, g.cols = dst, omega
+	if p.pre.NodeIsOne() {
+		return g, m.gaugeBasis(ctx, p, g)
+	}
+	return g, nil
+}
+
+// gaugeProbes returns Ω, n×S.
+func (m *Model) gaugeProbes(ctx context.Context, p *prepared, g *gauge) (linalg.Matrix, error) {
+	n := m.N()
+	rng := rand.New(rand.NewPCG(m.recipe.Seed, 0x6761756765)) // the second word is the stream of this use
+	z := linalg.NewMatrix(n, gaugeProbes)
+	for i := range z.Data {
+		z.Data[i] = rng.NormFloat64()
+	}
+	op := p.op.With(kernelmv.F64)
+	if m.Parameters.Variance <= sharpVariance*m.Parameters.Noise {
+		op = p.op.With(kernelmv.F32)
+	}
+	l := linalg.NewLanczos(p.e, n, gaugeProbes, linalg.LanczosOptions{})
+	l.Start(op, p.pre, z)
+	for {
+		if err := l.Step(ctx); err != nil {
+			return z, err
+		}
+		g.passes++
+		worst, err := linalg.SolveResidual(l.H)
+		if err != nil {
+			return z, err
+		}
+		if worst <= gaugeTol || l.Exhausted() {
+			break
+		}
+		if g.passes == gaugePasses {
+			return z, errNoGauge
+		}
+	}
+	root, err := linalg.InvSqrt(l.H, 1e-3)
+	if err != nil {
+		return z, err
+	}
+	if err := l.MulBasisTo(ctx, z, root); err != nil {
+		return z, err
+	}
+	p.pre.FInvTransTo(z, z)
+	return z, nil
+}
+
+// gaugeBasis makes V and B and takes V out of the probes and the residual. Where
+// the span of the factor is degenerate, the gauge does without.
+func (m *Model) gaugeBasis(ctx context.Context, p *prepared, g *gauge) error {
+	n := m.N()
+	v, _, _, err := linalg.PivotedCholesky(ctx, p.e, p.op, linalg.PivotOptions{MaxRank: min(gaugeRank, n/8), Seed: m.recipe.Seed})
+	if err != nil || v.Cols == 0 {
+		return err
+	}
+	rank := v.Cols
+	if _, full := p.e.ThinQR(v); full < rank {
+		return nil
+	}
+	b, h := linalg.NewMatrix(n, rank), linalg.NewMatrix(rank, rank)
+	if err := p.op.With(kernelmv.F64).MulTo(ctx, b, v); err != nil {
+		return err
+	}
+	p.e.GemmTo(h, 1, v, true, b, false, 0)
+	chol, err := p.e.NewCholesky(h)
+	if err != nil {
+		return nil
+	}
+	p.e.SolveRight(v, chol.Factor(), true)
+	p.e.SolveRight(b, chol.Factor(), true)
+	// ω - V B'ω, ε - B B'ω, r - B V'r.
+	t := linalg.NewMatrix(rank, gaugeProbes+1)
+	omega, last := g.cols, t.Sub(0, rank, gaugeProbes, gaugeProbes+1)
+	p.e.GemmTo(t.Sub(0, rank, 0, gaugeProbes), 1, b, true, omega, false, 0)
+	p.e.GemmTo(last, 1, v, true, g.own.Sub(0, n, gaugeProbes, gaugeProbes+1), false, 0)
+	g.vr = make([]float64, rank)
+	for i := range g.vr {
+		g.vr[i] = last.At(i, 0)
+	}
+	p.e.GemmTo(g.own, -1, b, false, t, false, 1)
+	cols := linalg.NewMatrix(n, rank+gaugeProbes)
+	cols.Sub(0, n, 0, rank).CopyFrom(v)
+	probes := cols.Sub(0, n, rank, rank+gaugeProbes)
+	probes.CopyFrom(omega)
+	p.e.GemmTo(probes, -1, v, false, t.Sub(0, rank, 0, gaugeProbes), false, 1)
+	g.rank, g.cols, g.low = rank, cols, b
+	return nil
+}
+
+// chiSquareBounds returns x and y with P(χ² < x) = P(χ² > y) = risk, for s degrees
+// of freedom, s even:
+//
+//	P(χ² > x) = e^(-x/2) Σ_{k < s/2} (x/2)^k / k!
+func chiSquareBounds(s int, risk float64) (low, high float64) {
+	above := func(x float64) float64 {
+		term, sum := math.Exp(-x/2), 0.0
+		for k := range s / 2 {
+			sum += term
+			term *= x / 2 / float64(k+1)
+		}
+		return sum
+	}
+	below := func(x float64) float64 { // the rest of the series: no cancellation
+		term, sum := math.Exp(-x/2), 0.0
+		for k := 0; k < s/2 || term > 1e-17*sum; k++ {
+			if k >= s/2 {
+				sum += term
+			}
+			term *= x / 2 / float64(k+1)
+		}
+		return sum
+	}
+	find := func(lo, hi float64, left func(x float64) bool) float64 {
+		for range 60 {
+			if mid := (lo + hi) / 2; left(mid) {
+				lo = mid
+			} else {
+				hi = mid
+			}
+		}
+		return (lo + hi) / 2
+	}
+	mean := float64(s)
+	return find(0, mean, func(x float64) bool { return below(x) < risk }),
+		find(mean, 4*mean+100, func(x float64) bool { return above(x) > risk })
+}

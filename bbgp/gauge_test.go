@@ -1,0 +1,82 @@
+package bbgp
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"bbgp.dev/linalg"
+)
+
+func TestChiSquareBounds(t *testing.T) {
+	// Tables of the distribution: 2.5 % and 97.5 % for 64 and 2 degrees of freedom.
+	for _, c := range []struct {
+		s         int
+		low, high float64
+	}{{64, 43.776, 88.004}, {2, 0.050636, 7.377759}} {
+		low, high := chiSquareBounds(c.s, 0.025)
+		if relative(low, c.low) > 2e-5 || relative(high, c.high) > 2e-5 {
+			t.Errorf("%d: %v and %v, want %v and %v", c.s, low, high, c.low, c.high)
+		}
+	}
+	// The far tail: P(χ²_2 > x) = exp(-x/2).
+	if low, high := chiSquareBounds(2, 1e-6); relative(high, -2*math.Log(1e-6)) > 1e-9 || relative(low, -2*math.Log1p(-1e-6)) > 1e-9 {
+		t.Errorf("1e-6: %v and %v", low, high)
+	}
+}
+
+// TestGaugeUnbiased: the squares of ω'ρ have the gap as their mean, with and
+// without V, so over many rows their sum agrees with that of the gaps.
+func TestGaugeUnbiased(t *testing.T) {
+	ctx := context.Background()
+	d, test := randomData(900, 4, 5), randomData(400, 4, 6)
+	d.NoiseExtra, d.NoiseScale = nil, nil
+	for _, r := range []recipe{{Rank: 60}, {Neighbours: 24}} {
+		p := Params{Kernel: "matern52", Variance: 3, Noise: 0.05, Lengthscales: []float64{1.5, 2, 3, 4}}
+		dense, other := pairOfModels(t, d, p, r)
+		e := engine(t)
+		std := linalg.NewMatrix(test.X.Rows, 4)
+		dense.Scaling.XTo(std, test.X)
+		dp, err := dense.prepare(ctx, e, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		exact, err := dense.variances(ctx, dp, std, 0.05)
+		if err != nil {
+			t.Fatal(err)
+		}
+		op, err := other.prepare(ctx, e, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if op.gauge, err = other.newGauge(ctx, op); err != nil {
+			t.Fatal(err)
+		}
+		if (op.gauge.rank > 0) != (r.Rank > 0) {
+			t.Fatalf("%+v: V has %d columns", r, op.gauge.rank)
+		}
+		rows := make([]int, std.Rows)
+		for i := range rows {
+			rows[i] = i
+		}
+		v := newVarianceBounds(std.Rows)
+		if _, err := other.regress(ctx, op, std, rows, 1, v); err != nil { // no second try
+			t.Fatal(err)
+		}
+		gap, estimate := 0.0, 0.0
+		for i := range rows {
+			sum := (v.hi[i] - v.lo[i]) / (op.gauge.most - op.gauge.least)
+			estimate += sum / gaugeProbes
+			gap += v.hi[i] + op.gauge.least*sum - exact.hi[i]
+			if v.lo[i] > exact.hi[i] || v.hi[i] < exact.lo[i] {
+				t.Errorf("%+v, row %d: %v outside [%v, %v]", r, i, exact.hi[i], v.lo[i], v.hi[i])
+			}
+		}
+		if q := estimate / gap; q < 0.85 || q > 1.15 {
+			t.Errorf("%+v: measured gaps are %.3f of the true ones", r, q)
+		}
+		if gap/float64(len(rows)) < 1e-4 {
+			t.Errorf("%+v: mean gap %v: nothing to measure", r, gap/float64(len(rows)))
+		}
+	}
+}

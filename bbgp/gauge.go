@@ -57,15 +57,15 @@ type gauge struct {
 	own         linalg.Matrix // n×(S+1): K̂Ω, and r - B V'r
 	vr          []float64     // V'r, m
 	rest        float64       // bound of r'K̂⁻¹r
-	least, most float64       // gap / Σ_s (ω_s'ρ)² lies between
+	least, most float64       // gap / Σ_s (ω_s'ρ)² lies between, but for gaugeRisk
 	passes      int
 }
 
 var errNoGauge = errors.New("the probes for the variance do not converge")
 
-// newGauge makes the probes. It returns errNoGauge where too many passes would
-// be needed.
-func (m *Model) newGauge(ctx context.Context, p *prepared) (*gauge, error) {
+// newGauge makes the probes, and V if basis is set and P is of low rank alone. It
+// returns errNoGauge where too many passes would be needed.
+func (m *Model) newGauge(ctx context.Context, p *prepared, basis bool) (*gauge, error) {
 	n := m.N()
 	g := &gauge{}
 	lowQ, highQ := chiSquareBounds(gaugeProbes, gaugeRisk)
@@ -93,7 +93,7 @@ func (m *Model) newGauge(ctx context.Context, p *prepared) (*gauge, error) {
 	p.pre.SolveTo(pr, r)
 	g.rest = max(p.e.Dot(r.Data, pr.Data), 0) / p.node
 	g.own, g.cols = dst, omega
-	if p.pre.NodeIsOne() {
+	if basis && p.pre.NodeIsOne() {
 		return g, m.gaugeBasis(ctx, p, g)
 	}
 	return g, nil

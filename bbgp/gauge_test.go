@@ -49,7 +49,7 @@ func TestGaugeUnbiased(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if op.gauge, err = other.newGauge(ctx, op); err != nil {
+		if op.gauge, err = other.newGauge(ctx, op, true); err != nil {
 			t.Fatal(err)
 		}
 		if (op.gauge.rank > 0) != (r.Rank > 0) {

@@ -69,7 +69,7 @@ func (m *Model) variances(ctx context.Context, p *prepared, std linalg.Matrix, t
 		return v, err
 	}
 	if p.asked += std.Rows; p.asked >= fewRows && p.gauge == nil && !p.noGauge {
-		g, err := m.newGauge(ctx, p)
+		g, err := m.newGauge(ctx, p, true)
 		switch {
 		case errors.Is(err, errNoGauge), errors.Is(err, linalg.ErrNotDefinite):
 			p.noGauge = true // such a matrix is left to the iteration

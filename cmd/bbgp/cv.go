@@ -5,111 +5,277 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"bbgp.dev/bbgp"
+	"bbgp.dev/cmd/bbgp/internal/plots"
 )
 
+// cvFlags are those of cv beside the training's.
+type cvFlags struct {
+	fit      fitFlags
+	folds    int
+	loo      bool
+	outliers int
+	plot     string
+	out      string
+}
+
 func (a *app) cvCommand() *cobra.Command {
-	var f fitFlags
-	var folds int
+	var f cvFlags
 	c := &cobra.Command{
 		Use:   "cv DATA.csv --target NAME",
-		Short: "Cross-validate: fit on all folds but one, score on that one, for each",
+		Short: "Cross-validate: score every row by a model that has not seen it",
+		Long: `Cross-validate: score every row by a model that has not seen it.
+
+With --folds K, the model is fitted K times on all folds but one. With --loo, it is
+fitted once, on all rows, and every row is predicted from all others at the
+parameters found: no second fit, exact for --method exact and up to 3000 rows, within
+bounds otherwise. Rows that repeat, inputs and all, are left out together.`,
 		Example: `  bbgp cv train.csv --target y
-  bbgp cv train.csv --target y --folds 10 --json`,
+  bbgp cv train.csv --target y --loo --plot calibration --out rows.csv`,
 		Args: exactly("DATA.csv"),
 		RunE: func(c *cobra.Command, args []string) error {
 			a.started = true
-			return a.crossValidate(c.Context(), args[0], &f, folds)
+			if f.loo && c.Flags().Changed("folds") {
+				return usagef("--loo and --folds exclude each other")
+			}
+			return a.crossValidate(c.Context(), args[0], &f)
 		},
 	}
 	fl := c.Flags()
-	fl.IntVar(&folds, "folds", 5, "folds, drawn at random by the seed")
-	f.read.add(fl)
-	f.addTraining(fl)
-	f.model.add(fl)
-	f.machine.add(fl)
-	fl.BoolVar(&f.json, "json", false, "report as one JSON object")
-	f.progress.add(fl)
+	fl.IntVar(&f.folds, "folds", 5, "folds, drawn at random by the seed")
+	fl.BoolVar(&f.loo, "loo", false, "leave single rows out of one fit instead")
+	fl.IntVar(&f.outliers, "outliers", 10, "rows to list whose standardised residuals are the largest")
+	fl.StringVar(&f.plot, "plot", "", "draw the calibration as NAME.png and NAME.svg")
+	fl.StringVarP(&f.out, "out", "o", "", "file for the predictions: row, target, mean, sd_obs, and z, the standardised residual")
+	f.fit.read.add(fl)
+	f.fit.addTraining(fl)
+	f.fit.model.add(fl)
+	f.fit.machine.add(fl)
+	fl.BoolVar(&f.fit.json, "json", false, "report as one JSON object")
+	f.fit.progress.add(fl)
 	return c
 }
 
 // A cvReport is what cv --json prints. The scores of All are over all rows,
-// each predicted by the fold that did not see it.
+// each predicted by a model that did not see it.
 type cvReport struct {
-	N       int       `json:"n"`
-	Folds   []holdout `json:"folds"`
-	All     holdout   `json:"all"`
-	Seconds float64   `json:"seconds"`
-	Notes   []string  `json:"notes"`
+	N          int              `json:"n"`
+	Kind       string           `json:"kind"` // folds or loo
+	Folds      []holdout        `json:"folds"`
+	All        holdout          `json:"all"`
+	Validation *bbgp.Validation `json:"validation"` // of all rows; rows count from 1, in the table
+	BoundKind  string           `json:"bound_kind,omitempty"`
+	SDWidth    float64          `json:"sd_width"` // largest relative half width of the interval of a deviation
+	Seconds    float64          `json:"seconds"`
+	Notes      []string         `json:"notes"`
 }
 
-func (a *app) crossValidate(ctx context.Context, data string, f *fitFlags, folds int) error {
-	opt, err := f.options(a)
+// A cvResult holds the predictions of the rows of the table that were used.
+type cvResult struct {
+	rows        []int // in the table, from 0
+	y, mean, sd []float64
+	scale       float64
+}
+
+func (r *cvResult) add(row int, y, mean, sd float64) {
+	r.rows, r.y = append(r.rows, row), append(r.y, y)
+	r.mean, r.sd = append(r.mean, mean), append(r.sd, sd)
+}
+
+func (a *app) crossValidate(ctx context.Context, data string, f *cvFlags) error {
+	opt, err := f.fit.options(a)
 	if err != nil {
 		return err
 	}
-	ts, err := a.training(data, &f.read, false)
+	ts, err := a.training(data, &f.fit.read, false)
 	if err != nil {
 		return err
 	}
 	n := ts.data.X.Rows
-	if folds < 2 || folds > n {
-		return usagef("--folds %d is not between 2 and the number of rows, %d", folds, n)
+	if !f.loo && (f.folds < 2 || f.folds > n) {
+		return usagef("--folds %d is not between 2 and the number of rows, %d", f.folds, n)
 	}
-	if !f.progress.quiet {
+	if f.outliers < 0 {
+		return usagef("--outliers %d is negative", f.outliers)
+	}
+	if !f.fit.progress.quiet {
 		for _, note := range ts.notes {
 			a.say("%s", note)
 		}
 	}
-	order := rand.New(rand.NewPCG(opt.Seed, 0x63766376)).Perm(n) // the second word is the stream of this use
-	r := &cvReport{N: n, Notes: ts.notes}
+	r := &cvReport{N: n, Notes: ts.notes, Folds: []holdout{}}
+	run := a.runFolds
+	if f.loo {
+		run = a.runLOO
+	}
+	res, err := run(ctx, f, ts, opt, r)
+	if err != nil {
+		return err
+	}
+	return a.finishCV(f, r, res)
+}
+
+// finishCV scores, writes and prints what was predicted.
+func (a *app) finishCV(f *cvFlags, r *cvReport, res *cvResult) error {
 	var all scoreSum
-	scale := 0.0
-	for k := range folds {
-		lo, hi := k*n/folds, (k+1)*n/folds
-		train, test := ts.data.Rows(append(append([]int{}, order[:lo]...), order[hi:]...)), ts.data.Rows(order[lo:hi])
-		m, err := bbgp.Fit(ctx, train, opt)
+	for i, y := range res.y {
+		all.add(y, res.mean[i], res.sd[i])
+	}
+	r.All = *newHoldout(*all.score(res.scale), res.y)
+	var err error
+	if r.Validation, err = bbgp.Validate(res.y, res.mean, res.sd, f.outliers); err != nil {
+		return err
+	}
+	for i := range r.Validation.Outliers {
+		r.Validation.Outliers[i].Row = res.rows[r.Validation.Outliers[i].Row] + 1
+	}
+	if f.out != "" {
+		err := writeFile(f.out, a.out, func(w *rowWriter) error {
+			w.header("row", "target", "mean", "sd_obs", "z")
+			for i, y := range res.y {
+				w.row(float64(res.rows[i]+1), y, res.mean[i], res.sd[i], (y-res.mean[i])/res.sd[i])
+			}
+			return nil
+		})
 		if err != nil {
 			return err
-		}
-		p, err := m.Predict(ctx, opt.Engine, test.X, bbgp.PredictOptions{SD: true})
-		if err != nil {
-			return err
-		}
-		var fold scoreSum
-		for i, y := range test.Y {
-			fold.add(y, p.Mean[i], p.SDObs[i])
-			all.add(y, p.Mean[i], p.SDObs[i])
-		}
-		s := fold.score(m.Scaling.YScale)
-		scale += m.Scaling.YScale / float64(folds)
-		r.Folds = append(r.Folds, *newHoldout(*s, test.Y))
-		r.Seconds += m.Result.Seconds
-		if !f.progress.quiet {
-			a.say("fold %d of %d: RMSE %.5g, NLPD %.4g", k+1, folds, s.RMSE, s.NLPD)
 		}
 	}
-	s := all.score(scale)
-	r.All = *newHoldout(*s, ts.data.Y)
-	if f.json {
+	if f.plot != "" {
+		p, err := plots.Calibration(res.y, res.mean, res.sd)
+		if err != nil {
+			return err
+		}
+		if _, err := plots.Save(p, f.plot); err != nil {
+			return err
+		}
+	}
+	if f.fit.json {
 		return writeJSON(a.out, r)
 	}
 	return writeCV(a.out, r)
 }
 
-func writeCV(w io.Writer, r *cvReport) error {
-	line := func(name string, h holdout) error {
-		_, err := fmt.Fprintf(w, "%-6s %7d %12.5g %10.4g %9.1f %% %8s\n", name, h.N, h.RMSE, h.NLPD, 100*h.Coverage95, h.r2())
-		return err
+func (a *app) runFolds(ctx context.Context, f *cvFlags, ts *trainingSet, opt bbgp.Options, r *cvReport) (*cvResult, error) {
+	n := r.N
+	order := rand.New(rand.NewPCG(opt.Seed, 0x63766376)).Perm(n) // the second word is the stream of this use
+	r.Kind = "folds"
+	res := &cvResult{}
+	for k := range f.folds {
+		lo, hi := k*n/f.folds, (k+1)*n/f.folds
+		train, test := ts.data.Rows(slices.Concat(order[:lo], order[hi:])), ts.data.Rows(order[lo:hi])
+		m, err := bbgp.Fit(ctx, train, opt)
+		if err != nil {
+			return nil, err
+		}
+		p, err := m.Predict(ctx, opt.Engine, test.X, bbgp.PredictOptions{SD: true})
+		if err != nil {
+			return nil, err
+		}
+		s, err := m.Score(p, test.Y)
+		if err != nil {
+			return nil, err
+		}
+		for i, y := range test.Y {
+			res.add(ts.set.Rows[order[lo+i]], y, p.Mean[i], max(p.SDObs[i], 1e-12*m.Scaling.YScale))
+			r.widen(p.SDLower[i], p.SDUpper[i])
+		}
+		res.scale += m.Scaling.YScale / float64(f.folds)
+		r.Folds = append(r.Folds, *newHoldout(s, test.Y))
+		r.Seconds += m.Result.Seconds
+		if !f.fit.progress.quiet {
+			a.say("fold %d of %d: RMSE %.5g, NLPD %.4g", k+1, f.folds, s.RMSE, s.NLPD)
+		}
 	}
-	fmt.Fprintf(w, "%-6s %7s %12s %10s %11s %8s\n", "fold", "rows", "RMSE", "NLPD", "in 95 %", "R²")
+	return res, nil
+}
+
+func (r *cvReport) widen(lo, hi float64) {
+	if hi > 0 {
+		r.SDWidth = max(r.SDWidth, (hi-lo)/(hi+lo))
+	}
+}
+
+func (a *app) runLOO(ctx context.Context, f *cvFlags, ts *trainingSet, opt bbgp.Options, r *cvReport) (*cvResult, error) {
+	r.Kind = "loo"
+	m, err := bbgp.Fit(ctx, ts.data, opt)
+	if err != nil {
+		return nil, err
+	}
+	l, err := m.LeaveOneOut(ctx, opt.Engine)
+	if err != nil {
+		return nil, err
+	}
+	r.Seconds, r.BoundKind = m.Result.Seconds, l.BoundKind
+	res, rows := &cvResult{scale: m.Scaling.YScale}, ts.places()
+	told := len(r.Notes)
+	if len(rows) != len(l.Y) {
+		// Repeats with other noise ratios keep rows of their own: the order is that
+		// of the model, the number in the table is not known.
+		rows = make([]int, len(l.Y))
+		for i := range rows {
+			rows[i] = i
+		}
+		r.Notes = append(r.Notes, "repeated rows differ in their noise: rows are numbered as the model has them")
+	}
+	if len(l.Y) < r.N {
+		r.Notes = append(r.Notes, fmt.Sprintf("%d rows are at %d places: repeats are left out together", r.N, len(l.Y)))
+	}
+	for _, note := range r.Notes[told:] {
+		if !f.fit.progress.quiet {
+			a.say("%s", note)
+		}
+	}
+	for i, y := range l.Y {
+		res.add(rows[i], y, l.Mean[i], max(l.SDObs[i], 1e-12*res.scale))
+		r.widen(l.SDObsLower[i], l.SDObsUpper[i])
+	}
+	return res, nil
+}
+
+// places returns the rows of the table, from 0, at which new inputs first appear.
+func (ts *trainingSet) places() []int {
+	var rows []int
+	seen := map[string]bool{}
+	for i := range ts.data.X.Rows {
+		key := fmt.Sprint(ts.data.X.Row(i))
+		if !seen[key] {
+			seen[key] = true
+			rows = append(rows, ts.set.Rows[i])
+		}
+	}
+	return rows
+}
+
+func writeCV(w io.Writer, r *cvReport) error {
+	line := func(name string, h holdout) {
+		fmt.Fprintf(w, "%-6s %7d %12.5g %10.4g %9.1f %% %8s\n", name, h.N, h.RMSE, h.NLPD, 100*h.Coverage95, h.r2())
+	}
+	fmt.Fprintf(w, "%-6s %7s %12s %10s %11s %8s\n", r.Kind, "rows", "RMSE", "NLPD", "in 95 %", "R²")
 	for k, h := range r.Folds {
-		if err := line(fmt.Sprint(k+1), h); err != nil {
+		line(fmt.Sprint(k+1), h)
+	}
+	line("all", r.All)
+	v := r.Validation
+	fmt.Fprintf(w, "\nCRPS   %.5g\n", v.CRPS)
+	if r.BoundKind != "" && r.BoundKind != "exact" {
+		fmt.Fprintf(w, "deviations are known to %.2g %% or better (%s)\n", 100*r.SDWidth, r.BoundKind)
+	}
+	fmt.Fprintf(w, "\ncalibration: share of rows in the central interval of a probability\n")
+	for _, c := range v.Calibration {
+		fmt.Fprintf(w, "  %4.0f %%  %6.1f %%\n", 100*c.Probability, 100*c.Share)
+	}
+	if len(v.Outliers) > 0 {
+		fmt.Fprintf(w, "\nlargest standardised residuals: possible outliers beyond 4 or so\n  %7s %12s %12s %12s %8s\n", "row", "target", "mean", "sd_obs", "z")
+	}
+	for _, o := range v.Outliers {
+		if _, err := fmt.Fprintf(w, "  %7d %12.5g %12.5g %12.5g %8.2f\n", o.Row, o.Y, o.Mean, o.SDObs, o.Z); err != nil {
 			return err
 		}
 	}
-	return line("all", r.All)
+	return nil
 }

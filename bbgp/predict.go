@@ -47,15 +47,8 @@ type Prediction struct {
 //
 // The variance is bracketed, see variance.go; SD is the middle of its interval.
 func (m *Model) Predict(ctx context.Context, e *linalg.Engine, xs linalg.Matrix, opt PredictOptions) (*Prediction, error) {
-	if xs.Cols != m.D() {
-		return nil, &DataError{Row: -1, Reason: fmt.Sprintf("%d inputs, the model has %d", xs.Cols, m.D())}
-	}
-	for i := range xs.Rows {
-		for j, v := range xs.Row(i) {
-			if !finite(v) {
-				return nil, &DataError{Row: i, Column: m.Names[j], Reason: fmt.Sprintf("%v is not a finite number", v)}
-			}
-		}
+	if err := m.checkInputs(xs); err != nil {
+		return nil, err
 	}
 	if !finite(opt.SDTol) || opt.SDTol < 0 {
 		return nil, &OptionError{"sdtol", fmt.Sprintf("%v is not a positive number", opt.SDTol)}
@@ -79,6 +72,21 @@ func (m *Model) Predict(ctx context.Context, e *linalg.Engine, xs linalg.Matrix,
 		return p, err
 	}
 	return p, m.deviations(ctx, e, std, p, opt)
+}
+
+// checkInputs tells whether the rows of xs can be predicted.
+func (m *Model) checkInputs(xs linalg.Matrix) error {
+	if xs.Cols != m.D() {
+		return &DataError{Row: -1, Reason: fmt.Sprintf("%d inputs, the model has %d", xs.Cols, m.D())}
+	}
+	for i := range xs.Rows {
+		for j, v := range xs.Row(i) {
+			if !finite(v) {
+				return &DataError{Row: i, Column: m.Names[j], Reason: fmt.Sprintf("%v is not a finite number", v)}
+			}
+		}
+	}
+	return nil
 }
 
 func (m *Model) defaultEngine() (*linalg.Engine, error) {

@@ -164,20 +164,10 @@ func (m *Model) iterate(ctx context.Context, p *prepared, std linalg.Matrix, row
 
 // extended returns the operator of the training rows and, after them, others.
 func (m *Model) extended(p *prepared, xs linalg.Matrix) (*kernelmv.Op, error) {
-	n := m.N()
-	x := linalg.NewMatrix(n+xs.Rows, xs.Cols)
-	x.Sub(0, n, 0, x.Cols).CopyFrom(m.x)
-	if xs.Rows > 0 {
-		x.Sub(n, x.Rows, 0, x.Cols).CopyFrom(xs)
-	}
-	k := kernelOf(m.Parameters)
-	k.Lengthscales = append([]float64{}, k.Lengthscales...)
-	for _, j := range p.op.Dropped() { // constant in training: not in the distance
-		k.Lengthscales[j] = math.Inf(1)
-	}
+	x := stack(m.x, xs)
 	noise := make([]float64, x.Rows)
 	copy(noise, p.op.Noise())
-	return kernelmv.NewOp(p.e, x, k, noise)
+	return kernelmv.NewOp(p.e, x, m.kernelFor(p), noise)
 }
 
 // regress brackets the given rows of std, at most varianceBlock, by regressions

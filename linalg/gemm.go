@@ -11,7 +11,7 @@ import "bbgp.dev/asm"
 // threads share out (gemmMC, gemmNC) do not change a bit.
 const (
 	gemmKC = 256  // depth of a packed step: a panel of B, NR·KC·8 bytes, stays near L1
-	gemmMC = 240  // rows of a packed block of A: MC·KC·8 bytes stay in L2
+	gemmMC = 336  // rows of a packed block of A: MC·KC·8 bytes stay in L2
 	gemmNC = 4080 // columns of a packed block of B: NC·KC·8 bytes stay in L3
 	gemmMR = asm.GemmRows
 	gemmNR = asm.GemmCols
@@ -26,7 +26,7 @@ const (
 )
 
 // A gemmJob is the state of the product that is running, and its work areas:
-// (NC·KC + threads·MC·KC)·8 bytes, at most 8.4 MB + 0.5 MB a thread.
+// (NC·KC + threads·MC·KC)·8 bytes, at most 8.4 MB + 0.7 MB a thread.
 type gemmJob struct {
 	impl   *asm.Impl
 	shape  gemmShape
@@ -58,7 +58,7 @@ func (e *Engine) gemm() *gemmJob {
 		for w := range threads {
 			g.tile[w] = make([]float64, gemmMR*gemmNR)
 		}
-		g.packB, g.block = g.packPanel, g.multiplyBlock
+		g.packB, g.block = g.packPanels, g.multiplyBlock
 		e.job = g
 	}
 	return e.job
@@ -160,7 +160,7 @@ func (g *gemmJob) run(par *Par, m, n, k int, beta float64) {
 		g.jn = min(gemmNC, n-g.j0)
 		for g.k0 = 0; g.k0 < k; g.k0 += gemmKC {
 			g.kn, g.add = min(gemmKC, k-g.k0), g.k0 > 0 || beta != 0
-			par.For((g.jn+gemmNR-1)/gemmNR, g.packB)
+			par.For((g.jn+packGroup*gemmNR-1)/(packGroup*gemmNR), g.packB)
 			par.For(g.blocks, g.block)
 		}
 	}
@@ -178,16 +178,24 @@ func rowBlocks(m, threads int) (size, count int) {
 	return size, (m + size - 1) / size
 }
 
-// packPanel packs columns i·NR .. i·NR+NR-1 of the block of B, zero beyond the end.
-func (g *gemmJob) packPanel(_, i int) {
-	j, dst := g.j0+i*gemmNR, g.packed[i*gemmNR*g.kn:][:gemmNR*g.kn]
-	width := min(gemmNR, g.j0+g.jn-j)
-	if g.tb {
-		packAcross(g.impl, dst, g.b, j, width, g.k0, g.kn)
-	} else {
-		packAlong(dst, g.b, j, width, g.k0, g.kn)
-	}
+// packPanels packs packGroup panels of the block of B, zero beyond the end.
+func (g *gemmJob) packPanels(_, i int) {
+	const group = packGroup * gemmNR
+	j, width := g.j0+i*group, min(group, g.jn-i*group)
+	dst := g.packed[i*group*g.kn:][:roundUp(width, gemmNR)*g.kn]
+	g.pack(dst, gemmNR, g.b, !g.tb, j, width)
 	scaleAll(dst, g.scaleB)
+}
+
+// pack packs width columns (along) or rows of m from j on, for the step in depth.
+func (g *gemmJob) pack(dst []float64, w int, m Matrix, along bool, j, width int) {
+	if along {
+		packAlong(dst, w, m, j, width, g.k0, g.kn)
+		return
+	}
+	for size := w * g.kn; width > 0; width, j, dst = width-w, j+w, dst[size:] {
+		packAcross(g.impl, dst[:size], m, j, min(w, width), g.k0, g.kn)
+	}
 }
 
 func scaleAll(x []float64, alpha float64) {
@@ -214,9 +222,9 @@ func (g *gemmJob) multiplyBlock(worker, i int) {
 	if g.ready != nil {
 		a, size = g.ready.steps[g.k0/gemmKC][i0*gemmKC:], gemmMR*gemmKC
 	} else {
-		for r := i0; r < i1; r += gemmMR {
-			g.packRows(a[(r-i0)*g.kn:][:size], r, min(gemmMR, i1-r))
-		}
+		a = a[:roundUp(i1-i0, gemmMR)*g.kn]
+		g.pack(a, gemmMR, g.a, g.ta, i0, i1-i0)
+		scaleAll(a, g.scaleA)
 	}
 	for j := 0; j < g.jn; j += gemmNR {
 		b, col := g.packed[j*g.kn:][:gemmNR*g.kn], g.j0+j
@@ -258,16 +266,6 @@ func (g *gemmJob) partTile(tile, a, b []float64, r, height, col, width int) {
 			out[j] += v
 		}
 	}
-}
-
-// packRows packs rows r .. r+height-1 of A, times alpha, as [kn][MR].
-func (g *gemmJob) packRows(dst []float64, r, height int) {
-	if g.ta {
-		packAlong(dst, g.a, r, height, g.k0, g.kn)
-	} else {
-		packAcross(g.impl, dst, g.a, r, height, g.k0, g.kn)
-	}
-	scaleAll(dst, g.scaleA)
 }
 
 // packedRows are the rows of an n×k matrix, packed for products as A, to which

@@ -78,12 +78,8 @@ func (g *gramJob) sumGroup(worker, k int) {
 		depth := min(groupUnit, end-r)
 		a := g.packed[worker][:depth*g.ps]
 		b := g.packed[worker][groupUnit*g.ps:][:depth*g.qs]
-		for i := 0; i < g.ps; i += gemmMR {
-			packAlong(a[i*depth:][:gemmMR*depth], g.x, i, min(gemmMR, g.x.Cols-i), r, depth)
-		}
-		for j := 0; j < g.qs; j += gemmNR {
-			packAlong(b[j*depth:][:gemmNR*depth], g.y, j, min(gemmNR, g.y.Cols-j), r, depth)
-		}
+		packAlong(a, gemmMR, g.x, 0, g.x.Cols, r, depth)
+		packAlong(b, gemmNR, g.y, 0, g.y.Cols, r, depth)
 		for i := 0; i < g.ps; i += gemmMR {
 			for j := 0; j < g.qs; j += gemmNR {
 				g.impl.Gemm(sum[i*g.qs+j:], g.qs, a[i*depth:][:gemmMR*depth], b[j*depth:][:gemmNR*depth], depth, true)

@@ -70,7 +70,7 @@ func (s side) count(b Matrix) int {
 func (t *triJob) load(x []float64, j int) {
 	width, n := min(triChunk, t.s.count(t.b)-j), t.l.Rows
 	if t.s == left {
-		packAlong(x[:n*triChunk], t.b, j, width, 0, n)
+		packAlong(x[:n*triChunk], gemmNR, t.b, j, width, 0, n)
 	} else {
 		packAcross(t.e.Impl, x[:n*triChunk], t.b, j, width, 0, n)
 	}
@@ -150,7 +150,7 @@ func (t *triJob) packTriangle(out []float64, r0 int) {
 func (t *triJob) packColumns(dst []float64, r, k0 int) {
 	have := max(0, t.l.Rows-k0) * gemmMR
 	if have > 0 {
-		packAlong(dst[:have], t.l, r, min(gemmMR, t.l.Rows-r), k0, have/gemmMR)
+		packAlong(dst[:have], gemmMR, t.l, r, min(gemmMR, t.l.Rows-r), k0, have/gemmMR)
 	}
 	clear(dst[have:])
 }

@@ -2,31 +2,37 @@ package linalg
 
 import "bbgp.dev/asm"
 
-// packAlong packs columns j .. j+width-1 and rows k0 .. k0+depth-1 of m as
-// [depth][w], w = len(dst)/depth >= width, zero beyond width.
-func packAlong(dst []float64, m Matrix, j, width, k0, depth int) {
-	w := len(dst) / depth
-	if width < w {
-		clear(dst)
+// packGroup is the number of panels that are packed together, so that a row is
+// read in pieces of several cache lines.
+const packGroup = 4
+
+// packAlong packs columns j .. j+width-1 and rows k0 .. k0+depth-1 of m as panels
+// [⌈width/w⌉][depth][w], w = gemmMR or gemmNR, the last one with zeros beyond width.
+func packAlong(dst []float64, w int, m Matrix, j, width, k0, depth int) {
+	for width >= w {
+		count := min(packGroup, width/w)
 		for k := range depth {
-			copy(dst[k*w:][:width], m.Data[(k0+k)*m.Stride+j:])
+			row := m.Data[(k0+k)*m.Stride+j:][:count*w]
+			for p := range count {
+				out := dst[(p*depth+k)*w:]
+				if w == gemmMR {
+					v := *(*[gemmMR]float64)(row[p*gemmMR:]) // a copy: operands that may overlap cost a call
+					*(*[gemmMR]float64)(out) = v
+				} else {
+					v := *(*[gemmNR]float64)(row[p*gemmNR:])
+					*(*[gemmNR]float64)(out) = v
+				}
+			}
 		}
+		dst, j, width = dst[count*w*depth:], j+count*w, width-count*w
+	}
+	if width == 0 {
 		return
 	}
-	src := m.Data[k0*m.Stride+j:]
-	switch w {
-	case gemmMR:
-		for k := range depth {
-			v := *(*[gemmMR]float64)(src[k*m.Stride:]) // a copy: operands that may overlap cost a call
-			*(*[gemmMR]float64)(dst[k*gemmMR:]) = v
-		}
-	case gemmNR:
-		for k := range depth {
-			v := *(*[gemmNR]float64)(src[k*m.Stride:])
-			*(*[gemmNR]float64)(dst[k*gemmNR:]) = v
-		}
-	default:
-		panic("linalg: packAlong: no such width")
+	for k := range depth {
+		out := dst[k*w:][:w]
+		copy(out, m.Data[(k0+k)*m.Stride+j:][:width])
+		clear(out[width:])
 	}
 }
 

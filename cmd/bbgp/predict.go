@@ -24,6 +24,7 @@ type predictFlags struct {
 	read    reading
 	opt     bbgp.PredictOptions
 	bounds  bool
+	level   float64 // of --interval; 0 for none
 	out     string
 	json    bool
 	quiet   bool
@@ -34,7 +35,7 @@ func (a *app) predictCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "predict MODEL NEW.csv --out PRED.csv",
 		Short: "Predict the rows of a table with a saved model",
-		Example: `  bbgp predict model.bbgp new.csv --sd --out predictions.csv
+		Example: `  bbgp predict model.bbgp new.csv --sd --interval 0.95 --out predictions.csv
   zcat new.csv.gz | bbgp predict model.bbgp - > means.csv`,
 		Args: exactly("MODEL", "NEW.csv"),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -44,8 +45,9 @@ func (a *app) predictCommand() *cobra.Command {
 	}
 	fl := c.Flags()
 	fl.BoolVar(&f.opt.SD, "sd", false, "also the standard deviations sd (of the function) and sd_obs (of an observation)")
+	fl.Float64Var(&f.level, "interval", 0, "also lower and upper, the central interval of an observation with this probability, such as 0.95")
 	fl.BoolVar(&f.bounds, "bounds", false, "also the bounds of mean and sd")
-	fl.Float64Var(&f.opt.SDTol, "sd-tol", 0.05, "widest interval of sd, relative")
+	fl.Float64Var(&f.opt.SDTol, "sd-tol", 0.05, "largest relative half width of the interval that sd is known to")
 	fl.Float64Var(&f.opt.MeanTol, "mean-tol", 1e-3, "largest error of the mean, in standard deviations of the target")
 	fl.StringVarP(&f.out, "out", "o", "-", "file for the predictions; - is standard output")
 	f.read.addFormat(fl)
@@ -73,7 +75,10 @@ func (a *app) predict(ctx context.Context, path, data string, f *predictFlags) e
 	if !(f.opt.SDTol > 0) || !(f.opt.MeanTol > 0) {
 		return usagef("--sd-tol and --mean-tol must be positive")
 	}
-	f.opt.SD = f.opt.SD || f.bounds
+	if !(f.level >= 0 && f.level < 1) {
+		return usagef("--interval %v is not a probability below 1", f.level)
+	}
+	f.opt.SD = f.opt.SD || f.bounds || f.level > 0
 	e, err := f.machine.engine()
 	if err != nil {
 		return err
@@ -138,6 +143,9 @@ func (p *predictor) run(ctx context.Context, w *rowWriter, d int) error {
 	if p.flags.opt.SD {
 		names = append(names, "sd", "sd_obs")
 	}
+	if p.flags.level > 0 {
+		names = append(names, "lower", "upper")
+	}
 	if p.flags.bounds {
 		names = append(names, "mean_lower", "mean_upper", "sd_lower", "sd_upper")
 	}
@@ -176,17 +184,18 @@ func (p *predictor) block(ctx context.Context, w *rowWriter, x linalg.Matrix, y 
 			w.empty(cells)
 			continue
 		}
-		v := [7]float64{pred.Mean[i]}
-		k := 1
+		v := append(make([]float64, 0, 9), pred.Mean[i])
 		if p.flags.opt.SD {
-			v[1], v[2] = pred.SD[i], pred.SDObs[i]
-			k = 3
+			v = append(v, pred.SD[i], pred.SDObs[i])
+		}
+		if p.flags.level > 0 {
+			h := math.Sqrt2 * math.Erfinv(p.flags.level) * pred.SDObs[i]
+			v = append(v, pred.Mean[i]-h, pred.Mean[i]+h)
 		}
 		if p.flags.bounds {
-			v[3], v[4], v[5], v[6] = pred.MeanLower[i], pred.MeanUpper[i], pred.SDLower[i], pred.SDUpper[i]
-			k = 7
+			v = append(v, pred.MeanLower[i], pred.MeanUpper[i], pred.SDLower[i], pred.SDUpper[i])
 		}
-		w.row(v[:k]...)
+		w.row(v...)
 		sd := math.NaN()
 		if p.flags.opt.SD {
 			sd = pred.SDObs[i]

@@ -31,8 +31,8 @@ type LMLReport struct {
 	Warnings       []string           `json:"warnings"`
 }
 
-// LogMarginalLikelihood evaluates L and its gradient by the natural parameters
-// at p, on d as standardised by its own moments unless opt.NoScale is set.
+// LogMarginalLikelihood evaluates L and, unless opt.NoGradient is set, its
+// gradient by the natural parameters at p, on d as standardised by its own moments unless opt.NoScale is set.
 // Options of the training are ignored. It fails with a *DataError, *ParamError,
 // *OptionError or *MemoryError before it starts, with ctx.Err(), with an error
 // that wraps ErrNotFinite, or with a *StagnationError.
@@ -62,6 +62,7 @@ func LogMarginalLikelihood(ctx context.Context, d *Data, p Params, opt Options) 
 		return nil, err
 	}
 	eval := opt.evalOptions()
+	eval.Gradient = !opt.NoGradient
 	if err := obj.Rebuild(ctx, p, eval); err != nil {
 		return nil, err
 	}

@@ -42,6 +42,8 @@ type Options struct {
 	Precision string
 	// NoScale takes inputs and target as they are.
 	NoScale bool
+	// NoGradient leaves the gradient out of LogMarginalLikelihood; Fit ignores it.
+	NoGradient bool
 	// FixMean keeps c at its start instead of fitting it.
 	FixMean bool
 	// Start is where training starts; nil means all ones, after a pre-fit on a

@@ -11,6 +11,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -103,23 +104,37 @@ func dataOf(t uci.Table) *bbgp.Data {
 }
 
 // A truth gives exact likelihoods of one set of data.
-type truth struct{ data *bbgp.Data }
+type truth struct {
+	data  *bbgp.Data
+	known map[string]float64 // by the parameters as JSON
+}
 
-func newTruth(d *bbgp.Data) *truth { return &truth{d} }
+func newTruth(d *bbgp.Data) *truth { return &truth{d, map[string]float64{}} }
 
 // at returns the exact value at p, -1e300 where float64 cannot factor K̂.
 func (t *truth) at(p bbgp.Params) float64 {
-	r, err := bbgp.LogMarginalLikelihood(context.Background(), t.data, p, bbgp.Options{Method: "exact"})
+	key, err := json.Marshal(p)
 	if err != nil {
-		return -1e300
+		panic(err) // numbers always have a JSON form
 	}
-	return r.LML
+	if v, ok := t.known[string(key)]; ok {
+		return v
+	}
+	v := -1e300
+	if r, err := bbgp.LogMarginalLikelihood(context.Background(), t.data, p, bbgp.Options{Method: "exact", NoGradient: true}); err == nil {
+		v = r.LML
+	}
+	t.known[string(key)] = v
+	return v
 }
 
 // reach returns the CPU seconds of the first step at or above level, by
 // bisection: the likelihood rises along the accepted steps.
 func (t *truth) reach(steps []bbgp.Step, level float64) string {
-	lo, hi := 0, len(steps)
+	lo, hi := 0, len(steps)-1
+	if hi < 0 || t.at(steps[hi].Parameters) < level {
+		return "-"
+	}
 	for lo < hi {
 		mid := (lo + hi) / 2
 		if t.at(steps[mid].Parameters) >= level {
@@ -127,9 +142,6 @@ func (t *truth) reach(steps []bbgp.Step, level float64) string {
 		} else {
 			lo = mid + 1
 		}
-	}
-	if lo == len(steps) {
-		return "-"
 	}
 	return fmt.Sprintf("%.1f", steps[lo].CPUSeconds)
 }

@@ -16,6 +16,7 @@ type lmlFlags struct {
 	read    reading
 	model   modelling
 	params  string
+	plain   bool
 	json    bool
 	quiet   bool
 }
@@ -38,6 +39,7 @@ func (a *app) lmlCommand() *cobra.Command {
 	fl.StringVar(&f.params, "params", "", `file with {"kernel", "mean", "variance", "noise", "lengthscales"}, or all of a fit report`)
 	f.model.add(fl)
 	f.machine.add(fl)
+	fl.BoolVar(&f.plain, "no-gradient", false, "the value only")
 	fl.BoolVar(&f.json, "json", false, "report as one JSON object")
 	fl.BoolVarP(&f.quiet, "quiet", "q", false, "no remarks; errors only")
 	return c
@@ -55,6 +57,7 @@ func (a *app) lml(ctx context.Context, data string, f *lmlFlags) error {
 	if err != nil {
 		return err
 	}
+	opt.NoGradient = f.plain
 	p, err := readParams(f.params)
 	if err != nil {
 		return err

@@ -1,6 +1,12 @@
 package bbgp
 
-import "bbgp.dev/linalg"
+import (
+	"fmt"
+	"math"
+
+	"bbgp.dev/kernelmv"
+	"bbgp.dev/linalg"
+)
 
 // The size of the preconditioner is decided when its low-rank part is there,
 // by what that leaves of the trace:
@@ -13,26 +19,85 @@ import "bbgp.dev/linalg"
 //
 // Elevators (n = 11121, noise 0.005 σ_f²), passes to 1 nat: 26 with 48
 // neighbours alone, 6 with rank 200 and 16 neighbours, 4 with rank 300 alone.
+//
+// The number of neighbours follows from a model of the cost (nearCost). Its
+// constants are counted and measured once, not on every machine, because all
+// results are to be reproducible from the seed.
 const (
-	mostRank        = 288 // tried; whole groups of 96 columns
-	loud            = 0.1 // mean noise, in σ_f², above which a few columns do:
-	loudRank        = 96  // elevators at all ones, 9 passes and 1.0 CPU s for 7 and 1.4
-	noiseTraces     = 1.0 // residual trace, in traces of the noise, for low rank alone
-	smoothTrace     = 0.2 // residual trace, in traces of K, up to which a low-rank part pays
-	mixedRank       = 192
-	mixedNeighbours = 32
-	quietNeighbours = 48
+	mostRank    = 288 // tried; whole groups of 96 columns
+	loud        = 0.1 // mean noise, in σ_f², above which a few columns do:
+	loudRank    = 96  // elevators at all ones, 9 passes and 1.0 CPU s for 7 and 1.4
+	noiseTraces = 1.0 // residual trace, in traces of the noise, for low rank alone
+	smoothTrace = 0.2 // residual trace, in traces of K, up to which a low-rank part pays
+	mixedRank   = 192
 )
 
-// choosePrecond returns how P is made for n rows at p, whose noise is given.
-func choosePrecond(n int, p Params, noise []float64, opt EvalOptions) linalg.PrecondOptions {
-	set := linalg.PrecondOptions{Rank: opt.Rank, Neighbours: opt.Neighbours}
+// nearSizes are the numbers of neighbours that are considered.
+var nearSizes = []int{32, 48, 64, 96, 128, 192, 256}
+
+// A seen says how many passes an evaluation took with so many neighbours.
+type seen struct{ passes, neighbours int }
+
+// Without any evaluation, 48 neighbours are taken to need 12 passes.
+var unseen = seen{12, 48}
+
+// passPower: passes fall like neighbours^-0.75 (kin40k: 60, 33, 22, 16 with 32,
+// 64, 128, 192; pol: 10, 8, 7, 5 with 48, 64, 96, 128).
+const passPower = 0.75
+
+// nearCost is the cost in cycles a row of a preconditioner with nn neighbours
+// and m columns and of the passes of uses evaluations with it. A pass costs a
+// tile row, the preconditioner's two solves; the neighbours cost a
+// factorisation, their entries of K, and what the low-rank part takes off them
+// (AVX-512, fitted to pol and kin40k).
+func nearCost(n, d, nn, m, uses int, prec kernelmv.Precision, s seen) float64 {
+	pair := 0.8 + 0.024*float64(d)
+	if prec == kernelmv.F64 {
+		pair = 2.3 + 0.03*float64(d)
+	}
+	k, r := float64(nn), float64(m)
+	pass := pair*float64(n) + 8*r + 12*k
+	passes := float64(s.passes) * math.Pow(float64(s.neighbours)/k, passPower)
+	build := k * k * (0.06*k + 4 + 0.3*float64(d) + 0.13*r)
+	return build + float64(uses)*(passes+1)*pass
+}
+
+// neighbours returns the number of neighbours of the least cost.
+func neighbours(n, d, m int, prec kernelmv.Precision, opt EvalOptions) int {
+	s := opt.Seen
+	if s.passes == 0 || s.neighbours == 0 {
+		s = unseen
+	}
+	best, least := 0, math.Inf(1)
+	for _, nn := range nearSizes {
+		if nn > n/8 && best > 0 {
+			break
+		}
+		if c := nearCost(n, d, nn, m, max(opt.Uses, 1), prec, s); c < least {
+			best, least = nn, c
+		}
+	}
+	return best
+}
+
+// choosePrecond returns how P is made for n rows at p, whose noise is given;
+// Decide of the result fills in the reason.
+func choosePrecond(n int, p Params, noise []float64, prec kernelmv.Precision, opt EvalOptions) (set linalg.PrecondOptions, reason *string) {
+	set = linalg.PrecondOptions{Rank: opt.Rank, Neighbours: opt.Neighbours}
+	reason = new(string)
+	*reason = "as asked"
 	if set.Rank >= 0 && set.Neighbours >= 0 {
-		return set
+		return set, reason
 	}
 	total := 0.0
 	for _, v := range noise {
 		total += v
+	}
+	d := 0
+	for _, l := range p.Lengthscales {
+		if !math.IsInf(l, 1) {
+			d++
+		}
 	}
 	if set.Rank < 0 {
 		set.Rank = mostRank
@@ -43,13 +108,16 @@ func choosePrecond(n int, p Params, noise []float64, opt EvalOptions) linalg.Pre
 		set.TraceTol = 0.1 * total
 	}
 	set.Decide = func(rank int, trace float64) (columns, near int) {
-		smooth := trace <= smoothTrace*float64(n)*p.Variance
-		columns, near = 0, quietNeighbours
+		all := float64(n) * p.Variance
+		smooth := trace <= smoothTrace*all
 		switch {
 		case trace <= noiseTraces*total:
-			columns, near = rank, 0
+			columns = rank
 		case smooth:
-			columns, near = min(rank, mixedRank), mixedNeighbours
+			columns = min(rank, mixedRank)
+			near = neighbours(n, d, columns, prec, opt)
+		default:
+			near = neighbours(n, d, 0, prec, opt)
 		}
 		if opt.Rank >= 0 {
 			columns = rank
@@ -60,7 +128,11 @@ func choosePrecond(n int, p Params, noise []float64, opt EvalOptions) linalg.Pre
 				columns = 0
 			}
 		}
+		*reason = fmt.Sprintf("%d columns leave %.2g of the trace of K, %.2g of the noise", rank, trace/all, trace/total)
+		if near > 0 && opt.Seen.passes > 0 {
+			*reason += fmt.Sprintf("; the last evaluation took %d passes with %d neighbours", opt.Seen.passes, opt.Seen.neighbours)
+		}
 		return columns, near
 	}
-	return set
+	return set, reason
 }

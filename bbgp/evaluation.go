@@ -33,9 +33,10 @@ type Evaluation struct {
 	// Alpha approximates K̂⁻¹ (y - c).
 	Alpha []float64
 
-	Passes, Products    int // passes over the kernel matrix, columns multiplied
-	Replayed            int // passes made twice because the basis did not fit Memory
-	Rank, Neighbours    int // of the preconditioner
+	Passes, Products    int    // passes over the kernel matrix, columns multiplied
+	Replayed            int    // passes made twice because the basis did not fit Memory
+	Rank, Neighbours    int    // of the preconditioner
+	Reason              string // why it is as large as it is
 	Probes, GradColumns int
 	Precision           string  // f32 or f64
 	BoundKind           string  // rigorous or probable
@@ -50,7 +51,9 @@ type Evaluation struct {
 type EvalOptions struct {
 	Eps              float64 // bound on Upper - Lower over 2, nats
 	Probes           int
-	Rank, Neighbours int // of the preconditioner; -1 lets Rebuild choose
+	Rank, Neighbours int  // of the preconditioner; -1 lets Rebuild choose
+	Uses             int  // evaluations that the next preconditioner is for, at least 1
+	Seen             seen // what the last evaluation took
 	Seed             uint64
 	Precision        string // auto, f32 or f64
 	Gradient         bool

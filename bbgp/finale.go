@@ -30,7 +30,7 @@ func (f *fit) complete(ctx context.Context, m *Model, t *trainer) {
 	}
 	r.LML, r.StdErr, r.BoundKind = ev.LML, ev.StdErr, ev.BoundKind
 	r.Lower, r.Upper = ordered(ev)
-	r.Precision, r.Rank, r.Neighbours, r.Probes = ev.Precision, ev.Rank, ev.Neighbours, ev.Probes
+	r.Precision, r.Rank, r.Neighbours, r.Probes, r.Reason = ev.Precision, ev.Rank, ev.Neighbours, ev.Probes, ev.Reason
 	if ev.Replayed > 0 {
 		r.warn("two-pass mode: %d passes were made twice, the basis did not fit the memory budget", ev.Replayed)
 	}
@@ -62,6 +62,7 @@ func (f *fit) last(ctx context.Context, t *trainer, best point) (*Evaluation, er
 	opt := t.eval
 	opt.Gradient, opt.Reject, opt.Eps = false, nil, f.opt.Eps
 	opt.Probes = max(minLastProbes, f.opt.Probes)
+	opt.Uses, opt.Seen = 2, seen{best.ev.Passes, best.ev.Neighbours}
 	var sum *Evaluation
 	square := 0.0 // Σ over runs of (probes · stderr)²
 	for run, total := 0, 0; ; run++ {

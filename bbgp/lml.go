@@ -19,6 +19,7 @@ type LMLReport struct {
 	Products       int                `json:"products"`
 	Rank           int                `json:"rank"`
 	Neighbours     int                `json:"neighbours"`
+	Reason         string             `json:"preconditioner_reason"`
 	Probes         int                `json:"probes"`
 	GradColumns    int                `json:"grad_columns"`
 	Seconds        float64            `json:"seconds"`
@@ -72,7 +73,7 @@ func LogMarginalLikelihood(ctx context.Context, d *Data, p Params, opt Options) 
 	}
 	r := &LMLReport{
 		LML: ev.LML, StdErr: ev.StdErr, BoundKind: ev.BoundKind,
-		Gradient: ev.Gradient, Passes: ev.Passes, Products: ev.Products, Rank: ev.Rank, Neighbours: ev.Neighbours,
+		Gradient: ev.Gradient, Passes: ev.Passes, Products: ev.Products, Rank: ev.Rank, Neighbours: ev.Neighbours, Reason: ev.Reason,
 		Probes: ev.Probes, GradColumns: ev.GradColumns, Method: opt.Method, Precision: ev.Precision,
 		ISA: opt.Engine.Impl.Name, SecondsByPhase: ev.SecondsByPhase, Warnings: []string{},
 	}

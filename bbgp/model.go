@@ -55,6 +55,7 @@ type Result struct {
 	Precision      string             `json:"precision"`
 	Rank           int                `json:"rank"`
 	Neighbours     int                `json:"neighbours"`
+	Reason         string             `json:"preconditioner_reason"`
 	Probes         int                `json:"probes"`
 	Seed           uint64             `json:"seed"`
 	ISA            string             `json:"isa"`

@@ -33,6 +33,7 @@ type krylovObjective struct {
 	op      *kernelmv.Op
 	pre     preconditioner
 	built   Params // where pre was built
+	reason  string // why pre is as large as it is
 	probes  linalg.Matrix
 	signs   signs
 	wide    float64 // σ_n²/σ_f² at and below which float32 products have failed
@@ -93,13 +94,13 @@ func (o *krylovObjective) Rebuild(ctx context.Context, p Params, opt EvalOptions
 	if err := o.op.Reset(kernelOf(p), noiseOf(p, o.d)); err != nil {
 		return err
 	}
-	set := choosePrecond(o.n, p, o.op.Noise(), opt)
+	set, reason := choosePrecond(o.n, p, o.op.Noise(), o.precision(p, opt), opt)
 	set.Seed = opt.Seed
 	pre, err := linalg.NewPrecond(ctx, o.e, o.op, o.op.Noise(), set)
 	if err != nil {
 		return fmt.Errorf("preconditioner: %w", err)
 	}
-	o.pre, o.built = pre, p.Clone()
+	o.pre, o.built, o.reason = pre, p.Clone(), *reason
 	o.setProbes(signProbes(o.n, probeCount(opt), opt.Seed), opt.Memory)
 	o.signs = signs{probeCount(opt), opt.Seed}
 	o.seconds = time.Since(start).Seconds()

@@ -121,7 +121,7 @@ func (t *trainer) stale() bool { return t.moved || t.cur.eps > coarseEps*t.eps }
 // bold evaluates p with a preconditioner made there.
 func (t *trainer) bold(ctx context.Context, p Params, out []bool, target float64) (point, error) {
 	t.moved = true
-	if err := t.obj.Rebuild(ctx, p, t.eval); err != nil {
+	if err := t.rebuild(ctx, p, 1); err != nil {
 		return point{}, err
 	}
 	pt, err := t.evaluate(ctx, t.far(p, out), target)

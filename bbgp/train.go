@@ -201,7 +201,7 @@ func (t *trainer) begin(ctx context.Context) error {
 	if t.cur.ev != nil {
 		t.eval.Eps = min(max(t.worth()/4, t.eps), t.eval.Eps)
 	}
-	if err := t.obj.Rebuild(ctx, t.cur.p, t.eval); err != nil {
+	if err := t.rebuild(ctx, t.cur.p, t.stageSteps); err != nil {
 		return err
 	}
 	first, err := t.evaluate(ctx, t.far(t.cur.p, t.out), math.Inf(-1))
@@ -212,6 +212,15 @@ func (t *trainer) begin(ctx context.Context) error {
 	t.cur, t.fresh, t.moved = first, true, false
 	t.report(first, true)
 	return nil
+}
+
+// rebuild makes a preconditioner for so many evaluations at p.
+func (t *trainer) rebuild(ctx context.Context, p Params, uses int) error {
+	t.eval.Uses = uses
+	if ev := t.cur.ev; ev != nil {
+		t.eval.Seen = seen{ev.Passes, ev.Neighbours}
+	}
+	return t.obj.Rebuild(ctx, p, t.eval)
 }
 
 // runStage runs one stage from t.cur. It returns the gain in nats and whether

@@ -33,10 +33,11 @@ type Plan struct {
 }
 
 const (
-	planRows   = 1500             // of the sample; half of the rows if that is less
-	planTime   = 20 * time.Second // for the sample
-	planSteps  = 4                // times the sample's rows, for the growth of passes
-	precGrowth = 1.2              // time of the preconditioner, as a power of n
+	planRows         = 1500             // of the sample; half of the rows if that is less
+	planTime         = 20 * time.Second // for the sample
+	usualEvaluations = 25               // of a fit
+	planSteps        = 4                // times the sample's rows, for the growth of passes
+	precGrowth       = 1.2              // time of the preconditioner, as a power of n
 	// A low-rank part covers more of a small sample, which overstates the growth.
 	planShare  = 0.8
 	leastPower = 0.2 // growth of passes, as a power of n
@@ -67,13 +68,16 @@ func NewPlan(ctx context.Context, d *Data, opt Options) (*Plan, error) {
 	r := &fit.Result
 	p.Precision, p.Rank, p.Neighbours, p.Probes = r.Precision, r.Rank, r.Neighbours, r.Probes
 	grow := float64(n) / float64(p.Sample)
-	p.Evaluations = max(r.Evaluations, 1)
+	// Fits of samples differ more in their evaluations than fits of whole tables.
+	did := float64(max(r.Evaluations, 1))
+	p.Evaluations = min(int(math.Sqrt(did*usualEvaluations)+0.5), set.MaxSteps)
+	more := float64(p.Evaluations) / did
 	power, err := passPower(ctx, m, sub, fit.Parameters, set)
 	if err != nil {
 		return nil, err
 	}
-	p.Passes = int(float64(r.Passes)*math.Pow(grow, power) + 0.5)
-	p.Seconds = growth(r, set.Method, grow, power)
+	p.Passes = int(more*float64(r.Passes)*math.Pow(grow, power) + 0.5)
+	p.Seconds = growth(r, set.Method, more, grow, power)
 	p.CPUSeconds = p.Seconds * r.CPUSeconds / r.Seconds
 	p.Bytes = fitBytes(set.Method, n, d.X.Rows, d.X.Cols, set.Probes, &set, r)
 	p.Took = time.Since(began).Seconds()
@@ -98,26 +102,27 @@ func passPower(ctx context.Context, d, sub *Data, q Params, opt Options) (float6
 	return min(max(planShare*power, leastPower), mostPower), nil
 }
 
-// growth is the time of a fit of grow times the rows of r's.
-func growth(r *Result, method string, grow, power float64) float64 {
-	left, sum := r.Seconds, 0.0
-	take := func(phase string, power float64) {
+// growth is the time of a fit of grow times the rows of r's and more times its
+// evaluations.
+func growth(r *Result, method string, more, grow, power float64) float64 {
+	left, once, each := r.Seconds, 0.0, 0.0
+	take := func(sum *float64, phase string, power float64) {
 		s := r.SecondsByPhase[phase]
 		left -= s
-		sum += s * math.Pow(grow, power)
+		*sum += s * math.Pow(grow, power)
 	}
-	take("prefit", 0)
-	take("fisher", 0)
+	take(&once, "prefit", 0)
+	take(&each, "fisher", 0)
 	if method == "exact" {
-		return sum + max(left, 0)*math.Pow(grow, 3)
+		return once + more*(each+max(left, 0)*math.Pow(grow, 3))
 	}
-	take("kernel_products", 2+power)
-	take("gradient", 2)
-	take("preconditioner", precGrowth)
-	take("reorthogonalisation", 1+2*power)
-	take("small_eigenproblems", 2*power)
-	take("final", 2+power)
-	return sum + max(left, 0)*grow
+	take(&each, "kernel_products", 2+power)
+	take(&each, "gradient", 2)
+	take(&each, "preconditioner", precGrowth)
+	take(&each, "reorthogonalisation", 1+2*power)
+	take(&each, "small_eigenproblems", 2*power)
+	take(&once, "final", 2+power)
+	return once + more*(each+max(left, 0)*grow)
 }
 
 // What a process holds at its peak, in bytes.

@@ -74,6 +74,10 @@ func (m *Model) Predict(ctx context.Context, e *linalg.Engine, xs linalg.Matrix,
 	return p, m.deviations(ctx, e, std, p, opt)
 }
 
+// Inputs copies a matrix of inputs, such as a gonum mat.Matrix, for Predict and
+// Sample.
+func Inputs(m Dense) linalg.Matrix { return DataFrom(m, nil).X }
+
 // checkInputs tells whether the rows of xs can be predicted.
 func (m *Model) checkInputs(xs linalg.Matrix) error {
 	if xs.Cols != m.D() {

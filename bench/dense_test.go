@@ -16,7 +16,7 @@ import (
 )
 
 func TestDense(t *testing.T) {
-	reports, err := Dense(context.Background(), DenseSpec{Threads: []int{2}, Scale: 0.02, Time: time.Millisecond})
+	reports, err := Dense(context.Background(), DenseSpec{Ops: DenseOps(), Threads: []int{2}, Scale: 0.02, Time: time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,9 @@ func TestInverseBackwardError(t *testing.T) {
 				continue
 			}
 			for _, cond := range []float64{1, 1e14} {
+				if n > 500 && cond == 1 {
+					continue // the sizes below tell the same
+				}
 				a := spdMatrix(e, n, cond, 16)
 				c, err := e.NewCholesky(a.Clone())
 				if err != nil {

@@ -120,7 +120,7 @@ func (a *app) modelInfo(path string, asJSON bool) error {
 	if asJSON {
 		return writeJSON(a.out, &modelReport{Result: m.Result, Target: plan.Target, Inputs: plan.Inputs, Rule: plan.Rule, File: file})
 	}
-	fmt.Fprintf(a.out, "model of %s, %d rows, %d inputs, kernel %s, fitted by method %s\n", plan.Target, m.N(), m.D(), m.Parameters.Kernel, m.Result.Method)
+	fmt.Fprintf(a.out, "model of %s, %d rows, %d inputs, kernel %s, fitted by method %s\n", plan.Target, m.Result.N, m.D(), m.Parameters.Kernel, m.Result.Method)
 	if err := writeParameters(a.out, m); err != nil {
 		return err
 	}

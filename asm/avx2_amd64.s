@@ -10151,6 +10151,47 @@ loop5:
 	VZEROUPPER
 	RET
 
+// func avx2Within(mask *uint32, tile *float32, limit *float32, rows int, cols int)
+// Requires: AVX
+TEXT ·avx2Within(SB), NOSPLIT, $0-40
+	MOVQ mask+0(FP), AX
+	MOVQ tile+8(FP), CX
+	MOVQ limit+16(FP), DX
+	MOVQ rows+24(FP), BX
+	MOVQ cols+32(FP), SI
+	SHRQ $0x01, SI
+	SHRQ $0x01, SI
+	SHRQ $0x01, SI
+	SHRQ $0x01, SI
+	SHRQ $0x01, SI
+
+row1:
+	MOVQ         SI, DI
+	VBROADCASTSS (DX), Y0
+
+word2:
+	VCMPPS    $0x05, (CX), Y0, Y1
+	VMOVMSKPS Y1, R8
+	MOVB      R8, (AX)
+	VCMPPS    $0x05, 32(CX), Y0, Y1
+	VMOVMSKPS Y1, R8
+	MOVB      R8, 1(AX)
+	VCMPPS    $0x05, 64(CX), Y0, Y1
+	VMOVMSKPS Y1, R8
+	MOVB      R8, 2(AX)
+	VCMPPS    $0x05, 96(CX), Y0, Y1
+	VMOVMSKPS Y1, R8
+	MOVB      R8, 3(AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000004, AX
+	DECQ      DI
+	JNE       word2
+	ADDQ      $0x00000004, DX
+	DECQ      BX
+	JNE       row1
+	VZEROUPPER
+	RET
+
 // func avx2Gemm(c *float64, ldc int, a *float64, b *float64, k int, add int)
 // Requires: AVX, CMOV, FMA3, MMX+
 TEXT ·avx2Gemm(SB), NOSPLIT, $0-48

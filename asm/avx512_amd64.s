@@ -21561,6 +21561,39 @@ loop5:
 	VZEROUPPER
 	RET
 
+// func avx512Within(mask *uint32, tile *float32, limit *float32, rows int, cols int)
+// Requires: AVX, AVX512F
+TEXT ·avx512Within(SB), NOSPLIT, $0-40
+	MOVQ mask+0(FP), AX
+	MOVQ tile+8(FP), CX
+	MOVQ limit+16(FP), DX
+	MOVQ rows+24(FP), BX
+	MOVQ cols+32(FP), SI
+	SHRQ $0x01, SI
+	SHRQ $0x01, SI
+	SHRQ $0x01, SI
+	SHRQ $0x01, SI
+	SHRQ $0x01, SI
+
+row1:
+	MOVQ         SI, DI
+	VBROADCASTSS (DX), Z0
+
+word2:
+	VCMPPS $0x05, (CX), Z0, K1
+	KMOVW  K1, (AX)
+	VCMPPS $0x05, 64(CX), Z0, K1
+	KMOVW  K1, 2(AX)
+	ADDQ   $0x00000080, CX
+	ADDQ   $0x00000004, AX
+	DECQ   DI
+	JNE    word2
+	ADDQ   $0x00000004, DX
+	DECQ   BX
+	JNE    row1
+	VZEROUPPER
+	RET
+
 // func avx512Gemm(c *float64, ldc int, a *float64, b *float64, k int, add int)
 // Requires: AVX, AVX512F, CMOV, MMX+
 TEXT ·avx512Gemm(SB), NOSPLIT, $0-48

@@ -18,6 +18,7 @@ var generic = Impl{
 	widenAdd: genericWidenAdd,
 	dot:      genericDot,
 	axpy:     genericAxpy,
+	within:   genericWithin,
 
 	gemm:      genericGemm,
 	triSolve:  genericTriSolve,

@@ -82,6 +82,7 @@ type Impl struct {
 	widenAdd func(dst *float64, src *float32, n int)
 	dot      func(x, y *float64, n int) float64
 	axpy     func(a float64, x, y *float64, n int)
+	within   func(mask *uint32, tile, limit *float32, rows, cols int)
 
 	gemm      func(c *float64, ldc int, a, b *float64, k, add int)
 	triSolve  func(x *float64, stride int, l *float64)

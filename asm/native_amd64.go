@@ -56,6 +56,7 @@ var avx2 = Impl{
 	widenAdd: avx2WidenAdd,
 	dot:      avx2Dot,
 	axpy:     avx2Axpy,
+	within:   avx2Within,
 
 	gemm:      avx2Gemm,
 	triSolve:  avx2TriSolve,
@@ -106,6 +107,7 @@ var avx512 = Impl{
 	widenAdd: avx512WidenAdd,
 	dot:      avx512Dot,
 	axpy:     avx512Axpy,
+	within:   avx512Within,
 
 	gemm:      avx512Gemm,
 	triSolve:  avx512TriSolve,

@@ -42,6 +42,7 @@ var neon = Impl{
 	widenAdd: neonWidenAdd,
 	dot:      neonDot,
 	axpy:     neonAxpy,
+	within:   neonWithin,
 
 	gemm:      neonGemm,
 	triSolve:  neonTriSolve,

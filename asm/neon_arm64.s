@@ -8714,6 +8714,41 @@ loop:
 	BNE loop
 	RET
 
+// func neonWithin(mask *uint32, tile, limit *float32, rows, cols int)
+TEXT ·neonWithin(SB), NOSPLIT, $0-40
+	MOVD mask+0(FP), R0
+	MOVD tile+8(FP), R1
+	MOVD limit+16(FP), R2
+	MOVD rows+24(FP), R3
+	MOVD cols+32(FP), R4
+	MOVD $0x200000001, R5
+	VMOV R5, V16.D[0]
+	MOVD $0x800000004, R5
+	VMOV R5, V16.D[1]
+	MOVD $0x2000000010, R5
+	VMOV R5, V17.D[0]
+	MOVD $0x8000000040, R5
+	VMOV R5, V17.D[1]
+row:
+	VLD1R.P 4(R2), [V18.S4]
+	MOVD R4, R6
+byte:
+	FLDPQ.P 32(R1), (F0, F1)
+	WORD $0x6eb2e400 // fcmgt v0.4s, v0.4s, v18.4s
+	VAND V16.B16, V0.B16, V0.B16
+	WORD $0x6eb2e421 // fcmgt v1.4s, v1.4s, v18.4s
+	VAND V17.B16, V1.B16, V1.B16
+	VORR V1.B16, V0.B16, V0.B16
+	VADDV V0.S4, V0
+	VMOV V0.S[0], R7
+	EOR $255, R7
+	MOVB.P R7, 1(R0)
+	SUBS $8, R6
+	BNE byte
+	SUBS $1, R3
+	BNE row
+	RET
+
 // func neonGemm(c *float64, ldc int, a, b *float64, k, add int)
 TEXT ·neonGemm(SB), NOSPLIT, $0-48
 	MOVD c+0(FP), R0

@@ -79,6 +79,8 @@ func testPages[T Float](t *testing.T, k *Kit[T], after bool) {
 
 func testVectorPages(t *testing.T, im *Impl, after bool) {
 	r := newRand(11)
+	im.Within(paged(t, make([]uint32, 72), after), paged(t, normals[float32](r, 24*96, 1), after),
+		paged(t, normals[float32](r, 24, 1), after), 24, 96)
 	for n := 1; n <= 4*lanes; n += 5 {
 		x, y := paged(t, normals[float64](r, n, 1), after), paged(t, normals[float64](r, n, 1), after)
 		z := paged(t, normals[float32](r, n, 1), after)

@@ -249,6 +249,11 @@ func neonDot(x, y *float64, n int) float64
 //go:noescape
 func neonAxpy(a float64, x, y *float64, n int)
 
+// neonWithin works like genericWithin.
+//
+//go:noescape
+func neonWithin(mask *uint32, tile, limit *float32, rows, cols int)
+
 // neonGemm works like genericGemm.
 //
 //go:noescape

@@ -314,6 +314,11 @@ func avx2Dot(x *float64, y *float64, n int) float64
 //go:noescape
 func avx2Axpy(a float64, x *float64, y *float64, n int)
 
+// avx2Within works like genericWithin.
+//
+//go:noescape
+func avx2Within(mask *uint32, tile *float32, limit *float32, rows int, cols int)
+
 // avx2Gemm works like genericGemm.
 //
 //go:noescape

@@ -444,6 +444,11 @@ func avx512Dot(x *float64, y *float64, n int) float64
 //go:noescape
 func avx512Axpy(a float64, x *float64, y *float64, n int)
 
+// avx512Within works like genericWithin.
+//
+//go:noescape
+func avx512Within(mask *uint32, tile *float32, limit *float32, rows int, cols int)
+
 // avx512Gemm works like genericGemm.
 //
 //go:noescape

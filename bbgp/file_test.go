@@ -8,7 +8,9 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"bbgp.dev/linalg"
@@ -29,8 +31,9 @@ func smallModel(t testing.TB, n int, opt Options) (*Model, *Data) {
 // and for the iterative solver.
 func TestSaveLoadPredict(t *testing.T) {
 	for _, method := range []string{"exact", "bbgp"} {
-		m, d := smallModel(t, 120, Options{Method: method, MaxSteps: 6, PrefitRows: -1, Seed: 3})
+		m, _ := smallModel(t, 120, Options{Method: method, MaxSteps: 6, PrefitRows: -1, Seed: 3})
 		m.Extra = []byte("mine")
+		m.recipe.Dense, m.prep = method == "exact", nil // few rows would be dense in any case
 		path := filepath.Join(t.TempDir(), "m.bbgp")
 		if err := m.Save(path); err != nil {
 			t.Fatal(err)
@@ -45,10 +48,7 @@ func TestSaveLoadPredict(t *testing.T) {
 		if string(back.Extra) != "mine" || back.Result.LML != m.Result.LML || back.Names[2] != "x3" {
 			t.Errorf("came back with %q, %v, %v", back.Extra, back.Result.LML, back.Names)
 		}
-		xs := d.X.Sub(0, 40, 0, 3).Clone()
-		for i := range xs.Data {
-			xs.Data[i] += 0.1
-		}
+		xs := randomData(fewRows+8, 3, 12).X // enough for the probes
 		ctx := context.Background()
 		a, err := m.Predict(ctx, engine(t), xs, PredictOptions{SD: true})
 		if err != nil {
@@ -121,12 +121,21 @@ func FuzzRead(f *testing.F) {
 	f.Add(head, body, false)
 	f.Add(bytes.Replace(head, []byte(`"n":20`), []byte(`"n":20000000000`), 1), body, false)
 	f.Add(bytes.Replace(head, []byte(`"d":3`), []byte(`"d":-3`), 1), body, false)
+	f.Add(bytes.Replace(head, []byte(`"n":20`), []byte(`"n":4611686018427387904`), 1), body, false)
+	f.Add(bytes.Replace(head, []byte(`"rank":`), []byte(`"rank":900000000`), 1), body, false)
+	f.Add([]byte(`{"result":{"trace":[`+strings.Repeat("{},", 3000)+`{}]}}`), []byte{}, false)
 	f.Add([]byte(`{}`), []byte{}, false)
 	f.Fuzz(func(t *testing.T, a, b []byte, whole bool) {
 		if !whole {
 			a = reframe(a, b)
 		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
 		m, err := Read(bytes.NewReader(a))
+		runtime.ReadMemStats(&after)
+		if got := after.TotalAlloc - before.TotalAlloc; got > 1<<20+512*uint64(len(a)) {
+			t.Errorf("a file of %d bytes took %d bytes of memory", len(a), got)
+		}
 		if err != nil {
 			return
 		}

@@ -2,6 +2,7 @@ package bbgp
 
 import (
 	"context"
+	"errors"
 	"math"
 	"testing"
 
@@ -78,5 +79,50 @@ func TestGaugeUnbiased(t *testing.T) {
 		if gap/float64(len(rows)) < 1e-4 {
 			t.Errorf("%+v: mean gap %v: nothing to measure", r, gap/float64(len(rows)))
 		}
+	}
+}
+
+// TestMeansAlone: means need neither a solver nor probes; deviations of few rows
+// need no probes, those of many do.
+func TestMeansAlone(t *testing.T) {
+	ctx := context.Background()
+	d, test := randomData(700, 3, 5), randomData(fewRows, 3, 6)
+	p := Params{Kernel: "matern32", Variance: 1, Noise: 0.05, Lengthscales: []float64{1, 2, 3}}
+	_, m := pairOfModels(t, d, p, recipe{Neighbours: 16})
+	m.prep = nil // of the fit
+	e := engine(t)
+	for _, c := range []struct {
+		rows               int
+		sd, solver, probes bool
+	}{{fewRows, false, false, false}, {fewRows / 2, true, true, false}, {fewRows / 2, true, true, true}} {
+		got, err := m.Predict(ctx, e, test.X.Sub(0, c.rows, 0, 3), PredictOptions{SD: c.sd})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if (got.SD != nil) != c.sd || (m.prep.pre != nil) != c.solver || (m.prep.gauge != nil) != c.probes {
+			t.Errorf("%+v: solver %v, probes %v", c, m.prep.pre != nil, m.prep.gauge != nil)
+		}
+	}
+}
+
+// TestPredictCancelled: an end of the context ends the preparation, and a later
+// call starts anew.
+func TestPredictCancelled(t *testing.T) {
+	d, test := randomData(700, 3, 5), randomData(fewRows, 3, 6)
+	p := Params{Kernel: "matern32", Variance: 1, Noise: 0.05, Lengthscales: []float64{1, 2, 3}}
+	_, m := pairOfModels(t, d, p, recipe{Neighbours: 16})
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := m.Predict(ctx, engine(t), test.X, PredictOptions{SD: true}); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	if _, err := m.LeaveOneOut(ctx, engine(t)); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	if _, err := m.Sample(ctx, engine(t), test.X, SampleOptions{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	if _, err := m.Predict(context.Background(), engine(t), test.X, PredictOptions{SD: true}); err != nil {
+		t.Errorf("after that: %v", err)
 	}
 }

@@ -74,6 +74,44 @@ func (m *Model) N() int { return m.x.Rows }
 // D returns the number of inputs.
 func (m *Model) D() int { return m.x.Cols }
 
+// A FileInfo tells what a model file holds beside the Result.
+type FileInfo struct {
+	Format     int   `json:"format"` // version of the format
+	Bytes      int64 `json:"bytes"`  // size of the file
+	MeanError  Bound `json:"mean_error"`
+	Dense      bool  `json:"dense"` // predictions are made by Cholesky
+	Rank       int   `json:"rank"`  // of the preconditioner, if not; negative: chosen when needed
+	Neighbours int   `json:"neighbours"`
+	// Node is a lower bound of the spectrum of F⁻¹K̂F⁻ᵀ, 0 if unknown.
+	Node       float64 `json:"node"`
+	Seed       uint64  `json:"seed"`
+	NoiseScale bool    `json:"noise_scale"` // the noise differs by row, by a factor
+	NoiseExtra bool    `json:"noise_extra"` // or by a known variance
+}
+
+// File tells how the model is saved: parameters, scaling, training rows, weights,
+// and the recipe for what else predictions need. MeanError bounds the error of
+// every mean, in standard deviations of the target.
+func (m *Model) File() (FileInfo, error) {
+	var w sizeWriter
+	if err := m.Write(&w); err != nil {
+		return FileInfo{}, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r := m.recipe
+	return FileInfo{Format: fileVersion, Bytes: int64(w), MeanError: Bound(m.meanError), Dense: r.Dense, Rank: r.Rank,
+		Neighbours: r.Neighbours, Node: r.Node, Seed: r.Seed, NoiseScale: m.noiseScale != nil, NoiseExtra: m.noiseExtra != nil}, nil
+}
+
+// A sizeWriter counts bytes.
+type sizeWriter int64
+
+func (w *sizeWriter) Write(b []byte) (int, error) {
+	*w += sizeWriter(len(b))
+	return len(b), nil
+}
+
 // A Bound is a number that is null in JSON when it is infinite or NaN: there is
 // no such bound.
 type Bound float64

@@ -20,6 +20,10 @@ type PredictOptions struct {
 	// the weights are solved for again if they are known to less. 0 takes the
 	// weights as the fit has left them, to 1e-3 where rounding allows.
 	MeanTol float64
+	// Dense asks for deviations by Cholesky of the whole matrix, 8n² bytes and n³/3
+	// multiply-adds once, where the model would not do so: in this and later calls
+	// with the same engine.
+	Dense bool
 }
 
 // A Prediction holds one value per row, in the units of the target.
@@ -73,6 +77,10 @@ func (m *Model) Predict(ctx context.Context, e *linalg.Engine, xs linalg.Matrix,
 	}
 	return p, m.deviations(ctx, e, std, p, opt)
 }
+
+// Inputs copies a matrix of inputs, such as a gonum mat.Matrix, for Predict and
+// Sample.
+func Inputs(m Dense) linalg.Matrix { return DataFrom(m, nil).X }
 
 // checkInputs tells whether the rows of xs can be predicted.
 func (m *Model) checkInputs(xs linalg.Matrix) error {
@@ -148,6 +156,11 @@ func (m *Model) deviations(ctx context.Context, e *linalg.Engine, std linalg.Mat
 	pr, err := m.prepare(ctx, e, true)
 	if err != nil {
 		return err
+	}
+	if opt.Dense {
+		if err := m.factor(ctx, pr); err != nil {
+			return err
+		}
 	}
 	v, err := m.variances(ctx, pr, std, opt.SDTol)
 	if err != nil {

@@ -78,12 +78,7 @@ func (m *Model) prepare(ctx context.Context, e *linalg.Engine, solver bool) (*pr
 	case !solver || p.pre != nil || p.chol != nil:
 		return p, nil
 	case m.recipe.Dense:
-		o := &exactObjective{e: e, op: p.op, d: m.data(), a: linalg.NewMatrix(m.N(), m.N())}
-		if err := o.factor(ctx, m.Parameters); err != nil {
-			return nil, err
-		}
-		p.chol = o.last
-		return p, nil
+		return p, m.factor(ctx, p)
 	}
 	set := linalg.PrecondOptions{Rank: m.recipe.Rank, Neighbours: m.recipe.Neighbours, Seed: m.recipe.Seed}
 	if m.recipe.Rank < 0 {
@@ -105,6 +100,17 @@ func (m *Model) prepare(ctx context.Context, e *linalg.Engine, solver bool) (*pr
 		p.node = vecchiaNode
 	}
 	return p, nil
+}
+
+// factor makes chol.
+func (m *Model) factor(ctx context.Context, p *prepared) error {
+	if p.chol != nil {
+		return nil
+	}
+	o := &exactObjective{e: p.e, op: p.op, d: m.data(), a: linalg.NewMatrix(m.N(), m.N())}
+	err := o.factor(ctx, m.Parameters)
+	p.chol = o.last
+	return err
 }
 
 func (m *Model) data() *Data {

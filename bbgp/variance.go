@@ -25,7 +25,7 @@ const (
 )
 
 // nearestTiers are the numbers of nearest rows to regress on, without and with V.
-var nearestTiers = [2][]int{{80, 256, 512}, {32, 96, 384}}
+var nearestTiers = [2][]int{{80, 256, 512}, {56, 128, 384}}
 
 // Bounds of one row, all in standardised units.
 type varianceBounds struct {

@@ -42,14 +42,13 @@ func newTileLoop[T asm.Float](kit *asm.Kit[T], n, d, p int) *tileLoop[T] {
 
 func (t *tileLoop[T]) run() {
 	r, c := t.kit.TileRows, t.kit.TileCols
-	clamp := asm.Clamp[T](asm.Matern32)
 	for range t.tiles {
-		t.kit.Dist(t.buf, t.xi, t.xj, t.d, r, c, clamp)
+		t.kit.Radii(asm.Matern32, t.buf, t.xi, t.xj, t.d, r, c)
 		if t.p <= 2 {
-			t.kit.Fused(asm.Matern32, t.yi, t.yj, t.buf, t.vi, t.vj, r, c, t.p)
+			t.kit.FusedRadii(asm.Matern32, t.d, t.yi, t.yj, t.buf, t.vi, t.vj, r, c, t.p)
 			continue
 		}
-		t.kit.Cov(asm.Matern32, t.buf)
+		t.kit.CovRadii(asm.Matern32, t.d, t.buf, r, c)
 		t.kit.AccJ(t.yj, t.buf, t.vi, r, c, t.p)
 		t.kit.AccI(t.yi, t.buf, t.vj, r, c, t.p)
 	}

@@ -284,6 +284,7 @@ func neonFiles() (map[string][]byte, error) {
 	neonWidenAdd(g)
 	neonDot(g)
 	neonAxpy(g)
+	neonWithin(g)
 	neonGemm(g)
 	neonTriSolve(g)
 	neonTranspose(g)

@@ -82,3 +82,31 @@ func neonAxpy(g *neon) {
 	})
 	g.end()
 }
+
+// neonWithin emits the comparison of a row of a tile with its limit, 8
+// elements a byte of the mask: what is larger leaves the bit of its lane, and
+// the sum over the lanes is the complement of the byte.
+func neonWithin(g *neon) {
+	g.begin(double, "Within", "mask *uint32, tile, limit *float32, rows, cols int", "")
+	for i, w := range []uint64{1 | 2<<32, 4 | 8<<32, 16 | 32<<32, 64 | 128<<32} {
+		g.p("MOVD $0x%x, R5", w)
+		g.p("VMOV R5, V%d.D[%d]", 16+i/2, i%2)
+	}
+	g.loop("row", "R3", 1, func() {
+		g.p("VLD1R.P 4(R2), [V18.S4]")
+		g.p("MOVD R4, R6")
+		g.loop("byte", "R6", 8, func() {
+			g.p("FLDPQ.P 32(R1), (F0, F1)")
+			for i := range vreg(2) {
+				g.op3("fcmgt", single, i, i, 18)
+				g.p("VAND V%d.B16, V%d.B16, V%d.B16", 16+i, i, i)
+			}
+			g.p("VORR V1.B16, V0.B16, V0.B16")
+			g.p("VADDV V0.S4, V0")
+			g.p("VMOV V0.S[0], R7")
+			g.p("EOR $255, R7")
+			g.p("MOVB.P R7, 1(R0)")
+		})
+	})
+	g.end()
+}

@@ -92,6 +92,7 @@ func compile(t target) (*ir.File, error) {
 		e.peak()
 	}
 	vectors(&emitter{Context: c, target: t, size: 8})
+	(&emitter{Context: c, target: t, size: 4}).within()
 	dense(&emitter{Context: c, target: t, size: 8})
 	cholesky(&emitter{Context: c, target: t, size: 8})
 	sparse(&emitter{Context: c, target: t, size: 8})

@@ -35,6 +35,7 @@ type gradient[T asm.Float] struct {
 	direct  []T       // yj where T is float64
 	scratch []gradScratch[T]
 	partial []float64 // [superblock][input]
+	sums    []float64 // [input], the result
 
 	// M, as vectors or dense
 	rank   int
@@ -113,11 +114,13 @@ func (o *Op) gradScale(d int) float64 {
 	return o.pts.spread[d]
 }
 
-// gradSums returns Σ_ab w_ab (x'_ad - x'_bd)² for the given inputs.
+// gradSums returns Σ_ab w_ab (x'_ad - x'_bd)² for the given inputs, valid until
+// the next gradient.
 func (o *Op) gradSums(ctx context.Context, inputs []int, u linalg.Matrix, g []float64) ([]float64, error) {
 	if o.line != nil && len(inputs) == 1 {
 		s, err := o.line.grad(ctx, u, g)
-		return []float64{s / o.kernel.Family.WeightFactor()}, err
+		o.line.sum[0] = s / o.kernel.Family.WeightFactor()
+		return o.line.sum[:], err
 	}
 	if o.gradPrecision == F64 || o.kernel.Family == Matern12 {
 		if o.g64 == nil {
@@ -136,7 +139,9 @@ func (t *gradient[T]) vectors(ctx context.Context, inputs []int, u linalg.Matrix
 	t.prepare(inputs)
 	t.partial = grow(t.partial, t.op.sched.count*len(inputs))
 	if u.Cols == 0 {
-		return make([]float64, len(inputs)), ctx.Err()
+		t.sums = grow(t.sums, len(inputs))
+		clear(t.sums)
+		return t.sums, ctx.Err()
 	}
 	t.rank, t.u, t.g, t.m = u.Cols, u, g, linalg.Matrix{}
 	t.ui, t.uj = grow(t.ui, t.op.sched.padded*t.rank), grow(t.uj, t.op.sched.padded*t.rank)
@@ -160,16 +165,17 @@ func (t *gradient[T]) run(ctx context.Context) ([]float64, error) {
 	}
 	o.engine.Par.For(o.sched.count, t.sumBody)
 	d := len(t.inputs)
-	sums := make([]float64, d)
+	t.sums = grow(t.sums, d)
+	clear(t.sums)
 	for b := range o.sched.count {
-		for k := range sums {
-			sums[k] += t.partial[b*d+k]
+		for k := range t.sums {
+			t.sums[k] += t.partial[b*d+k]
 		}
 	}
-	for k := range sums {
-		sums[k] *= 2 * t.scale // each unordered pair was visited once
+	for k := range t.sums {
+		t.sums[k] *= 2 * t.scale // each unordered pair was visited once
 	}
-	return sums, nil
+	return t.sums, nil
 }
 
 // pair adds the tiles of superblocks a >= b.

@@ -36,6 +36,7 @@ type line struct {
 	dst, src linalg.Matrix
 	u        linalg.Matrix
 	forms    []float64
+	sum      [1]float64 // the result of a gradient
 	mulBody  func(worker, c int)
 	gradBody func(worker, r int)
 }

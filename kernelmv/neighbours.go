@@ -6,18 +6,13 @@ import (
 	"math"
 	"slices"
 
-	"bbgp.dev/asm"
 	"bbgp.dev/linalg"
 )
 
 // Nearest rows are exact: they go by the float64 squared distance of scaled
 // points, summed over the inputs in order as in asm.Kit.Dist, and by position
-// where that is equal. The blocked search evaluates the distances tile by tile
-// and keeps, for each row, a buffer of candidates below a limit; whenever the
-// buffer is full, a selection leaves little more than the k best and lowers
-// the limit. So a candidate costs a few steps, not a logarithm of k. Columns
-// come in order of position, so what ties with the limit later has lost. For
-// few inputs a k-d tree (kdtree.go) looks at less.
+// where that is equal. blocksearch.go looks at all distances; for few inputs a
+// k-d tree (kdtree.go) looks at less.
 
 // NeighboursTo sets dst[i*k : (i+1)*k], for each position i of the ordering,
 // to the min(k, i) positions j < i whose rows order[j] are nearest to row
@@ -61,16 +56,7 @@ func (o *Op) search(ctx context.Context, dst []int32, left, right rowSet, k int,
 	if treePays(o.pts.dim, right.n) {
 		return o.searchTree(ctx, dst, left, right, k, earlier)
 	}
-	s := &blockSearch{walk: o.newWalk(left, right), dst: dst, k: k, earlier: earlier}
-	s.walk.cutCols = padTo(right.n, asm.Pad)
-	s.walk.clamp = math.Inf(1)
-	s.walk.backwards = true // the longest rows first, for an even load
-	s.workers = make([][]nearest, o.engine.Par.Threads())
-	s.walk.visit, s.walk.begin, s.walk.end = s.visit, s.begin, s.finish
-	if earlier {
-		s.walk.lastCol = func(i int) int { return i }
-	}
-	return s.walk.run(ctx)
+	return o.searchBlocks(ctx, dst, left, right, k, earlier)
 }
 
 // nearest holds the candidates for one row.
@@ -209,68 +195,4 @@ func upperBound(keys []float64, k int) (limit float64, kept int) {
 
 func medianOf3(a, b, c float64) float64 {
 	return max(min(a, b), min(max(a, b), c))
-}
-
-// A blockSearch finds nearest rows by a walk over all tiles of distances.
-type blockSearch struct {
-	walk    *walk[float64]
-	dst     []int32
-	k       int
-	earlier bool
-	workers [][]nearest // crossRows per worker
-}
-
-func (s *blockSearch) begin(worker, _, _ int) {
-	if s.workers[worker] == nil {
-		s.workers[worker] = make([]nearest, crossRows)
-	}
-	for i := range s.workers[worker] {
-		s.workers[worker][i].reset(s.k)
-	}
-}
-
-func (s *blockSearch) visit(worker, _ int, t crossTile[float64]) {
-	for a := range t.rows {
-		i := t.i + a
-		n := &s.workers[worker][i%crossRows]
-		cols := t.cols
-		if s.earlier {
-			cols = min(cols, i-t.j)
-		}
-		if cols <= 0 {
-			continue
-		}
-		n.scan(t.data[a*t.stride:a*t.stride+cols], int32(t.j))
-	}
-}
-
-// scan adds the distances below the limit, which are those of the positions
-// from pos on. Four at a time are compared, as integers: distances are not
-// negative, so their bits are in the same order.
-func (n *nearest) scan(row []float64, pos int32) {
-	limit := int64(math.Float64bits(n.limit))
-	for len(row) >= 4 {
-		a, b := int64(math.Float64bits(row[0])), int64(math.Float64bits(row[1]))
-		c, d := int64(math.Float64bits(row[2])), int64(math.Float64bits(row[3]))
-		if (a-limit)|(b-limit)|(c-limit)|(d-limit) < 0 {
-			for k, d := range row[:4] {
-				if d < n.limit {
-					n.add(d, pos+int32(k))
-				}
-			}
-			limit = int64(math.Float64bits(n.limit))
-		}
-		row, pos = row[4:], pos+4
-	}
-	for k, d := range row {
-		if d < n.limit {
-			n.add(d, pos+int32(k))
-		}
-	}
-}
-
-func (s *blockSearch) finish(worker, i0, rows int) {
-	for i := i0; i < i0+rows; i++ {
-		s.workers[worker][i%crossRows].write(s.dst[i*s.k : (i+1)*s.k])
-	}
 }

@@ -51,12 +51,23 @@ func clumped(rng *rand.Rand, n, d int) linalg.Matrix {
 	return x
 }
 
+// closeBy has rows around (50, 50, ...) that float32 cannot tell apart.
+func closeBy(rng *rand.Rand, n, d int) linalg.Matrix {
+	x := linalgtest.RandMatrix(rng, n, d)
+	for i := range n {
+		for c := range d {
+			x.Set(i, c, 50*float64(1-i%2*2)+1e-6*x.At(i, c))
+		}
+	}
+	return x
+}
+
 func TestNeighboursTo(t *testing.T) {
 	forEach(t, func(t *testing.T, im *asm.Impl) {
 		for _, d := range []int{1, 2, 3, 5, 9} {
 			for _, n := range []int{1, 2, 97, 500} {
 				for kind, make := range map[string]func(*rand.Rand, int, int) linalg.Matrix{
-					"normal": linalgtest.RandMatrix, "clumped": clumped,
+					"normal": linalgtest.RandMatrix, "clumped": clumped, "close": closeBy,
 				} {
 					rng := rand.New(rand.NewPCG(uint64(d), uint64(n)))
 					op := newOp(t, engine(t, im, 3), make(rng, n, d), randKernel(rng, Matern32, d), nil)

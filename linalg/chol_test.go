@@ -11,7 +11,7 @@ import (
 
 const eps = 0x1p-52
 
-var triSizes = []int{1, 2, 3, 16, 47, 48, 49, 97, 250, 1000}
+var triSizes = []int{1, 2, 3, 16, 24, 25, 48, 97, 240, 241, 1000}
 
 // tooSlow leaves the largest sizes to the assembly.
 func tooSlow(e *Engine, n int) bool { return n > 150 && e.Impl.Name == "generic" }

@@ -20,8 +20,12 @@ type PivotOptions struct {
 	Seed uint64
 }
 
-// pivotBlock is the number of pivots that are proposed at a time.
-const pivotBlock = 64
+const (
+	pivotBlock = 3 * gemmNR // most pivots taken at a time: whole micro-tiles
+	// proposals are drawn for a block, so that most blocks are full though some
+	// are rejected. Those behind the last one taken are dropped.
+	proposals = 96
+)
 
 // PivotedCholesky computes a partial factorisation K ≈ L L', L n×m, that is
 // exact in the rows and columns of the pivots, and the trace of the residual
@@ -32,8 +36,8 @@ const pivotBlock = 64
 //
 // Greedy: Harbrecht, Peters and Schneider (2012), n m² multiply-adds in inner
 // products of rows, and m single columns of K. Otherwise: randomly pivoted
-// Cholesky (Chen, Epperly, Tropp and Webber 2022) with pivots drawn in blocks of
-// 64 and thinned by rejection, which gives the same distribution as one draw at
+// Cholesky (Chen, Epperly, Tropp and Webber 2022) with pivots drawn in blocks
+// and thinned by rejection, which gives the same distribution as one draw at
 // a time (Epperly, Tropp and Webber 2024, algorithm 2.2); n m² multiply-adds in
 // matrix products.
 func PivotedCholesky(ctx context.Context, e *Engine, k ColOp, opt PivotOptions) (l Matrix, pivots []int, trace float64, err error) {
@@ -70,6 +74,7 @@ type pivoting struct {
 	limit  int
 	l      Matrix     // n×limit, len(pivots) columns filled
 	packed packedRows // the same columns, for the next block's product
+	next   []float64  // room for a block of columns
 	pivots []int
 	diag   []float64 // K_ii
 	rest   []float64 // (K - L L')_ii, 0 where it is rounding error
@@ -88,11 +93,11 @@ func (p *pivoting) rounding(i int) float64 {
 	return 0x1p-52 * float64(len(p.pivots)+8) * p.diag[i]
 }
 
-// reduce subtracts the squares of columns j0 .. j1-1 of L from the residuals.
-func (p *pivoting) reduce(j0, j1 int) {
+// reduce subtracts the squares of new columns of L from the residuals.
+func (p *pivoting) reduce(next Matrix, pivots []int) {
 	for i := range p.n {
 		s := p.rest[i]
-		for _, v := range p.l.Row(i)[j0:j1] {
+		for _, v := range next.Row(i) {
 			s -= v * v
 		}
 		if s <= p.rounding(i) {
@@ -100,7 +105,7 @@ func (p *pivoting) reduce(j0, j1 int) {
 		}
 		p.rest[i] = s
 	}
-	for _, i := range p.pivots[j0:] {
+	for _, i := range pivots {
 		p.rest[i] = 0
 	}
 }
@@ -131,16 +136,17 @@ func (p *pivoting) greedy(ctx context.Context) error {
 			}
 		})
 		p.pivots = append(p.pivots, index[0])
-		p.reduce(m, m+1)
+		p.reduce(p.l.Sub(0, p.n, m, m+1), index)
 	}
 	return nil
 }
 
 func (p *pivoting) random(ctx context.Context) error {
 	rng := rand.New(rand.NewPCG(p.opt.Seed, 0x5049564f54)) // "PIVOT"
-	work := NewMatrix(pivotBlock, p.limit)
-	square := NewMatrix(pivotBlock, pivotBlock)
+	work := NewMatrix(proposals, p.limit)
+	square := NewMatrix(proposals, proposals)
 	sums := make([]float64, p.n)
+	p.next = make([]float64, p.n*pivotBlock)
 	for len(p.pivots) < p.limit {
 		total := 0.0
 		for i, v := range p.rest {
@@ -151,13 +157,13 @@ func (p *pivoting) random(ctx context.Context) error {
 			return nil
 		}
 		m := len(p.pivots)
-		drawn := make([]int32, pivotBlock)
+		drawn := make([]int32, proposals)
 		for t := range drawn {
 			drawn[t] = int32(p.draw(sums, rng.Float64()*total))
 		}
 		p.k.BlockTo(0, square, drawn)
-		p.residualBlock(square, work.Sub(0, pivotBlock, 0, m), drawn)
-		chosen, factor := p.thin(square, drawn, p.limit-m, rng)
+		p.residualBlock(square, work.Sub(0, proposals, 0, m), drawn)
+		chosen, factor := p.thin(square, drawn, min(pivotBlock, p.limit-m), rng)
 		// The first proposal is accepted with probability 1, so there is progress.
 		if err := p.appendColumns(ctx, chosen, factor); err != nil {
 			return err
@@ -228,22 +234,27 @@ func (p *pivoting) thin(h Matrix, drawn []int32, most int, rng *rand.Rand) (chos
 // and C the factor of the residual block of S.
 func (p *pivoting) appendColumns(ctx context.Context, chosen []int, factor Matrix) error {
 	m, b := len(p.pivots), len(chosen)
-	before, next := p.l.Sub(0, p.n, 0, m), p.l.Sub(0, p.n, m, m+b)
+	// In a matrix of its own, whose rows lie close together and hold whole
+	// micro-tiles: a row of L is a page away from the next.
+	wide := roundUp(b, gemmNR)
+	all := Matrix{Rows: p.n, Cols: wide, Stride: wide, Data: p.next[:p.n*wide]}
+	next := all.Sub(0, p.n, 0, b)
 	if err := p.k.ColsTo(ctx, next, chosen); err != nil {
 		return err
 	}
 	if m > 0 {
-		rows := NewMatrix(b, m)
+		rows := NewMatrix(wide, m)
 		for t, i := range chosen {
-			copy(rows.Row(t), before.Row(i))
+			copy(rows.Row(t), p.l.Row(i)[:m])
 		}
-		p.e.mulPacked(next, -1, &p.packed, rows)
+		p.e.mulPacked(all, -1, &p.packed, rows)
 	}
 	p.e.SolveRight(next, factor, true)
 	if m+b < p.limit {
 		p.packed.add(p.e, next)
 	}
+	p.l.Sub(0, p.n, m, m+b).CopyFrom(next)
 	p.pivots = append(p.pivots, chosen...)
-	p.reduce(m, m+b)
+	p.reduce(next, chosen)
 	return nil
 }

@@ -3,9 +3,11 @@
 //
 //	go run ./bench/performance > tables.md
 //
-// Each cell is the best of about -time of products, in cycles per ordered pair
-// of points; a cycle is two vector multiply-adds at the peak of the same cores
-// in the same run.
+// A cell is "cycles (ceiling)" for an ordered pair of points: the best of about
+// -time of products, a cycle being two vector multiply-adds at the peak of the
+// same cores in the same run, and what two vector ports need for the instructions
+// (bench.Product). For AVX2 the figure of a prototype in C on Zen 3 follows,
+// which has separate adders. -only picks a table: avx512/f32, threads, dense, ...
 package main
 
 import (
@@ -25,57 +27,81 @@ var (
 	inputs  = []int{1, 2, 4, 8, 18, 26, 50}
 )
 
+// prototype holds the figures for AVX2, by precision and inputs.
+var prototype = map[string]map[int][]float64{
+	"f32": {
+		1: {0.57, 0.69, 0.80, 1.13, 1.77, 3.22}, 2: {0.62, 0.73, 0.84, 1.19, 1.82, 3.26},
+		4: {0.70, 0.82, 0.94, 1.25, 1.95, 3.32}, 8: {0.80, 0.94, 1.06, 1.39, 2.07, 3.46},
+		18: {1.14, 1.25, 1.35, 1.68, 2.32, 3.73}, 26: {1.37, 1.49, 1.62, 1.97, 2.59, 4.01},
+		50: {2.11, 2.24, 2.34, 2.65, 3.36, 4.81},
+	},
+	"f64": {18: {2.63, 2.81, 3.21, 3.75, 5.8, 7.7}},
+}
+
 func main() {
 	n := flag.Int("n", 10000, "points")
 	each := flag.Duration("time", 300*time.Millisecond, "time for a cell")
+	only := flag.String("only", "", "the one table to measure")
 	flag.Parse()
-	if err := run(*n, *each); err != nil {
+	if err := run(*n, *each, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "performance:", err)
 		os.Exit(1)
 	}
 }
 
-func run(n int, each time.Duration) error {
+func run(n int, each time.Duration, only string) error {
 	ctx := context.Background()
-	fmt.Printf("CPU: %s, n = %d, Matérn-3/2, whole products (packing and sums included).\n", asm.CPU(), n)
+	wanted := func(name string) bool { return only == "" || only == name }
+	if only == "" {
+		fmt.Printf("CPU: %s, n = %d, Matérn-3/2, whole products (packing and sums included).\n", asm.CPU(), n)
+	}
 	for _, im := range asm.All() {
-		if im.Name == "generic" {
-			continue
-		}
 		for _, prec := range []kernelmv.Precision{kernelmv.F32, kernelmv.F64} {
+			if im.Name == "generic" || !wanted(im.Name+"/"+prec.String()) {
+				continue
+			}
 			if err := products(ctx, im, prec, n, each); err != nil {
 				return err
 			}
 		}
 	}
-	if err := threads(ctx, n, each); err != nil {
-		return err
+	if wanted("threads") {
+		if err := threads(ctx, n, each); err != nil {
+			return err
+		}
 	}
-	return dense(ctx)
+	if wanted("dense") {
+		return dense(ctx)
+	}
+	return nil
 }
 
-// products prints the table of one implementation: cycles per pair, and the
-// share of the bound (D + 8 + 2p)/2 multiply-adds at p = 8.
+// products prints the table of one implementation and, at p = 8, the shares of
+// the bound (D + 8 + 2p)/2 multiply-adds and of the ports' ceiling.
 func products(ctx context.Context, im *asm.Impl, prec kernelmv.Precision, n int, each time.Duration) error {
 	fmt.Printf("\n### %s, %s, one thread\n\n| D \\ p |", im.Name, prec)
 	for _, p := range columns {
 		fmt.Printf(" %d |", p)
 	}
-	fmt.Print(" share at p = 8 |\n|---|---|---|---|---|---|---|---|\n")
+	fmt.Print(" p = 8: of the FMA bound | of the ceiling |\n|---|---|---|---|---|---|---|---|---|\n")
 	for _, d := range inputs {
 		fmt.Printf("| %d |", d)
-		share := 0.0
-		for _, p := range columns {
+		var share, ceiling float64
+		for i, p := range columns {
 			r, err := bench.Product(ctx, bench.ProductSpec{N: n, D: d, P: p, Kernel: kernelmv.Matern32, Precision: prec, Impl: im, Threads: 1, Time: each})
 			if err != nil {
 				return err
 			}
-			fmt.Printf(" %.2f |", r.CyclesPair)
+			fmt.Printf(" %.2f (%.2f", r.CyclesPair, r.PortCycles)
+			if old := prototype[prec.String()][d]; im.Name == "avx2" && old != nil {
+				fmt.Printf("; %.2f", old[i])
+			}
+			fmt.Print(") |")
 			if p == 8 {
-				share = r.FMAShare
+				share, ceiling = r.FMAShare, r.PortCycles/r.CyclesPair
 			}
 		}
-		fmt.Printf(" %.2f |\n", share)
+		fmt.Printf(" %.2f | %.2f |\n", share, ceiling)
 	}
 	return nil
 }

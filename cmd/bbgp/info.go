@@ -101,6 +101,7 @@ type modelReport struct {
 	Target string         `json:"target"`
 	Inputs []inputs.Input `json:"inputs"`
 	Rule   string         `json:"missing"`
+	File   bbgp.FileInfo  `json:"file"`
 }
 
 func (a *app) modelInfo(path string, asJSON bool) error {
@@ -112,11 +113,36 @@ func (a *app) modelInfo(path string, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	if asJSON {
-		return writeJSON(a.out, &modelReport{Result: m.Result, Target: plan.Target, Inputs: plan.Inputs, Rule: plan.Rule})
+	file, err := m.File()
+	if err != nil {
+		return err
 	}
-	fmt.Fprintf(a.out, "model of %s, %d rows, %d inputs, kernel %s, fitted by method %s\n", plan.Target, m.N(), m.D(), m.Parameters.Kernel, m.Result.Method)
-	return writeParameters(a.out, m)
+	if asJSON {
+		return writeJSON(a.out, &modelReport{Result: m.Result, Target: plan.Target, Inputs: plan.Inputs, Rule: plan.Rule, File: file})
+	}
+	fmt.Fprintf(a.out, "model of %s, %d rows, %d inputs, kernel %s, fitted by method %s\n", plan.Target, m.Result.N, m.D(), m.Parameters.Kernel, m.Result.Method)
+	if err := writeParameters(a.out, m); err != nil {
+		return err
+	}
+	return writeModelFile(a.out, m, file)
+}
+
+// writeModelFile prints what the fit reported and how predictions are made.
+func writeModelFile(w io.Writer, m *bbgp.Model, f bbgp.FileInfo) error {
+	r := &m.Result
+	fmt.Fprintf(w, "LML           %.2f, bias within [%.2f, %.2f] (%s), standard error %.2g\n", r.LML, float64(r.Lower), float64(r.Upper), r.BoundKind, r.StdErr)
+	fmt.Fprintf(w, "fit           %d evaluations, %d passes, %.1f CPU s on %s, optimizer %s, seed %d, %s\n",
+		r.Evaluations, r.Passes, r.CPUSeconds, r.ISA, r.Optimizer, r.Seed, r.Stopped)
+	if f.Dense {
+		fmt.Fprintf(w, "predictions   dense, by Cholesky\n")
+	} else {
+		fmt.Fprintf(w, "predictions   means known to %.2g sd of the target; preconditioner of rank %d and %d neighbours\n", float64(f.MeanError), f.Rank, f.Neighbours)
+	}
+	for _, warn := range r.Warnings {
+		fmt.Fprintf(w, "warning       %s\n", warn)
+	}
+	_, err := fmt.Fprintf(w, "file          format %d, %s\n", f.Format, formatBytes(f.Bytes))
+	return err
 }
 
 // writeParameters prints the parameters in the units of the table, the most

@@ -34,24 +34,30 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// play starts the test binary as another program.
+// command is the test binary as another program.
+func command(t *testing.T, mode string, args ...string) (*exec.Cmd, *bytes.Buffer) {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(exe, args...)
+	c.Env = append(os.Environ(), "BBGP_TEST_PLAYS="+mode)
+	return c, new(bytes.Buffer)
+}
+
+// play starts it.
 func play(t *testing.T, mode string, args ...string) (*exec.Cmd, *bytes.Buffer) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
 		t.Skip("signals of Unix")
 	}
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var errw bytes.Buffer
-	c := exec.Command(exe, args...)
-	c.Env = append(os.Environ(), "BBGP_TEST_PLAYS="+mode)
-	c.Stderr = &errw
+	c, errw := command(t, mode, args...)
+	c.Stderr = errw
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	return c, &errw
+	return c, errw
 }
 
 // kills is how often the tests kill: BBGP_KILLS, or a few.

@@ -133,7 +133,7 @@ likelihood it computes comes with bounds of its bias.`,
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.SetFlagErrorFunc(flagError)
 	root.SetUsageTemplate(usageTemplate)
-	root.AddCommand(a.fitCommand(), a.predictCommand(), a.sampleCommand(), a.lmlCommand(), a.cvCommand(), a.checkCommand(), a.infoCommand(), a.benchCommand(), a.reportCommand(), a.demoCommand(), a.manCommand())
+	root.AddCommand(a.fitCommand(), a.planCommand(), a.predictCommand(), a.sampleCommand(), a.lmlCommand(), a.cvCommand(), a.checkCommand(), a.infoCommand(), a.benchCommand(), a.reportCommand(), a.demoCommand(), a.manCommand())
 	addConfig(root)
 	return root
 }

@@ -50,6 +50,7 @@ func (a *app) predictCommand() *cobra.Command {
 	fl.Float64Var(&f.opt.SDTol, "sd-tol", 0.05, "largest relative half width of the interval that sd is known to")
 	fl.Float64Var(&f.opt.MeanTol, "mean-tol", 1e-3, "largest error of the mean, in standard deviations of the target")
 	fl.StringVarP(&f.out, "out", "o", "-", "file for the predictions; - is standard output")
+	fl.BoolVar(&f.opt.Dense, "dense", false, "deviations by Cholesky of the whole matrix of the training rows: 8 n² bytes, no bounds needed")
 	f.read.addFormat(fl)
 	f.machine.add(fl)
 	fl.BoolVar(&f.json, "json", false, "report as one JSON object (needs --out FILE)")

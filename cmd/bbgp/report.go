@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 	"gonum.org/v1/plot"
@@ -65,8 +66,8 @@ type page struct {
 type fact struct{ Name, Value string }
 
 type relevance struct {
-	Name, Length string
-	Percent      float64
+	Name, Length, Relative string
+	Percent                float64
 }
 
 type section struct {
@@ -142,7 +143,7 @@ func facts(m *bbgp.Model) []fact {
 		lml += fmt.Sprintf(", bias within [%.2f, %.2f] (%s), standard error %.2g", r.Lower, r.Upper, r.BoundKind, r.StdErr)
 	}
 	return []fact{
-		{"rows, inputs", fmt.Sprintf("%d, %d", m.N(), m.D())},
+		{"rows, inputs", fmt.Sprintf("%d, %d", r.N, m.D())},
 		{"kernel", p.Kernel},
 		{"log marginal likelihood", lml},
 		{"noise sd", fmt.Sprintf("%.5g (units of %s)", math.Sqrt(p.Noise)*s.YScale, m.Target)},
@@ -158,7 +159,7 @@ func relevances(m *bbgp.Model) []relevance {
 	for _, j := range order[:min(len(order), 30)] {
 		v := relevance{Name: m.Names[j], Length: "no influence"}
 		if !math.IsInf(l[j], 1) {
-			v.Length = fmt.Sprintf("%.4g", l[j]*m.Scaling.XScale[j])
+			v.Length, v.Relative = fmt.Sprintf("%.4g", l[j]*m.Scaling.XScale[j]), fmt.Sprintf("%.3g sd", l[j])
 			v.Percent = 100 * l[order[0]] / l[j]
 		}
 		out = append(out, v)
@@ -186,17 +187,33 @@ func (a *app) heldOut(ctx context.Context, f *reportFlags, m *bbgp.Model, plan *
 	}
 	pg.Facts = append(pg.Facts, fact{"held-out rows", fmt.Sprintf("%d: RMSE %.5g, R² %s, NLPD %.4g, %.1f %% in the 95 %% interval",
 		sc.N, sc.RMSE, newHoldout(sc, set.Y).r2(), sc.NLPD, 100*sc.Coverage95)})
-	s := &section{Title: "Predictions of held-out rows", Text: "Rows of " + t.File + ", which the fit did not see."}
-	pl, err := plots.Predicted(plan.Target, set.Y, p.Mean, p.SDObs)
+	s := &section{Title: "Predictions of held-out rows", Text: "Rows of " + filepath.Base(t.File) + ". They tell how good the model is only if the fit has not seen them."}
+	y, mean, sd := thin(set.Y), thin(p.Mean), thin(p.SDObs)
+	pl, err := plots.Predicted(plan.Target, y, mean, sd)
 	if err := s.add(pl, err, "Close to the dashed line is good; bars are 95 % intervals of some rows."); err != nil {
 		return nil, err
 	}
-	pl, err = plots.Residuals(plan.Target, set.Y, p.Mean, p.SDObs)
+	pl, err = plots.Residuals(plan.Target, y, mean, sd)
 	if err := s.add(pl, err, "19 of 20 points belong between the dashed lines, at every prediction."); err != nil {
 		return nil, err
 	}
 	pl, err = plots.Calibration(set.Y, p.Mean, p.SDObs)
 	return s, s.add(pl, err, "Above the dashed line intervals are too wide, below it too narrow.")
+}
+
+// mostPoints is the number of points of a picture: more only blacken it.
+const mostPoints = 2000
+
+// thin returns at most mostPoints of v, evenly spaced.
+func thin(v []float64) []float64 {
+	if len(v) <= mostPoints {
+		return v
+	}
+	out := make([]float64, mostPoints)
+	for i := range out {
+		out[i] = v[i*len(v)/mostPoints]
+	}
+	return out
 }
 
 // effects draws the prediction along the most relevant inputs, the others at

@@ -119,7 +119,7 @@ func Trace(points []TracePoint) (*plot.Plot, error) {
 	p.Add(l, s)
 	p.Legend.Add("estimate", l, s)
 	p.Legend.Add("bounds of its bias", area)
-	legendOnTop(p)
+	p.Legend.XOffs = 6 * vg.Centimeter // a likelihood climbs: the corner below it is free
 	p.Y.Min, p.Y.Max = usefulRange(points)
 	p.X.Min = 0
 	p.X.Max = max(points[len(points)-1].Seconds*1.03, 1e-3)

@@ -17,7 +17,7 @@ import (
 const Stdin = "-"
 
 // Open opens the file name, or takes stdin if name is "-". Gzip and zstd are
-// recognised by their first bytes and unpacked.
+// recognised by their first bytes and unpacked; a Parquet file is turned into text.
 func Open(name string, stdin io.Reader) (io.ReadCloser, error) {
 	if name == Stdin {
 		return unpack("standard input", stdin, io.NopCloser(stdin))
@@ -78,6 +78,9 @@ func unpack(label string, in io.Reader, c io.Closer) (io.ReadCloser, error) {
 		}
 		return readCloser{z, func() error { z.Close(); return c.Close() }}, nil
 	}
+	if bytes.Equal(head, []byte(parquetMagic)) {
+		return openParquet(label, br, c)
+	}
 	if kind := foreign(head); kind != "" {
 		return nil, &Error{File: label, Text: fmt.Sprintf("is %s; export it as CSV in UTF-8", kind)}
 	}
@@ -87,7 +90,6 @@ func unpack(label string, in io.Reader, c io.Closer) (io.ReadCloser, error) {
 // foreign names formats that are no text table.
 func foreign(head []byte) string {
 	for magic, kind := range map[string]string{
-		"PAR1":             "a Parquet file, which this version does not read",
 		"PK\x03\x04":       "a zip archive or a spreadsheet",
 		"\xd0\xcf\x11\xe0": "a spreadsheet of the old binary kind",
 		"%PDF":             "a PDF file",

@@ -52,6 +52,9 @@ const (
 // NewReader looks at the first lines of in and reads the header. The file name
 // is for messages.
 func NewReader(file string, in io.Reader, opt ReadOptions) (*Reader, error) {
+	if t, ok := in.(interface{ told() ReadOptions }); ok {
+		opt = t.told()
+	}
 	r := &Reader{file: file, in: in, buf: make([]byte, 4*sampleSize), newline: '\n', next: 1}
 	for r.end < sampleSize && !r.eof {
 		// One read that brings whole lines is enough: a pipe may be slow.
@@ -277,6 +280,10 @@ func (r *Reader) fill() error {
 	if errors.Is(err, io.EOF) {
 		r.eof = true
 		return nil
+	}
+	var known *Error
+	if errors.As(err, &known) {
+		return known
 	}
 	if err != nil {
 		return &Error{File: r.file, Line: r.next, Row: max(r.row, 0), Text: "reading stopped: " + err.Error()}

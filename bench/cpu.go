@@ -1,0 +1,5 @@
+package bench
+
+// CPUSeconds is the CPU time of the process, user and system; 0 where the system
+// does not tell.
+func CPUSeconds() float64 { return cpuSeconds() }

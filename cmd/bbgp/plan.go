@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"bbgp.dev/bbgp"
+)
+
+func (a *app) planCommand() *cobra.Command {
+	var f fitFlags
+	c := &cobra.Command{
+		Use:   "plan DATA.csv --target NAME",
+		Short: "What a fit would take: memory, time, method, from a fit of a sample",
+		Example: `  bbgp plan train.csv --target y
+  bbgp plan train.csv --target y --memory 2GiB --json`,
+		Args: exactly("DATA.csv"),
+		RunE: func(c *cobra.Command, args []string) error {
+			a.started = true
+			return a.plan(c.Context(), args[0], &f)
+		},
+	}
+	fl := c.Flags()
+	f.read.add(fl)
+	f.addTraining(fl)
+	f.model.add(fl)
+	f.machine.add(fl)
+	fl.BoolVar(&f.json, "json", false, "report as one JSON object")
+	f.progress.add(fl)
+	return c
+}
+
+func (a *app) plan(ctx context.Context, data string, f *fitFlags) error {
+	opt, err := f.options(a)
+	if err != nil {
+		return err
+	}
+	ts, err := a.training(data, &f.read, false)
+	if err != nil {
+		return err
+	}
+	if !f.progress.quiet {
+		for _, n := range ts.notes {
+			a.say("%s", n)
+		}
+	}
+	p, err := bbgp.NewPlan(ctx, ts.data, opt)
+	if err != nil {
+		return ts.locate(err)
+	}
+	if f.json {
+		err = writeJSON(a.out, p)
+	} else {
+		err = writePlan(a.out, p)
+	}
+	if err == nil && opt.Memory > 0 && p.Bytes > opt.Memory {
+		return &bbgp.MemoryError{What: fmt.Sprintf("method %s on %d rows of %d inputs", p.Method, p.Distinct, p.Inputs), Needed: p.Bytes, Budget: opt.Memory}
+	}
+	return err
+}
+
+func writePlan(w io.Writer, p *bbgp.Plan) error {
+	rows := fmt.Sprint(p.Rows)
+	if p.Distinct < p.Rows {
+		rows += fmt.Sprintf(" at %d places", p.Distinct)
+	}
+	fmt.Fprintf(w, "rows          %s, %d inputs\n", rows, p.Inputs)
+	fmt.Fprintf(w, "method        %s, %s", p.Method, p.Precision)
+	if p.Method != "exact" {
+		fmt.Fprintf(w, ", preconditioner of rank %d and %d neighbours", p.Rank, p.Neighbours)
+	}
+	fmt.Fprintf(w, "\nwork          about %d evaluations, %d passes over the kernel matrix\n", p.Evaluations, p.Passes)
+	fmt.Fprintf(w, "time          about %s, %.3g CPU s\n", about(p.Seconds), p.CPUSeconds)
+	_, err := fmt.Fprintf(w, "memory        about %s\nfrom a fit of %d rows in %.1f s; expect either to be off by a factor of two\n", formatBytes(p.Bytes), p.Sample, p.Took)
+	return err
+}
+
+// about rounds a duration to what a plan can know.
+func about(seconds float64) time.Duration {
+	d := time.Duration(seconds * float64(time.Second))
+	switch {
+	case d > 10*time.Minute:
+		return d.Round(time.Minute)
+	case d > 10*time.Second:
+		return d.Round(time.Second)
+	}
+	return d.Round(100 * time.Millisecond)
+}

@@ -1,0 +1,273 @@
+package kernelmv
+
+import (
+	"context"
+	"math"
+	"math/bits"
+	"slices"
+
+	"bbgp.dev/asm"
+)
+
+// A blockSearch finds nearest rows by a walk over all tiles of distances, in
+// float32. For each row it keeps a buffer of candidates not beyond a limit;
+// whenever the buffer is full, a selection leaves little more than the k best
+// and lowers the limit. So a candidate costs a few steps, not a logarithm of k.
+//
+// Float32 decides only where it can. The coordinates a and b are off by at most
+// 2^-24 |a| and 2^-24 |b| and the sum of squares by a factor 1 ± c, so with
+// e = 2^-24 (|a| + |b|) the true distance r and that of float32, q, obey
+//
+//	(r - e)² (1 - c) <= q² <= (r + e)² (1 + c),
+//
+// and a candidate more than 2e and this factor beyond k others is no neighbour.
+// At the end the candidates stand in the order of float32; those whose order is
+// in doubt are compared in float64.
+type blockSearch struct {
+	op          *Op
+	left, right rowSet
+	dst         []int32
+	k           int
+	earlier     bool
+	slack       float64 // 2e for the longest a and b
+	factor      float64 // 1 + c
+	gain        float64 // beyond(d) <= gain d + offset
+	offset      float64
+	workers     []blockWorker
+}
+
+// A blockWorker is the work area of a worker: crossRows rows.
+type blockWorker struct {
+	rows  []shortlist
+	limit []float32 // of every row
+	mask  []uint32
+	exact []exactKey // work area of compare
+}
+
+// A shortlist holds the candidates of one row as numbers in the order of
+// distance and position: the bits of the distance, which is not negative,
+// above those of the position.
+type shortlist struct {
+	keys []uint64 // room for some, of which
+	size int      // are in use
+}
+
+// An exactKey is a key with what it stands for in float64.
+type exactKey struct {
+	candidate
+	key uint64
+}
+
+func keyOf(d float32, pos int) uint64 { return uint64(math.Float32bits(d))<<32 | uint64(uint32(pos)) }
+
+func keyDist(key uint64) float32 { return math.Float32frombits(uint32(key >> 32)) }
+
+// searchBlocks is search by a walk over all tiles.
+func (o *Op) searchBlocks(ctx context.Context, dst []int32, left, right rowSet, k int, earlier bool) error {
+	s := &blockSearch{op: o, left: left, right: right, dst: dst, k: k, earlier: earlier}
+	d := o.pts.dim
+	s.factor = 1 + float64(d+4)*0x1p-23
+	// The last term covers squares that are too small for float32.
+	s.slack = 0x1p-23*(left.longest(d)+right.longest(d)) + 1e-18
+	const t = 0x1p-16
+	s.gain, s.offset = s.factor*s.factor*(1+t)+0x1p-22, s.factor*(1+1/t)*s.slack*s.slack+0x1p-149
+	s.workers = make([]blockWorker, o.engine.Par.Threads())
+	w := &walk[float32]{
+		op: o, kit: &o.engine.Impl.F32, left: left, right: right, cutCols: padTo(right.n, asm.Pad),
+		clamp: float32(math.Inf(1)), visit: s.visit, begin: s.begin, end: s.finish,
+		backwards: true, // the longest rows first, for an even load
+	}
+	if earlier {
+		w.lastCol = func(i int) int { return i }
+	}
+	return w.run(ctx)
+}
+
+// row returns the coordinates of a member.
+func (s *rowSet) row(i, dim int) []float64 {
+	if s.index != nil {
+		i = int(s.index[i])
+	}
+	return s.x[i*dim : (i+1)*dim]
+}
+
+// longest returns the largest distance of a member from the origin.
+func (s *rowSet) longest(dim int) float64 {
+	most := 0.0
+	for i := range s.n {
+		sum := 0.0
+		for _, v := range s.row(i, dim) {
+			sum += v * v
+		}
+		most = max(most, sum)
+	}
+	return math.Sqrt(most)
+}
+
+// begin prepares the rows of a task.
+func (s *blockSearch) begin(worker, _, _ int) {
+	w := &s.workers[worker]
+	if w.rows == nil {
+		room := 5*s.k + 64
+		all := make([]uint64, crossRows*room)
+		w.rows, w.limit = make([]shortlist, crossRows), make([]float32, crossRows)
+		w.mask = make([]uint32, asm.RowUnit*s.op.engine.Impl.F32.TileCols/asm.WithinWord)
+		for i := range w.rows {
+			w.rows[i].keys = all[i*room : (i+1)*room]
+		}
+	}
+	for i := range w.rows {
+		w.rows[i].size, w.limit[i] = 0, float32(math.Inf(1))
+	}
+}
+
+// visit adds the candidates of a tile.
+func (s *blockSearch) visit(worker, _ int, t crossTile[float32]) {
+	w, words := &s.workers[worker], t.stride/asm.WithinWord
+	base := t.i % crossRows
+	s.op.engine.Impl.Within(w.mask, t.data, w.limit[base:base+asm.RowUnit], asm.RowUnit, t.stride)
+	for a := range t.rows {
+		cols := t.cols
+		if s.earlier {
+			cols = min(cols, t.i+a-t.j)
+		}
+		row, list := t.data[a*t.stride:][:t.stride], &w.rows[base+a]
+		for m, word := range w.mask[a*words : (a+1)*words] {
+			if m*asm.WithinWord >= cols {
+				break
+			}
+			if left := cols - m*asm.WithinWord; left < asm.WithinWord {
+				word &= 1<<left - 1
+			}
+			if list.size+asm.WithinWord > len(list.keys) && word != 0 {
+				w.limit[base+a] = s.shrink(w, list, t.i+a)
+			}
+			part, free := row[m*asm.WithinWord:][:asm.WithinWord], list.keys[list.size:]
+			list.size += bits.OnesCount32(word)
+			for to := 0; word != 0 && to < len(free); to++ {
+				c := bits.TrailingZeros32(word)
+				free[to] = keyOf(part[c], t.j+m*asm.WithinWord+c)
+				word &= word - 1
+			}
+		}
+	}
+}
+
+// beyond returns the largest float32 distance that a row may have which is as
+// near as one of distance d in float32.
+func (s *blockSearch) beyond(d float32) float32 {
+	r := math.Sqrt(float64(d)*s.factor) + s.slack
+	return math.Nextafter32(float32(r*r*s.factor), float32(math.Inf(1)))
+}
+
+// shrink drops what is beyond k others from the candidates of row i, and
+// returns the limit from now on.
+func (s *blockSearch) shrink(w *blockWorker, list *shortlist, i int) float32 {
+	if list.size <= s.k {
+		return float32(math.Inf(1))
+	}
+	limit := s.beyond(keyDist(aboveFirst(list.keys[:list.size], s.k)))
+	list.keepUpTo(limit)
+	if list.size > 2*s.k+asm.WithinWord/2 { // many that float32 cannot tell apart
+		s.settle(w, list, i)
+		list.size = s.k
+		limit = s.beyond(keyDist(slices.Max(list.keys[:s.k])))
+	}
+	return limit
+}
+
+// aboveFirst returns a key that at least k of the keys do not exceed and, as a
+// rule, not many more than that: one of a sorted sample, counted with. Passes
+// of counting have no branches that depend on the keys, whose random order
+// would defeat their prediction.
+func aboveFirst(keys []uint64, k int) uint64 {
+	const size = 32
+	var sample [size + 1]uint64
+	for i := range size {
+		sample[i] = keys[i*len(keys)/size]
+	}
+	slices.Sort(sample[:size])
+	sample[size] = math.MaxUint64
+	at := min(size*(k+3*k/8)/len(keys), size)
+	for low := -1; ; {
+		count := 0
+		for _, key := range keys {
+			count += flag(key <= sample[at])
+		}
+		switch {
+		case count < k:
+			low = at
+			at++
+		case count > 2*k && at-1 > low:
+			at--
+		default:
+			return min(sample[at], slices.Max(keys))
+		}
+	}
+}
+
+// keepUpTo drops the candidates beyond the limit.
+func (l *shortlist) keepUpTo(limit float32) {
+	most, to := keyOf(limit, math.MaxUint32), 0
+	for _, key := range l.keys[:l.size] {
+		l.keys[to] = key
+		to += flag(key <= most)
+	}
+	l.size = to
+}
+
+// settle puts the candidates of row i into their true order. It takes those for
+// doubtful that do not differ by more than a bound of beyond without a root:
+// (r + a)² <= (1 + t) r² + (1 + 1/t) a² for every t > 0.
+func (s *blockSearch) settle(w *blockWorker, list *shortlist, i int) {
+	keys := list.keys[:list.size]
+	slices.Sort(keys)
+	for from := 0; from < len(keys); {
+		to := from + 1
+		for to < len(keys) && float64(keyDist(keys[to])) <= s.gain*float64(keyDist(keys[to-1]))+s.offset {
+			to++
+		}
+		if to > from+1 {
+			s.compare(w, keys[from:to], i)
+		}
+		from = to
+	}
+}
+
+// compare sorts keys by the distances in float64.
+func (s *blockSearch) compare(w *blockWorker, keys []uint64, i int) {
+	d := s.op.pts.dim
+	x := s.left.row(i, d)
+	w.exact = w.exact[:0]
+	for _, key := range keys {
+		pos, sum := int32(uint32(key)), 0.0
+		for c, v := range s.right.row(int(pos), d) {
+			t := x[c] - v
+			sum = math.FMA(t, t, sum) // the bits of asm.Kit.Dist
+		}
+		w.exact = append(w.exact, exactKey{candidate{sum, pos}, key})
+	}
+	slices.SortFunc(w.exact, func(a, b exactKey) int { return compare(a.candidate, b.candidate) })
+	for k, c := range w.exact {
+		keys[k] = c.key
+	}
+}
+
+// finish writes the neighbours of the rows of a task.
+func (s *blockSearch) finish(worker, i0, rows int) {
+	w := &s.workers[worker]
+	for i := i0; i < i0+rows; i++ {
+		list := &w.rows[i%crossRows]
+		if list.size > s.k {
+			s.shrink(w, list, i)
+		}
+		s.settle(w, list, i)
+		dst := s.dst[i*s.k : (i+1)*s.k]
+		for c := range dst {
+			dst[c] = -1
+			if c < list.size {
+				dst[c] = int32(uint32(list.keys[c]))
+			}
+		}
+	}
+}

@@ -41,9 +41,9 @@ type seen struct{ passes, neighbours int }
 // Without any evaluation, 48 neighbours are taken to need 12 passes.
 var unseen = seen{12, 48}
 
-// passPower: passes fall like neighbours^-0.75 (kin40k: 60, 33, 22, 16 with 32,
+// nearPower: passes fall like neighbours^-0.75 (kin40k: 60, 33, 22, 16 with 32,
 // 64, 128, 192; pol: 10, 8, 7, 5 with 48, 64, 96, 128).
-const passPower = 0.75
+const nearPower = 0.75
 
 // nearCost is the cost in cycles a row of a preconditioner with nn neighbours
 // and m columns and of the passes of uses evaluations with it. A pass costs a
@@ -57,7 +57,7 @@ func nearCost(n, d, nn, m, uses int, prec kernelmv.Precision, s seen) float64 {
 	}
 	k, r := float64(nn), float64(m)
 	pass := pair*float64(n) + 8*r + 12*k
-	passes := float64(s.passes) * math.Pow(float64(s.neighbours)/k, passPower)
+	passes := float64(s.passes) * math.Pow(float64(s.neighbours)/k, nearPower)
 	build := k * k * (0.06*k + 4 + 0.3*float64(d) + 0.13*r)
 	return build + float64(uses)*(passes+1)*pass
 }

@@ -51,7 +51,7 @@ func compare(set string, split, n, rank int, methods []string) error {
 	if err != nil {
 		return err
 	}
-	data, held := dataOf(train), dataOf(test)
+	data, held := train.Data(), test.Data()
 	truth := newTruth(data)
 	var all []*result
 	best := truth.at(bbgp.DefaultParams("", data.X.Cols))
@@ -88,19 +88,6 @@ func compare(set string, split, n, rank int, methods []string) error {
 			truth.reach(r.steps, start+0.999*(best-start)), res.Evaluations, res.Passes)
 	}
 	return nil
-}
-
-func dataOf(t uci.Table) *bbgp.Data {
-	d := len(t.Names) - 1
-	x, y := make([][]float64, len(t.Rows)), make([]float64, len(t.Rows))
-	for i, row := range t.Rows {
-		x[i], y[i] = row[:d], row[d]
-	}
-	data, err := bbgp.NewData(x, y, t.Names[:d])
-	if err != nil {
-		panic(err) // rows of one table are equally long
-	}
-	return data
 }
 
 // A truth gives exact likelihoods of one set of data.

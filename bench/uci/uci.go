@@ -15,6 +15,8 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+
+	"bbgp.dev/bbgp"
 )
 
 // TrainShare is the part of the rows that trains: the first int(0.67 n) of a
@@ -53,6 +55,20 @@ func Load(name string, split, n int) (train, test Table, err error) {
 		first = n
 	}
 	return all.pick(perm[:first]), all.pick(perm[cut:]), nil
+}
+
+// Data returns the rows as training data.
+func (t Table) Data() *bbgp.Data {
+	d := len(t.Names) - 1
+	x, y := make([][]float64, len(t.Rows)), make([]float64, len(t.Rows))
+	for i, row := range t.Rows {
+		x[i], y[i] = row[:d], row[d]
+	}
+	data, err := bbgp.NewData(x, y, t.Names[:d])
+	if err != nil {
+		panic(err) // rows of one table are equally long
+	}
+	return data
 }
 
 func (t Table) pick(rows []uint16) Table {

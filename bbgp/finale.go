@@ -67,13 +67,11 @@ func (f *fit) last(ctx context.Context, t *trainer, best point) (*Evaluation, er
 	square := 0.0 // Σ over runs of (probes · stderr)²
 	for run, total := 0, 0; ; run++ {
 		opt.Seed = f.opt.Seed + 1<<32 + uint64(run)
-		if err := t.obj.Rebuild(ctx, best.p, opt); err != nil {
-			return nil, err
-		}
-		ev, err := t.obj.Evaluate(ctx, best.p, opt)
+		ev, used, err := insist(ctx, t.obj, f.raw.X.Rows, best.p, opt)
 		if err != nil {
 			return nil, err
 		}
+		opt = used
 		f.count.evals++
 		f.count.passes += ev.Passes
 		w := float64(ev.Probes)

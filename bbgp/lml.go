@@ -64,10 +64,7 @@ func LogMarginalLikelihood(ctx context.Context, d *Data, p Params, opt Options) 
 	}
 	eval := opt.evalOptions()
 	eval.Gradient = !opt.NoGradient
-	if err := obj.Rebuild(ctx, p, eval); err != nil {
-		return nil, err
-	}
-	ev, err := obj.Evaluate(ctx, p, eval)
+	ev, remark, err := opt.insistExact(ctx, obj, std, p, eval)
 	if err != nil {
 		return nil, err
 	}
@@ -78,6 +75,9 @@ func LogMarginalLikelihood(ctx context.Context, d *Data, p Params, opt Options) 
 		ISA: opt.Engine.Impl.Name, SecondsByPhase: ev.SecondsByPhase, Warnings: []string{},
 	}
 	r.Lower, r.Upper = ordered(ev)
+	if remark != "" {
+		r.Warnings = append(r.Warnings, remark)
+	}
 	if ev.Replayed > 0 {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("two-pass mode: %d passes were made twice, the basis did not fit the memory budget", ev.Replayed))
 	}

@@ -205,8 +205,9 @@ func (o *krylovObjective) Evaluate(ctx context.Context, p Params, opt EvalOption
 	return ev, nil
 }
 
-// errPrecision asks for float64 products.
-var errPrecision = errors.New("float32 products are not accurate enough here")
+// errPrecision asks for float64 products, and where those are in use already,
+// for a better preconditioner.
+var errPrecision = errors.New("the arithmetic is not accurate enough here")
 
 // precision chooses the tiles. An entry of K in float32 is off by 2.5e-7 s2; in
 // few dimensions, or with a smooth kernel, such errors line up with the small

@@ -201,10 +201,17 @@ func (t *trainer) begin(ctx context.Context) error {
 	if t.cur.ev != nil {
 		t.eval.Eps = min(max(t.worth()/4, t.eps), t.eval.Eps)
 	}
-	if err := t.rebuild(ctx, t.cur.p, t.stageSteps); err != nil {
-		return err
+	first, err := point{}, t.rebuild(ctx, t.cur.p, t.stageSteps)
+	for try := 0; ; try++ {
+		if err == nil {
+			first, err = t.evaluate(ctx, t.far(t.cur.p, t.out), math.Inf(-1))
+		}
+		if err == nil || !hopeless(err) || try == answers || t.opt.Method != "bbgp" {
+			break
+		}
+		t.eval = stronger(t.eval, t.d.X.Rows) // for the rest of the training
+		err = t.obj.Rebuild(ctx, t.cur.p, t.eval)
 	}
-	first, err := t.evaluate(ctx, t.far(t.cur.p, t.out), math.Inf(-1))
 	if err != nil {
 		return fmt.Errorf("evaluating the start of a stage: %w", err)
 	}

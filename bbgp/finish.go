@@ -152,44 +152,68 @@ func (r *run) exactly(dst, src linalg.Matrix) error {
 }
 
 // refine repairs v where rounding in the basis or in float32 products has left a
-// residual that the process did not see: K̂ δ = r is solved to a few digits by
-// conjugate gradients with one column, in the precision of the process, and
-// v + δ is judged by a float64 product.
+// residual that the process did not see: K̂ δ = r is solved to a digit or two by
+// the inverse that the process knows, or, where that brings too little, by
+// conjugate gradients, and v + δ is judged by a float64 product.
 func (r *run) refine(t *tail) error {
 	o := r.o
 	bad, most := t.excess/o.b.node, r.opt.Eps/4
-	for range 4 {
-		if bad <= most {
-			return nil
+	known := true
+	for try := 0; bad > most && try < 8; try++ {
+		var step linalg.Matrix
+		var err error
+		if step, known = r.knownStep(t, known); !known {
+			step, err = r.cgStep(t, bad)
 		}
-		if o.cg == nil {
-			o.cg = linalg.NewCG(o.e, o.n, 1)
-		}
-		before, step := bad, linalg.NewMatrix(o.n, 1)
-		start := time.Now()
-		goal := math.Sqrt(o.b.node * max(r.opt.Eps/40, bad/1e4))
-		res, err := o.cg.Solve(r.ctx, r.op, o.pre, step, t.r, linalg.CGOptions{Tol: goal, MaxPasses: 40})
-		lapTime(start, &o.phases.product)
 		if errors.Is(err, linalg.ErrNotDefinite) {
 			return nil // the caller sees the residual
 		}
 		if err != nil {
 			return err
 		}
-		r.products += res.Passes
-		for i, x := range step.Data {
-			t.v.Data[i] += x
-		}
+		o.e.Impl.Axpy(1, step.Data, t.v.Data)
 		kv := linalg.NewMatrix(o.n, 1)
 		if err := r.exactly(kv, t.v); err != nil {
 			return err
 		}
-		if r.repaired(t, kv); t.rest > before/2 {
+		r.repaired(t, kv)
+		if slow := t.rest > bad/2; slow && !known {
 			return nil
+		} else if slow {
+			known = false
 		}
 		bad = t.rest
 	}
 	return nil
+}
+
+// knownStep returns F⁻ᵀ(T H⁻¹T' + I - TT')F⁻¹r, if it may and the basis is there.
+func (r *run) knownStep(t *tail, may bool) (linalg.Matrix, bool) {
+	o, step := r.o, linalg.NewMatrix(r.o.n, 1)
+	if !may {
+		return step, false
+	}
+	defer lapTime(time.Now(), &o.phases.orth)
+	white := linalg.NewMatrix(o.n, 1)
+	o.pre.FInvTo(white, t.r)
+	if !o.lanczos.InverseTo(step, white, &o.b.ldl) {
+		return step, false
+	}
+	o.pre.FInvTransTo(step, step)
+	return step, true
+}
+
+// cgStep solves K̂ δ = r to a few digits in the precision of the process.
+func (r *run) cgStep(t *tail, bad float64) (linalg.Matrix, error) {
+	o, step := r.o, linalg.NewMatrix(r.o.n, 1)
+	if o.cg == nil {
+		o.cg = linalg.NewCG(o.e, o.n, 1)
+	}
+	defer lapTime(time.Now(), &o.phases.product)
+	goal := math.Sqrt(o.b.node * max(r.opt.Eps/40, bad/1e4))
+	res, err := o.cg.Solve(r.ctx, r.op, o.pre, step, t.r, linalg.CGOptions{Tol: goal, MaxPasses: 40})
+	r.products += res.Passes
+	return step, err
 }
 
 func lapTime(start time.Time, sum *float64) time.Time {

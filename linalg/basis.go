@@ -28,6 +28,8 @@ type krylovBasis interface {
 	Append(w Matrix)
 	// Round sets w to what Append would, without storing it.
 	Round(w Matrix)
+	// InnerTo sets dst = T'w, k×q.
+	InnerTo(dst, w Matrix)
 	// ProjectOut sets w -= T (T'w); w n×p.
 	ProjectOut(w Matrix)
 	// MulTo sets dst = T[:, :y.Rows] y, n×q, in float64.
@@ -240,6 +242,20 @@ func (b *basis[F]) sumTask(_, chunk int) {
 			v *= b.scale[j] * b.scale[j]
 		}
 		out[i] = F(v)
+	}
+}
+
+// InnerTo sets dst = T'w, k×q.
+func (b *basis[F]) InnerTo(dst, w Matrix) {
+	if b.k == 0 {
+		return
+	}
+	b.gram(w)
+	size := b.job.pc * basisCols
+	for j := range b.k {
+		for c := range dst.Row(j) {
+			dst.Set(j, c, float64(b.vj[j/basisCols*size+c*basisCols+j%basisCols])/b.scale[j])
+		}
 	}
 }
 

@@ -129,6 +129,44 @@ func TestLanczosSpill(t *testing.T) {
 	}
 }
 
+// TestLanczosInverse compares InverseTo with its definition.
+func TestLanczosInverse(t *testing.T) {
+	op, f := krylovCase(t, 150, 40, 1e-1)
+	l := NewLanczos(op.e, 150, 4, LanczosOptions{})
+	l.Start(op, f, rademacher(newRand(4), 150, 4))
+	steps(t, l, 5)
+	var ldl BlockLDL
+	if !ldl.Reset(l.H, 0) {
+		t.Fatal("H is indefinite")
+	}
+	k := l.H.Dim()
+	one, basis := NewMatrix(k, k), NewMatrix(150, k)
+	for i := range k {
+		one.Set(i, i, 1)
+	}
+	if err := l.MulBasisTo(context.Background(), basis, one); err != nil {
+		t.Fatal(err)
+	}
+	src, got, want, c := randMatrix(newRand(6), 150, 2), NewMatrix(150, 2), NewMatrix(150, 2), NewMatrix(k, 2)
+	if !l.InverseTo(got, src, &ldl) {
+		t.Fatal("a stored basis was not used")
+	}
+	op.e.GemmTo(c, 1, basis, true, src, false, 0)
+	want.CopyFrom(src)
+	op.e.GemmTo(want, -1, basis, false, c, false, 1)
+	ldl.SolveTo(c)
+	op.e.GemmTo(want, 1, basis, false, c, false, 1)
+	if d := maxDiff(got, want); d > 1e-5 {
+		t.Errorf("differs by %g", d)
+	}
+	spilled := NewLanczos(op.e, 150, 4, LanczosOptions{MaxCols: 4})
+	spilled.Start(op, f, rademacher(newRand(4), 150, 4))
+	steps(t, spilled, 5)
+	if spilled.InverseTo(got, src, &ldl) {
+		t.Error("a basis that is not stored was used")
+	}
+}
+
 func TestLanczosThreads(t *testing.T) {
 	var first Matrix
 	for _, threads := range []int{1, 3} {

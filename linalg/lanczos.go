@@ -346,6 +346,31 @@ func (l *Lanczos) MulBasisTo(ctx context.Context, dst, y Matrix) error {
 	return nil
 }
 
+// InverseTo sets dst = T H⁻¹T'src + (I - TT')src, n×q, with f the factor of H: A⁻¹ where
+// A is the identity outside the basis, as it nearly is once the process has
+// converged. It reports false, and does nothing, where the basis is not stored.
+func (l *Lanczos) InverseTo(dst, src Matrix, f *BlockLDL) bool {
+	k := l.H.Dim()
+	if l.spill.on || l.t.Cols() < k {
+		return false
+	}
+	c := NewMatrix(l.t.Cols(), src.Cols)
+	l.t.InnerTo(c, src)
+	c = c.Sub(0, k, 0, src.Cols)
+	x := c.Clone()
+	f.SolveTo(x)
+	for i, v := range c.Data[:k*src.Cols] {
+		x.Data[i] -= v
+	}
+	l.t.MulTo(dst, x)
+	for i := range dst.Rows {
+		for j, v := range src.Row(i) {
+			dst.Data[i*dst.Stride+j] += v
+		}
+	}
+	return true
+}
+
 // restore sets *m to a copy of block in buffer number at.
 func (l *Lanczos) restore(at int, block Matrix, m *Matrix) {
 	*m = view(l.bufs[at], l.n, block.Cols)

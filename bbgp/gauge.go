@@ -152,7 +152,8 @@ func (m *Model) gaugeBasis(ctx context.Context, p *prepared, g *gauge) error {
 	if _, full := p.e.ThinQR(v); full < rank {
 		return nil
 	}
-	b, h := linalg.NewMatrix(n, rank), linalg.NewMatrix(rank, rank)
+	g.low = linalg.NewMatrix(n+varianceBlock, rank)
+	b, h := g.low.Sub(0, n, 0, rank), linalg.NewMatrix(rank, rank)
 	if err := p.op.With(kernelmv.F64).MulTo(ctx, b, v); err != nil {
 		return err
 	}
@@ -178,7 +179,7 @@ func (m *Model) gaugeBasis(ctx context.Context, p *prepared, g *gauge) error {
 	probes := cols.Sub(0, n, rank, rank+gaugeProbes)
 	probes.CopyFrom(omega)
 	p.e.GemmTo(probes, -1, v, false, t.Sub(0, rank, 0, gaugeProbes), false, 1)
-	g.rank, g.cols, g.low = rank, cols, b
+	g.rank, g.cols = rank, cols
 	return nil
 }
 

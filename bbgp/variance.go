@@ -187,9 +187,9 @@ func (m *Model) regress(ctx context.Context, p *prepared, std linalg.Matrix, row
 	if err := p.op.CrossMulTo(ctx, kg, xs, g.cols); err != nil {
 		return nil, err
 	}
-	low := linalg.NewMatrix(n+len(rows), g.rank)
+	low := linalg.Matrix{Rows: n + len(rows)}
 	if g.rank > 0 {
-		low.Sub(0, n, 0, g.rank).CopyFrom(g.low)
+		low = g.low.Sub(0, n+len(rows), 0, g.rank)
 		low.Sub(n, low.Rows, 0, g.rank).CopyFrom(kg.Sub(0, len(rows), 0, g.rank))
 	}
 	tiers := nearestTiers[0]

@@ -45,6 +45,8 @@ const (
 	gaugeTol    = 0.1
 	gaugeSlack  = 1.05
 	gaugePasses = 64
+	// gaugeBytes bounds the Lanczos basis; blocks beyond it are made twice.
+	gaugeBytes = 1 << 30
 	// gaugeRank is the number of columns of V.
 	gaugeRank = 600
 )
@@ -111,7 +113,7 @@ func (m *Model) gaugeProbes(ctx context.Context, p *prepared, g *gauge) (linalg.
 	if m.Parameters.Variance <= sharpVariance*m.Parameters.Noise {
 		op = p.op.With(kernelmv.F32)
 	}
-	l := linalg.NewLanczos(p.e, n, gaugeProbes, linalg.LanczosOptions{})
+	l := linalg.NewLanczos(p.e, n, gaugeProbes, linalg.LanczosOptions{MaxCols: max(gaugeBytes/(4*n), 4*gaugeProbes)})
 	l.Start(op, p.pre, z)
 	for {
 		if err := l.Step(ctx); err != nil {

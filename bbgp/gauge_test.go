@@ -163,3 +163,31 @@ func TestPredictRigorous(t *testing.T) {
 		}
 	}
 }
+
+// TestGaugeFewRows: fewer training rows than probes, and a single one.
+func TestGaugeFewRows(t *testing.T) {
+	ctx, test := context.Background(), randomData(fewRows, 2, 6)
+	for _, n := range []int{1, 2, 40} {
+		d := randomData(n, 2, 5)
+		p := Params{Kernel: "matern32", Variance: 1, Noise: 0.05, Lengthscales: []float64{1, 2}}
+		for _, r := range []recipe{{Neighbours: 8}, {Rank: 8}} {
+			dense, m := pairOfModels(t, d, p, r)
+			want, err := dense.Predict(ctx, engine(t), test.X, PredictOptions{SD: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := m.Predict(ctx, engine(t), test.X, PredictOptions{SD: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, sd := range want.SD {
+				if sd < got.SDLower[i]-1e-7 || sd > got.SDUpper[i]+1e-7 {
+					t.Errorf("%d rows, %+v, row %d: sd %v outside [%v, %v]", n, r, i, sd, got.SDLower[i], got.SDUpper[i])
+				}
+			}
+			if _, err := m.LeaveOneOut(ctx, engine(t)); err != nil {
+				t.Errorf("%d rows, %+v: %v", n, r, err)
+			}
+		}
+	}
+}

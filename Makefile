@@ -53,5 +53,5 @@ release:
 	  CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' \
 	    -o dist/bbgp-$(VERSION)-$$os-$$arch$$ext ./cmd/bbgp || exit 1; \
 	done
-	go version -m dist/bbgp-$(VERSION)-linux-amd64 | tail -n +2 > dist/modules.txt
+	go run ./bench/sbom dist/bbgp-* > dist/bbgp-$(VERSION).cdx.json
 	cd dist && sha256sum * > SHA256SUMS

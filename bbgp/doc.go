@@ -28,12 +28,15 @@
 //	ε        Options.Eps            width of the bias bounds, nats
 //	L        Evaluation.LML         between Lower and Upper but for StdErr
 //	F        fisher                 information matrix in log parameters
+//	V, B     gauge.cols, gauge.low  n×m, V'K̂V = I, B = K̂V
+//	ω, ε     gauge.cols, gauge.own  n×S, probes with covariance K̂⁻¹, ε = K̂ω
 //	u        softplus coordinates   p = 1e-6 + log(1 + e^u)
 //
 // # Use
 //
-// [Fit] trains a [Model]; [Model.Predict] gives means and standard deviations
-// with certified bounds; [Model.Save] and [Load] keep it in one file;
+// [Fit] trains a [Model]; [Model.Predict] gives means and standard deviations with
+// bounds, [Model.Sample] joint draws of the function, [Model.LeaveOneOut] what each
+// row is by the others, for [Validate]; [Model.Save] and [Load] keep it in one file;
 // [LogMarginalLikelihood] evaluates L and its gradient at given parameters.
 // Every random number comes from [Options.Seed]; results do not depend on the
 // number of threads.

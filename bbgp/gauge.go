@@ -45,6 +45,8 @@ const (
 	gaugeTol    = 0.1
 	gaugeSlack  = 1.05
 	gaugePasses = 64
+	// gaugeBytes bounds the Lanczos basis; blocks beyond it are made twice.
+	gaugeBytes = 1 << 30
 	// gaugeRank is the number of columns of V.
 	gaugeRank = 600
 )
@@ -111,7 +113,7 @@ func (m *Model) gaugeProbes(ctx context.Context, p *prepared, g *gauge) (linalg.
 	if m.Parameters.Variance <= sharpVariance*m.Parameters.Noise {
 		op = p.op.With(kernelmv.F32)
 	}
-	l := linalg.NewLanczos(p.e, n, gaugeProbes, linalg.LanczosOptions{})
+	l := linalg.NewLanczos(p.e, n, gaugeProbes, linalg.LanczosOptions{MaxCols: max(gaugeBytes/(4*n), 4*gaugeProbes)})
 	l.Start(op, p.pre, z)
 	for {
 		if err := l.Step(ctx); err != nil {
@@ -152,7 +154,8 @@ func (m *Model) gaugeBasis(ctx context.Context, p *prepared, g *gauge) error {
 	if _, full := p.e.ThinQR(v); full < rank {
 		return nil
 	}
-	b, h := linalg.NewMatrix(n, rank), linalg.NewMatrix(rank, rank)
+	g.low = linalg.NewMatrix(n+varianceBlock, rank)
+	b, h := g.low.Sub(0, n, 0, rank), linalg.NewMatrix(rank, rank)
 	if err := p.op.With(kernelmv.F64).MulTo(ctx, b, v); err != nil {
 		return err
 	}
@@ -178,7 +181,7 @@ func (m *Model) gaugeBasis(ctx context.Context, p *prepared, g *gauge) error {
 	probes := cols.Sub(0, n, rank, rank+gaugeProbes)
 	probes.CopyFrom(omega)
 	p.e.GemmTo(probes, -1, v, false, t.Sub(0, rank, 0, gaugeProbes), false, 1)
-	g.rank, g.cols, g.low = rank, cols, b
+	g.rank, g.cols = rank, cols
 	return nil
 }
 

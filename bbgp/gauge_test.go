@@ -42,7 +42,7 @@ func TestGaugeUnbiased(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		exact, err := dense.variances(ctx, dp, std, 0.05)
+		exact, err := dense.variances(ctx, dp, std, PredictOptions{SDTol: 0.05})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,5 +124,70 @@ func TestPredictCancelled(t *testing.T) {
 	}
 	if _, err := m.Predict(context.Background(), engine(t), test.X, PredictOptions{SD: true}); err != nil {
 		t.Errorf("after that: %v", err)
+	}
+}
+
+// TestPredictRigorous: what is asked to be certain is, for both kinds of
+// preconditioner, and means that were solved for loosely lie within.
+func TestPredictRigorous(t *testing.T) {
+	ctx := context.Background()
+	d, test := randomData(500, 3, 5), randomData(fewRows, 3, 6)
+	p := Params{Kernel: "matern32", Variance: 1, Noise: 0.05, Lengthscales: []float64{1, 2, 3}}
+	for kind, r := range map[string]recipe{"rigorous": {Rank: 60}, "exact": {Neighbours: 16}} {
+		dense, m := pairOfModels(t, d, p, r)
+		for i := range m.weights {
+			m.weights[i] *= 1 + 1e-4*float64(i%3)
+		}
+		m.prep, m.meanError = nil, 1
+		want, err := dense.Predict(ctx, engine(t), test.X, PredictOptions{SD: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := m.Predict(ctx, engine(t), test.X, PredictOptions{SD: true, Rigorous: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.BoundKind != kind || m.prep.gauge != nil {
+			t.Errorf("bounds are %s, want %s", got.BoundKind, kind)
+		}
+		for i, v := range want.Mean {
+			if v < got.MeanLower[i]-1e-9 || v > got.MeanUpper[i]+1e-9 {
+				t.Errorf("%s, row %d: mean %v outside [%v, %v]", kind, i, v, got.MeanLower[i], got.MeanUpper[i])
+			}
+			if want.SD[i] < got.SDLower[i]*(1-1e-9) || want.SD[i] > got.SDUpper[i]*(1+1e-9) {
+				t.Errorf("%s, row %d: sd %v outside [%v, %v]", kind, i, want.SD[i], got.SDLower[i], got.SDUpper[i])
+			}
+			if kind == "exact" && got.MeanUpper[i]-got.MeanLower[i] > 1e-2 {
+				t.Errorf("row %d: mean within [%v, %v]", i, got.MeanLower[i], got.MeanUpper[i])
+			}
+		}
+	}
+}
+
+// TestGaugeFewRows: fewer training rows than probes, and a single one.
+func TestGaugeFewRows(t *testing.T) {
+	ctx, test := context.Background(), randomData(fewRows, 2, 6)
+	for _, n := range []int{1, 2, 40} {
+		d := randomData(n, 2, 5)
+		p := Params{Kernel: "matern32", Variance: 1, Noise: 0.05, Lengthscales: []float64{1, 2}}
+		for _, r := range []recipe{{Neighbours: 8}, {Rank: 8}} {
+			dense, m := pairOfModels(t, d, p, r)
+			want, err := dense.Predict(ctx, engine(t), test.X, PredictOptions{SD: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := m.Predict(ctx, engine(t), test.X, PredictOptions{SD: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, sd := range want.SD {
+				if sd < got.SDLower[i]-1e-7 || sd > got.SDUpper[i]+1e-7 {
+					t.Errorf("%d rows, %+v, row %d: sd %v outside [%v, %v]", n, r, i, sd, got.SDLower[i], got.SDUpper[i])
+				}
+			}
+			if _, err := m.LeaveOneOut(ctx, engine(t)); err != nil {
+				t.Errorf("%d rows, %+v: %v", n, r, err)
+			}
+		}
 	}
 }

@@ -164,3 +164,39 @@ func TestSampleRepeats(t *testing.T) {
 		t.Errorf("no rows: %v", err)
 	}
 }
+
+// TestCase25SamplingWhiteLike: where rows are many lengthscales apart, draws of the
+// prior are white: standard deviation 1, no correlation of neighbours (a sampler
+// that adds jitter or works with too low a rank gives 0.02 here).
+func TestCase25SamplingWhiteLike(t *testing.T) {
+	const n, draws = 10000, 20
+	x, y := linalg.NewMatrix(50, 1), make([]float64, 50)
+	for i := range y {
+		x.Data[i], y[i] = float64(i), math.Sin(float64(i))
+	}
+	p := Params{Kernel: "matern32", Variance: 1, Noise: 0.1, Lengthscales: []float64{1e-3}}
+	m := &Model{Parameters: p, Scaling: NewScaling(&Data{X: x, Y: y}, true), Names: []string{"x"}, Target: "y", x: x, y: y, recipe: recipe{Dense: true}}
+	xs := linalg.NewMatrix(n, 1)
+	for i := range n {
+		xs.Data[i] = float64(i)
+	}
+	s, err := m.Sample(context.Background(), engine(t), xs, SampleOptions{Draws: draws, Prior: true, Seed: 25})
+	if err != nil {
+		t.Fatal(err)
+	}
+	square, next := 0.0, 0.0
+	for i := range n {
+		for c, v := range s.Values.Row(i) {
+			square += v * v / (n * draws)
+			if i > 0 {
+				next += v * s.Values.At(i-1, c) / (n * draws)
+			}
+		}
+	}
+	if sd := math.Sqrt(square); math.Abs(sd-1) > 0.02 || math.Abs(next/square) > 0.02 {
+		t.Errorf("standard deviation %.4f, correlation of neighbours %.4f", sd, next/square)
+	}
+	if s.Exact || s.CovRMS > 0.03 || s.CovRMS == 0 {
+		t.Errorf("exact %v, covariance off by %v", s.Exact, s.CovRMS)
+	}
+}

@@ -24,6 +24,10 @@ type PredictOptions struct {
 	// multiply-adds once, where the model would not do so: in this and later calls
 	// with the same engine.
 	Dense bool
+	// Rigorous asks for bounds that do not rest on random probes or estimates:
+	// conjugate gradients with a preconditioner of low rank, where the model has
+	// that, and Dense otherwise. Much slower.
+	Rigorous bool
 }
 
 // A Prediction holds one value per row, in the units of the target.
@@ -157,19 +161,19 @@ func (m *Model) deviations(ctx context.Context, e *linalg.Engine, std linalg.Mat
 	if err != nil {
 		return err
 	}
-	if opt.Dense {
+	if opt.Dense || opt.Rigorous && pr.chol == nil && !pr.pre.NodeIsOne() {
 		if err := m.factor(ctx, pr); err != nil {
 			return err
 		}
 	}
-	v, err := m.variances(ctx, pr, std, opt.SDTol)
+	v, err := m.variances(ctx, pr, std, opt)
 	if err != nil {
 		return err
 	}
 	switch {
 	case pr.chol != nil:
 		p.BoundKind = "exact"
-	case pr.gauge == nil && pr.pre.NodeIsOne():
+	case (pr.gauge == nil || opt.Rigorous) && pr.pre.NodeIsOne():
 		p.BoundKind = "rigorous"
 	default:
 		p.BoundKind = "probable"

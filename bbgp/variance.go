@@ -53,8 +53,8 @@ func (v *varianceBounds) widen() {
 }
 
 // variances returns bounds lo <= var <= hi at standardised rows, 0 <= lo, with
-// the relative half width of (lo^1/2, hi^1/2) at most tol where rounding allows.
-func (m *Model) variances(ctx context.Context, p *prepared, std linalg.Matrix, tol float64) (*varianceBounds, error) {
+// the relative half width of (lo^1/2, hi^1/2) at most SDTol where rounding allows.
+func (m *Model) variances(ctx context.Context, p *prepared, std linalg.Matrix, opt PredictOptions) (*varianceBounds, error) {
 	v := newVarianceBounds(std.Rows)
 	for i := range v.width {
 		v.width[i] = m.meanError
@@ -68,7 +68,7 @@ func (m *Model) variances(ctx context.Context, p *prepared, std linalg.Matrix, t
 		v.widen()
 		return v, err
 	}
-	if p.asked += std.Rows; p.asked >= fewRows && p.gauge == nil && !p.noGauge {
+	if p.asked += std.Rows; p.asked >= fewRows && p.gauge == nil && !p.noGauge && !opt.Rigorous {
 		g, err := m.newGauge(ctx, p, true)
 		switch {
 		case errors.Is(err, errNoGauge), errors.Is(err, linalg.ErrNotDefinite):
@@ -78,11 +78,11 @@ func (m *Model) variances(ctx context.Context, p *prepared, std linalg.Matrix, t
 		}
 		p.gauge = g
 	}
-	if p.gauge != nil {
+	if p.gauge != nil && !opt.Rigorous {
 		var wide []int
 		for i := 0; i < std.Rows; i += varianceBlock {
 			block := all[i:min(i+varianceBlock, std.Rows)]
-			left, err := m.regress(ctx, p, std, block, tol, v)
+			left, err := m.regress(ctx, p, std, block, opt.SDTol, v)
 			if err != nil {
 				return nil, err
 			}
@@ -94,7 +94,7 @@ func (m *Model) variances(ctx context.Context, p *prepared, std linalg.Matrix, t
 			v.hi[i] = m.Parameters.Variance
 		}
 	}
-	if err := m.iterate(ctx, p, std, all, tol, v); err != nil {
+	if err := m.iterate(ctx, p, std, all, opt.SDTol, v); err != nil {
 		return nil, err
 	}
 	v.widen()
@@ -113,6 +113,11 @@ func (m *Model) dense(ctx context.Context, p *prepared, std linalg.Matrix, v *va
 		kt := linalg.NewMatrix(j-i, m.N())
 		if err := p.op.CrossTo(ctx, kt, std.Sub(i, j, 0, std.Cols), rows); err != nil {
 			return err
+		}
+		if len(p.delta) > 0 { // the mean of the weights is off by k*'δ
+			for a := range j - i {
+				v.shift[i+a], v.width[i+a] = p.e.Dot(kt.Row(a), p.delta), 0
+			}
 		}
 		k, hi := transpose(kt), v.hi[i:j]
 		p.chol.SolveLTo(k, k)
@@ -187,9 +192,9 @@ func (m *Model) regress(ctx context.Context, p *prepared, std linalg.Matrix, row
 	if err := p.op.CrossMulTo(ctx, kg, xs, g.cols); err != nil {
 		return nil, err
 	}
-	low := linalg.NewMatrix(n+len(rows), g.rank)
+	low := linalg.Matrix{Rows: n + len(rows)}
 	if g.rank > 0 {
-		low.Sub(0, n, 0, g.rank).CopyFrom(g.low)
+		low = g.low.Sub(0, n+len(rows), 0, g.rank)
 		low.Sub(n, low.Rows, 0, g.rank).CopyFrom(kg.Sub(0, len(rows), 0, g.rank))
 	}
 	tiers := nearestTiers[0]

@@ -59,7 +59,7 @@ func (t *triJob) run(steps triSteps, s side, l Matrix, trans bool, b Matrix) {
 
 // count is the number of right-hand sides.
 func (s side) count(b Matrix) int {
-	if s == left {
+	if s == onLeft {
 		return b.Cols
 	}
 	return b.Rows
@@ -69,7 +69,7 @@ func (s side) count(b Matrix) int {
 // end and for unknowns beyond the order of the triangle.
 func (t *triJob) load(x []float64, j int) {
 	width, n := min(triChunk, t.s.count(t.b)-j), t.l.Rows
-	if t.s == left {
+	if t.s == onLeft {
 		packAlong(x[:n*triChunk], gemmNR, t.b, j, width, 0, n)
 	} else {
 		packAcross(t.e.Impl, x[:n*triChunk], t.b, j, width, 0, n)
@@ -80,7 +80,7 @@ func (t *triJob) load(x []float64, j int) {
 // store is the inverse of load.
 func (t *triJob) store(x []float64, j int) {
 	end := min(j+triChunk, t.s.count(t.b))
-	if t.s == right {
+	if t.s == onRight {
 		unpackAcross(t.e.Impl, t.b.Sub(j, end, 0, t.b.Cols), x, triChunk)
 		return
 	}

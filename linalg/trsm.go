@@ -11,8 +11,8 @@ package linalg
 type side uint8
 
 const (
-	left side = iota
-	right
+	onLeft side = iota
+	onRight
 )
 
 // triSplit is where a triangle of order n is cut.
@@ -30,7 +30,7 @@ func cut(l Matrix, h int) (l11, l21, l22 Matrix) {
 
 // parts cuts the unknowns of every right-hand side at h.
 func (s side) parts(b Matrix, h int) (first, second Matrix) {
-	if s == left {
+	if s == onLeft {
 		return b.Sub(0, h, 0, b.Cols), b.Sub(h, b.Rows, 0, b.Cols)
 	}
 	return b.Sub(0, b.Rows, 0, h), b.Sub(0, b.Rows, h, b.Cols)
@@ -38,7 +38,7 @@ func (s side) parts(b Matrix, h int) (first, second Matrix) {
 
 // addProduct adds alpha op(a) src to dst, both seen from the left.
 func (e *Engine) addProduct(s side, dst Matrix, alpha float64, a Matrix, trans bool, src Matrix) {
-	if s == left {
+	if s == onLeft {
 		e.GemmTo(dst, alpha, a, trans, src, false, 1)
 	} else {
 		e.GemmTo(dst, alpha, src, false, a, !trans, 1)
@@ -52,7 +52,7 @@ func (e *Engine) SolveLeft(l Matrix, trans bool, b Matrix) {
 	if l.Rows != l.Cols || b.Rows != l.Rows {
 		panic("linalg: SolveLeft: shapes do not fit")
 	}
-	e.solve(left, l, trans, b)
+	e.solve(onLeft, l, trans, b)
 }
 
 // SolveRight overwrites b (q×n) with b L^-1, or b L^-T if trans. L is the lower
@@ -61,7 +61,7 @@ func (e *Engine) SolveRight(b, l Matrix, trans bool) {
 	if l.Rows != l.Cols || b.Cols != l.Rows {
 		panic("linalg: SolveRight: shapes do not fit")
 	}
-	e.solve(right, l, !trans, b) // (b L^-T)' = L^-1 b'
+	e.solve(onRight, l, !trans, b) // (b L^-T)' = L^-1 b'
 }
 
 // solve overwrites b with L^-1 b, or L^-T b if trans; on the right with the
@@ -96,14 +96,14 @@ func (e *Engine) mulLeftTrans(l, b Matrix) {
 	}
 	if l.Rows <= triLeaf {
 		t := e.tri()
-		t.run(t.mul, left, l, true, b)
+		t.run(t.mul, onLeft, l, true, b)
 		return
 	}
 	h := triSplit(l.Rows)
 	l11, l21, l22 := cut(l, h)
-	b1, b2 := left.parts(b, h)
+	b1, b2 := onLeft.parts(b, h)
 	e.mulLeftTrans(l11, b1)
-	e.addProduct(left, b1, 1, l21, true, b2)
+	e.addProduct(onLeft, b1, 1, l21, true, b2)
 	e.mulLeftTrans(l22, b2)
 }
 
@@ -119,12 +119,12 @@ func (e *Engine) invertLower(l Matrix) {
 		for i := range n {
 			x.Set(i, i, 1)
 		}
-		e.solve(left, l, false, x)
+		e.solve(onLeft, l, false, x)
 		copyLower(l, x)
 		return
 	}
 	l11, l21, l22 := cut(l, triSplit(n))
-	e.solve(left, l22, false, l21)
+	e.solve(onLeft, l22, false, l21)
 	l21.scale(-1, gemmFull)
 	e.SolveRight(l21, l11, false)
 	e.invertLower(l11)

@@ -42,7 +42,11 @@ func main() {
 	n := flag.Int("n", 10000, "points")
 	each := flag.Duration("time", 300*time.Millisecond, "time for a cell")
 	only := flag.String("only", "", "the one table to measure")
+	row := flag.Int("d", 0, "the one row of it to measure, 0 for all")
 	flag.Parse()
+	if *row > 0 {
+		inputs = []int{*row}
+	}
 	if err := run(*n, *each, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "performance:", err)
 		os.Exit(1)

@@ -8,6 +8,7 @@ import (
 	"sort"
 
 	"bbgp.dev/bbgp"
+	"bbgp.dev/cmd/bbgp/internal/inputs"
 	"bbgp.dev/cmd/bbgp/internal/table"
 	"bbgp.dev/linalg"
 )
@@ -32,7 +33,10 @@ func advise(ctx context.Context, f *fitFlags, ts *trainingSet, m *bbgp.Model, e 
 		warn("no structure found: the log likelihood is %.3g above that of noise alone; look for inputs that tell more, or leave out rows that lie far off", gain)
 	}
 	for _, j := range vague(ts.data, m) {
-		warn("lengthscale of %s not identified: it is more than %d times the range of the input; within the data its effect is a straight line at most, leave it out or give rows that vary it more", m.Names[j], vagueRanges)
+		if k := ts.plan.Inputs[j].Kind; k != inputs.Number && k != inputs.Date { // two values: no shape to identify
+			continue
+		}
+		warn("lengthscale of %s not identified: it is more than %d times the range of the input; within that the effect is a straight line or none; rows that vary %s more would tell", m.Names[j], vagueRanges, m.Names[j])
 	}
 	rows, err := outlying(ctx, ts.data, m, e)
 	if err != nil {

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"encoding/binary"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"math"
 
@@ -9,6 +11,7 @@ import (
 
 	"bbgp.dev/cmd/bbgp/internal/inputs"
 	"bbgp.dev/cmd/bbgp/internal/table"
+	"bbgp.dev/linalg"
 )
 
 func (a *app) checkCommand() *cobra.Command {
@@ -74,7 +77,12 @@ func (a *app) check(name string, read *reading, asJSON bool) error {
 	if problem == nil {
 		r.Inputs = plan.Inputs
 		if opt.Target != "" {
-			_, problem = plan.Apply(t, true)
+			var set *inputs.Set
+			if set, problem = plan.Apply(t, true); problem == nil {
+				if n := places(set.X); n < set.X.Rows {
+					r.Notes = append(r.Notes, fmt.Sprintf("the %d rows of a fit stand at %d places: repeated rows are merged, exactly", set.X.Rows, n))
+				}
+			}
 		}
 	}
 	if problem != nil {
@@ -89,6 +97,20 @@ func (a *app) check(name string, read *reading, asJSON bool) error {
 		return err
 	}
 	return problem
+}
+
+// places counts the different rows of x, by their hashes.
+func places(x linalg.Matrix) int {
+	seed := maphash.MakeSeed()
+	seen := make(map[uint64]struct{}, x.Rows)
+	key := make([]byte, 8*x.Cols)
+	for i := range x.Rows {
+		for j, v := range x.Row(i) {
+			binary.LittleEndian.PutUint64(key[8*j:], math.Float64bits(v+0))
+		}
+		seen[maphash.Bytes(seed, key)] = struct{}{}
+	}
+	return len(seen)
 }
 
 func describe(c *table.Column) checkColumn {

@@ -51,6 +51,7 @@ func (a *app) predictCommand() *cobra.Command {
 	fl.Float64Var(&f.opt.MeanTol, "mean-tol", 1e-3, "largest error of the mean, in standard deviations of the target")
 	fl.StringVarP(&f.out, "out", "o", "-", "file for the predictions; - is standard output")
 	fl.BoolVar(&f.opt.Dense, "dense", false, "deviations by Cholesky of the whole matrix of the training rows: 8 n² bytes, no bounds needed")
+	fl.BoolVar(&f.opt.Rigorous, "rigorous", false, "bounds that hold for certain and not but for one in a million: slower")
 	f.read.addFormat(fl)
 	f.machine.add(fl)
 	fl.BoolVar(&f.json, "json", false, "report as one JSON object (needs --out FILE)")
@@ -65,6 +66,7 @@ type predictReport struct {
 	Seconds float64     `json:"seconds"`
 	Out     string      `json:"out"`
 	ISA     string      `json:"isa"`
+	Bounds  string      `json:"bound_kind,omitempty"` // exact, rigorous or probable
 	Score   *bbgp.Score `json:"score,omitempty"`
 	Notes   []string    `json:"notes"`
 }
@@ -79,7 +81,7 @@ func (a *app) predict(ctx context.Context, path, data string, f *predictFlags) e
 	if !(f.level >= 0 && f.level < 1) {
 		return usagef("--interval %v is not a probability below 1", f.level)
 	}
-	f.opt.SD = f.opt.SD || f.bounds || f.level > 0
+	f.opt.SD = f.opt.SD || f.bounds || f.level > 0 || f.opt.Dense || f.opt.Rigorous
 	e, err := f.machine.engine()
 	if err != nil {
 		return err
@@ -114,7 +116,7 @@ func (a *app) predict(ctx context.Context, path, data string, f *predictFlags) e
 	if err := writeFile(f.out, a.out, func(w *rowWriter) error { return p.run(ctx, w, len(plan.Inputs)) }); err != nil {
 		return err
 	}
-	rep := &predictReport{N: p.rows, Skipped: p.skipped, Seconds: time.Since(start).Seconds(), Out: f.out, ISA: e.Impl.Name, Notes: p.notes()}
+	rep := &predictReport{N: p.rows, Skipped: p.skipped, Seconds: time.Since(start).Seconds(), Out: f.out, ISA: e.Impl.Name, Bounds: p.kind, Notes: p.notes()}
 	if f.json {
 		rep.Score = p.score()
 		return writeJSON(a.out, rep)
@@ -137,6 +139,7 @@ type predictor struct {
 	rows    int
 	skipped int
 	scores  scoreSum
+	kind    string // of the bounds
 }
 
 func (p *predictor) run(ctx context.Context, w *rowWriter, d int) error {
@@ -178,6 +181,7 @@ func (p *predictor) block(ctx context.Context, w *rowWriter, x linalg.Matrix, y 
 	if err != nil {
 		return err
 	}
+	p.kind = pred.BoundKind
 	for i := range y {
 		p.rows++
 		if !ok[i] {

@@ -143,13 +143,13 @@ func (p *parquetText) fill() (err error) {
 		p.buf = append(p.buf, '\n')
 	}
 	p.text = p.buf
-	switch {
-	case err != nil && !errors.Is(err, io.EOF):
-		return &Error{File: p.label, Text: "damaged Parquet data: " + oneLine(err)}
-	case err != nil || n == 0:
+	last := errors.Is(err, io.EOF) || err == nil && n == 0
+	if last {
 		err = p.rows.Close()
 		p.rows, p.groups = nil, p.groups[1:]
-		return err
+	}
+	if err != nil {
+		return &Error{File: p.label, Text: "damaged Parquet data: " + oneLine(err)}
 	}
 	return nil
 }

@@ -153,7 +153,7 @@ var avx512Roots32 = []rootKit[float32]{
 
 var avx512Roots64 = []rootKit[float64]{
 	{
-		minDepth: 10,
+		minDepth: 6,
 		distRoot: avx512DistRoot2F64,
 		cov:      [...]func(buf *float64, rows, cols int){avx512CovRadii2Matern12F64, avx512CovRadii2Matern32F64, avx512CovRadii2Matern52F64},
 		weight:   [...]func(buf *float64, rows, cols int){avx512WeightRadii2Matern12F64, avx512WeightRadii2Matern32F64, avx512WeightRadii2Matern52F64},
@@ -165,7 +165,7 @@ var avx512Roots64 = []rootKit[float64]{
 		},
 	},
 	{
-		minDepth: 16,
+		minDepth: 14,
 		distRoot: avx512DistRoot3F64,
 		cov:      [...]func(buf *float64, rows, cols int){avx512CovRadii3Matern12F64, avx512CovRadii3Matern32F64, avx512CovRadii3Matern52F64},
 		weight:   [...]func(buf *float64, rows, cols int){avx512WeightRadii3Matern12F64, avx512WeightRadii3Matern32F64, avx512WeightRadii3Matern52F64},

@@ -205,8 +205,16 @@ func stageStepsOf(method string) int {
 	return 5
 }
 
+// exactWorth is the gain a row that is worth a stage of method exact, in nats:
+// four rows at two places gain two nats in all.
+const exactWorth = 1e-3
+
 func (f *fit) trainer(obj objective, d *Data, phase string) *trainer {
-	return &trainer{e: f.opt.Engine, obj: obj, d: d, opt: f.opt, eval: f.opt.evalOptions(), eps: f.opt.Eps, phase: phase, count: f.count}
+	eps := f.opt.Eps
+	if f.opt.Method == "exact" {
+		eps = min(eps, exactWorth*float64(d.X.Rows))
+	}
+	return &trainer{e: f.opt.Engine, obj: obj, d: d, opt: f.opt, eval: f.opt.evalOptions(), eps: eps, phase: phase, count: f.count}
 }
 
 // subsetStarts are the starts of the pre-fit: all ones, and a smoother function

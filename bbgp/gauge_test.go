@@ -191,3 +191,35 @@ func TestGaugeFewRows(t *testing.T) {
 		}
 	}
 }
+
+// TestGaugeNewWeights: weights that are solved for again have bounds of their own,
+// and what cannot be reached is tried once.
+func TestGaugeNewWeights(t *testing.T) {
+	ctx, e := context.Background(), engine(t)
+	d, test := randomData(500, 3, 5), randomData(fewRows, 3, 6)
+	p := Params{Kernel: "matern32", Variance: 1, Noise: 0.05, Lengthscales: []float64{1, 2, 3}}
+	dense, m := pairOfModels(t, d, p, recipe{Neighbours: 16})
+	want, err := dense.Predict(ctx, e, test.X, PredictOptions{SD: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range m.weights {
+		m.weights[i] *= 1 + 1e-2*float64(i%3)
+	}
+	m.prep, m.meanError = nil, 1
+	for _, tol := range []float64{0, 1e-3, 1e-6, 1e-300, 1e-300} {
+		got, err := m.Predict(ctx, e, test.X, PredictOptions{SD: true, MeanTol: tol})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range want.Mean {
+			if v < got.MeanLower[i]-1e-9 || v > got.MeanUpper[i]+1e-9 {
+				t.Fatalf("tolerance %g, row %d: mean %v outside [%v, %v]", tol, i, v, got.MeanLower[i], got.MeanUpper[i])
+			}
+		}
+	}
+	kept := m.prep.gauge
+	if _, err := m.Predict(ctx, e, test.X, PredictOptions{SD: true, MeanTol: 1e-300}); err != nil || m.prep.gauge != kept {
+		t.Errorf("what cannot be reached was tried again; %v", err)
+	}
+}

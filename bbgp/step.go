@@ -13,6 +13,10 @@ import (
 func (t *trainer) try(ctx context.Context, home []float64, share float64) (ok, small bool, err error) {
 	out, change := t.inputs(home)
 	delta, gain := t.step(home, out)
+	for gain < share*t.worth() && t.reach < largestBox && t.held(delta) {
+		t.reach *= 2 // failed steps have kept the promise small
+		delta, gain = t.step(home, out)
+	}
 	if gain < share*t.worth() && !change {
 		return false, true, nil
 	}
@@ -106,6 +110,16 @@ func (t *trainer) step(home []float64, out []bool) (delta []float64, gain float6
 		high[i] = max(min(min(high[i], home[i]+box)-t.cur.z[i], reach), 0)
 	}
 	return t.met.step(t.cur.g, low, high, free)
+}
+
+// held says whether δ ends where the reach does.
+func (t *trainer) held(delta []float64) bool {
+	for _, v := range delta[:len(delta)-1] {
+		if math.Abs(v) > 0.99*t.reach {
+			return true
+		}
+	}
+	return false
 }
 
 // isBold says whether a step that promises gain is to be a bold one.

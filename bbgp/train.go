@@ -146,6 +146,7 @@ func (t *trainer) run(ctx context.Context, p Params) (string, error) {
 	if t.cur.ev == nil { // choose has evaluated no start
 		t.cur = point{p: withOut(p, t.out), z: logVector(p)}
 	}
+	quiet := 0
 	for t.stage = 1; ; t.stage++ {
 		gain, hitBox, err := t.runStage(ctx)
 		if err != nil {
@@ -158,11 +159,18 @@ func (t *trainer) run(ctx context.Context, p Params) (string, error) {
 			t.box = min(1.5*t.box, largestBox)
 			continue
 		}
-		if gain < t.worth() && !(hitBox && t.box < largestBox) {
-			if t.met.lambda >= maxLambda {
-				return "stalled", nil
-			}
+		switch {
+		case gain >= t.worth() || hitBox && t.box < largestBox:
+			quiet = 0
+		case t.met.lambda >= maxLambda:
+			return "stalled", nil
+		case quiet > 0:
 			return "converged", nil
+		default:
+			// The metric may be what saw no gain: once more with a new one.
+			quiet++
+			t.met.pairs, t.measured, t.reach = nil, nil, max(t.reach, firstBox)
+			t.met.lambda = 1e-3
 		}
 		if hitBox {
 			t.box = min(1.5*t.box, largestBox)

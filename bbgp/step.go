@@ -20,15 +20,7 @@ func (t *trainer) try(ctx context.Context, home []float64, share float64) (ok, s
 	if gain < share*t.worth() && !change {
 		return false, true, nil
 	}
-	z := slices.Clone(t.cur.z)
-	for i := range z {
-		z[i] += delta[i]
-	}
-	for i, l := range t.back {
-		if change && l > 0 {
-			z[i] = math.Log(l)
-		}
-	}
+	z := t.trialAt(delta, change)
 	bold := t.isBold(gain)
 	if !bold && t.stale() {
 		return true, false, t.begin(ctx)
@@ -75,6 +67,20 @@ func (t *trainer) try(ctx context.Context, home []float64, share float64) (ok, s
 		}
 	}
 	return true, false, nil
+}
+
+// trialAt returns the place of a trial step δ, where change lets inputs come back.
+func (t *trainer) trialAt(delta []float64, change bool) []float64 {
+	z := slices.Clone(t.cur.z)
+	for i := range z {
+		z[i] += delta[i]
+	}
+	for i, l := range t.back {
+		if change && l > 0 {
+			z[i] = math.Log(l)
+		}
+	}
+	return z
 }
 
 // inputs returns which inputs are out in the next trial, and whether that

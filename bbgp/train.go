@@ -164,7 +164,8 @@ func (t *trainer) run(ctx context.Context, p Params) (string, error) {
 			quiet = 0
 		case t.met.lambda >= maxLambda:
 			return "stalled", nil
-		case quiet > 0:
+		case quiet > 0 || noiseShare*t.cur.ev.StdErr > t.eps:
+			// A second look is worth its cost where the probes see eps.
 			return "converged", nil
 		default:
 			// The metric may be what saw no gain: once more with a new one.

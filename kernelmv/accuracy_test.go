@@ -12,12 +12,17 @@ import (
 	"bbgp.dev/linalg/linalgtest"
 )
 
-// accuracySets are inputs on which distances are hard, with lengthscales.
+// accuracySets are inputs on which distances are hard, with lengthscales; under
+// -short one of each kind.
 func accuracySets(rng *rand.Rand) map[string]linalg.Matrix {
 	const n = 130
 	sets := map[string]linalg.Matrix{}
-	for _, d := range []int{1, 2, 8, 50} {
-		for _, l := range []float64{0.3, 1, 3, 10} {
+	dims, lengths, gaps := []int{1, 2, 8, 50}, []float64{0.3, 1, 3, 10}, []float64{1e-1, 1e-2, 1e-3, 1e-4}
+	if testing.Short() {
+		dims, lengths, gaps = []int{8}, []float64{1}, []float64{1e-4}
+	}
+	for _, d := range dims {
+		for _, l := range lengths {
 			x := linalgtest.RandMatrix(rng, n, d)
 			for i := range x.Data {
 				x.Data[i] /= l
@@ -25,7 +30,7 @@ func accuracySets(rng *rand.Rand) map[string]linalg.Matrix {
 			sets[fmt.Sprintf("normal d=%d l=%v", d, l)] = x
 		}
 	}
-	for _, h := range []float64{1e-1, 1e-2, 1e-3, 1e-4} {
+	for _, h := range gaps {
 		x := linalgtest.RandMatrix(rng, n, 4)
 		for i := range n {
 			for c := range 4 {
@@ -82,7 +87,7 @@ func scaledCov(f Family, a, b []float64, round bool) float64 {
 func TestEntryAccuracy(t *testing.T) {
 	forEach(t, func(t *testing.T, im *asm.Impl) {
 		for name, x := range accuracySets(rand.New(rand.NewPCG(70, 71))) {
-			if im.Name == "generic" && x.Cols > 4 {
+			if im.Name == "generic" && (x.Cols > 4 || testing.Short()) {
 				continue // its entries have the bits of the others
 			}
 			for _, f := range families {
@@ -126,7 +131,11 @@ func checkEntries(t *testing.T, op *Op, k linalg.Matrix, prec Precision, tol flo
 // Sums of float32 over all n would break this bound by far.
 func TestProductAccuracy(t *testing.T) {
 	n, ctx := 8192, context.Background()
-	for _, d := range []int{2, 8} {
+	dims, kernels, widths := []int{2, 8}, []Family{Matern32, Gaussian}, []int{1, 4}
+	if testing.Short() { // emulated
+		dims, kernels, widths = []int{8}, []Family{Matern32}, []int{1}
+	}
+	for _, d := range dims {
 		rng := rand.New(rand.NewPCG(72, uint64(d)))
 		x, v := linalgtest.RandMatrix(rng, n, d), linalg.NewMatrix(n, 4)
 		for i := range n {
@@ -139,14 +148,14 @@ func TestProductAccuracy(t *testing.T) {
 			if im.Name == "generic" {
 				continue
 			}
-			for _, f := range []Family{Matern32, Gaussian} {
+			for _, f := range kernels {
 				k := Kernel{Family: f, Variance: 1, Lengthscales: make([]float64, d)}
 				for i := range k.Lengthscales {
 					k.Lengthscales[i] = 1.5
 				}
 				op := newOp(t, engine(t, im, 2), x, k, nil)
 				op.SetRounded(true)
-				for _, p := range []int{1, 4} {
+				for _, p := range widths {
 					y, z := linalg.NewMatrix(n, p), linalg.NewMatrix(n, p)
 					if err := op.With(F32).MulTo(ctx, y, v.Sub(0, n, 0, p)); err != nil {
 						t.Fatal(err)

@@ -119,10 +119,10 @@ func Trace(points []TracePoint) (*plot.Plot, error) {
 	p.Add(l, s)
 	p.Legend.Add("estimate", l, s)
 	p.Legend.Add("bounds of its bias", area)
-	p.Legend.XOffs = 6 * vg.Centimeter // a likelihood climbs: the corner below it is free
+	p.Legend.Left, p.Legend.XOffs = false, vg.Points(-8) // a likelihood climbs: that corner is free
 	p.Y.Min, p.Y.Max = usefulRange(points)
-	p.X.Min = 0
-	p.X.Max = max(points[len(points)-1].Seconds*1.03, 1e-3)
+	first, last := points[0].Seconds, points[len(points)-1].Seconds
+	p.X.Min, p.X.Max = first-0.03*(last-first), last+max(0.03*(last-first), 1e-3)
 	return p, nil
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"bbgp.dev/bbgp"
@@ -99,6 +100,37 @@ func (ts *trainingSet) locate(err error) error {
 		e.Row, e.Line = i+1, ts.table.Line(i)
 	}
 	return e
+}
+
+// loadModel reads a model and how its inputs are made.
+func loadModel(path string) (*bbgp.Model, *inputs.Plan, error) {
+	m, err := bbgp.Load(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	plan, err := modelPlan(path, m)
+	return m, plan, err
+}
+
+// openStream begins to read the rows of a table for a model; the caller closes it.
+func (a *app) openStream(plan *inputs.Plan, name string, r *reading) (*inputs.Stream, io.Closer, error) {
+	opt, err := r.options()
+	if err != nil {
+		return nil, nil, err
+	}
+	in, err := table.Open(name, a.in)
+	if err != nil {
+		return nil, nil, err
+	}
+	rd, err := table.NewReader(table.Label(name), in, opt)
+	if err == nil {
+		var s *inputs.Stream
+		if s, err = plan.NewStream(table.Label(name), rd); err == nil {
+			return s, in, nil
+		}
+	}
+	in.Close()
+	return nil, nil, err
 }
 
 // modelPlan returns how the inputs of a loaded model are made.

@@ -105,11 +105,7 @@ type modelReport struct {
 }
 
 func (a *app) modelInfo(path string, asJSON bool) error {
-	m, err := bbgp.Load(path)
-	if err != nil {
-		return err
-	}
-	plan, err := modelPlan(path, m)
+	m, plan, err := loadModel(path)
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,6 @@ import (
 
 	"bbgp.dev/bbgp"
 	"bbgp.dev/cmd/bbgp/internal/inputs"
-	"bbgp.dev/cmd/bbgp/internal/table"
 	"bbgp.dev/linalg"
 )
 
@@ -87,31 +86,15 @@ func (a *app) predict(ctx context.Context, path, data string, f *predictFlags) e
 		return err
 	}
 	start := time.Now()
-	m, err := bbgp.Load(path)
+	m, plan, err := loadModel(path)
 	if err != nil {
 		return err
 	}
-	plan, err := modelPlan(path, m)
-	if err != nil {
-		return err
-	}
-	ropt, err := f.read.options()
-	if err != nil {
-		return err
-	}
-	in, err := table.Open(data, a.in)
+	s, in, err := a.openStream(plan, data, &f.read)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	rd, err := table.NewReader(table.Label(data), in, ropt)
-	if err != nil {
-		return err
-	}
-	s, err := plan.NewStream(table.Label(data), rd)
-	if err != nil {
-		return err
-	}
 	p := &predictor{model: m, stream: s, engine: e, flags: f}
 	if err := writeFile(f.out, a.out, func(w *rowWriter) error { return p.run(ctx, w, len(plan.Inputs)) }); err != nil {
 		return err

@@ -101,11 +101,7 @@ func (a *app) report(ctx context.Context, path string, f *reportFlags) error {
 	if err := writable(f.out); err != nil {
 		return err
 	}
-	m, err := bbgp.Load(path)
-	if err != nil {
-		return err
-	}
-	plan, err := modelPlan(path, m)
+	m, plan, err := loadModel(path)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,6 @@ import (
 
 	"bbgp.dev/bbgp"
 	"bbgp.dev/cmd/bbgp/internal/inputs"
-	"bbgp.dev/cmd/bbgp/internal/table"
 	"bbgp.dev/linalg"
 )
 
@@ -85,31 +84,15 @@ func (a *app) sample(ctx context.Context, path, data string, f *sampleFlags) err
 		return err
 	}
 	start := time.Now()
-	m, err := bbgp.Load(path)
+	m, plan, err := loadModel(path)
 	if err != nil {
 		return err
 	}
-	plan, err := modelPlan(path, m)
-	if err != nil {
-		return err
-	}
-	ropt, err := f.read.options()
-	if err != nil {
-		return err
-	}
-	in, err := table.Open(data, a.in)
+	s, in, err := a.openStream(plan, data, &f.read)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	rd, err := table.NewReader(table.Label(data), in, ropt)
-	if err != nil {
-		return err
-	}
-	s, err := plan.NewStream(table.Label(data), rd)
-	if err != nil {
-		return err
-	}
 	x, ok, err := readAll(s, len(plan.Inputs))
 	if err != nil {
 		return err

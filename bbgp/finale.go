@@ -67,7 +67,7 @@ func (f *fit) last(ctx context.Context, t *trainer, best point) (*Evaluation, er
 	square := 0.0 // Σ over runs of (probes · stderr)²
 	for run, total := 0, 0; ; run++ {
 		opt.Seed = f.opt.Seed + 1<<32 + uint64(run)
-		ev, used, err := insist(ctx, t.obj, f.raw.X.Rows, best.p, opt)
+		ev, used, err := insistAt(ctx, t.obj, f.raw.X.Rows, best.p, opt)
 		if err != nil {
 			return nil, err
 		}

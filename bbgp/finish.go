@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"bbgp.dev/kernelmv"
@@ -301,8 +302,10 @@ func (r *run) gradient(t *tail) (*Gradient, error) {
 	if r.prec == kernelmv.F64 {
 		prec = kernelmv.F64
 	}
-	if err := o.op.Reset(kernelOf(r.far), noise); err != nil {
-		return nil, err
+	if !slices.Equal(r.far.Lengthscales, r.p.Lengthscales) {
+		if err := o.op.Reset(kernelOf(r.far), noise); err != nil {
+			return nil, err
+		}
 	}
 	o.op.SetGradPrecision(prec)
 	if err := o.op.GradTo(r.ctx, g.Lengthscales, cols, weight); err != nil {

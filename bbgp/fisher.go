@@ -167,6 +167,5 @@ func fisherGram(e *linalg.Engine, f, a linalg.Matrix, n int, scale float64) {
 // notFinite says whether err means that a point cannot be evaluated, as
 // opposed to a run that has to end.
 func notFinite(err error) bool {
-	var stagnation *StagnationError
-	return errors.Is(err, ErrNotFinite) || errors.Is(err, errPrecision) || errors.As(err, &stagnation)
+	return errors.Is(err, ErrNotFinite) || hopeless(err)
 }

@@ -59,7 +59,7 @@ func (t *trainer) readmit() {
 func (t *trainer) prune(home []float64) []bool {
 	out := append([]bool{}, t.out...)
 	for j := range out {
-		if out[j] || t.hold {
+		if out[j] {
 			continue
 		}
 		// Information was measured at the start of the stage; it falls as ℓ⁻⁴.

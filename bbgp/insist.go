@@ -29,26 +29,34 @@ func stronger(opt EvalOptions, n int) EvalOptions {
 	return opt
 }
 
-// insist makes a preconditioner at p and evaluates there, with as many answers
-// as that takes. It returns the options that did it.
-func insist(ctx context.Context, obj objective, n int, p Params, opt EvalOptions) (*Evaluation, EvalOptions, error) {
+// insist calls run with as many answers as that takes, n rows. It returns the options
+// that did it.
+func insist(opt EvalOptions, n int, run func(EvalOptions) error) (EvalOptions, error) {
 	for try := 0; ; try++ {
-		ev, err := (*Evaluation)(nil), obj.Rebuild(ctx, p, opt)
-		if err == nil {
-			ev, err = obj.Evaluate(ctx, p, opt)
-		}
+		err := run(opt)
 		if err == nil || !hopeless(err) || try == answers {
-			return ev, opt, err
+			return opt, err
 		}
 		opt = stronger(opt, n)
 	}
 }
 
-// insistExact is insist with the dense computation as last answer. The remark
+// insistAt is insist with a new preconditioner and an evaluation at p.
+func insistAt(ctx context.Context, obj objective, n int, p Params, opt EvalOptions) (ev *Evaluation, used EvalOptions, err error) {
+	used, err = insist(opt, n, func(opt EvalOptions) (err error) {
+		if err = obj.Rebuild(ctx, p, opt); err == nil {
+			ev, err = obj.Evaluate(ctx, p, opt)
+		}
+		return err
+	})
+	return ev, used, err
+}
+
+// insistExact is insistAt with the dense computation as last answer. The remark
 // says which answer was needed.
 func (o *Options) insistExact(ctx context.Context, obj objective, d *Data, p Params, opt EvalOptions) (ev *Evaluation, remark string, err error) {
 	n := d.X.Rows
-	ev, used, err := insist(ctx, obj, n, p, opt)
+	ev, used, err := insistAt(ctx, obj, n, p, opt)
 	fits := o.Memory <= 0 || exactBytes(n) <= o.Memory
 	if err != nil && hopeless(err) && o.Method == "bbgp" && fits {
 		dense, e := newExactObjective(o.Engine, d, p)

@@ -38,11 +38,9 @@ type LeftOut struct {
 // noise of the row. The cost is n³ for models that predict densely, that of some
 // passes over the kernel matrix otherwise.
 func (m *Model) LeaveOneOut(ctx context.Context, e *linalg.Engine) (*LeftOut, error) {
-	if e == nil {
-		var err error
-		if e, err = m.defaultEngine(); err != nil {
-			return nil, err
-		}
+	e, err := m.engineOr(e)
+	if err != nil {
+		return nil, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -41,11 +41,7 @@ func (o *Options) checkMemory(n, d int) error {
 	case "exact":
 		need = exactBytes(n)
 	case "sgpr", "cglb":
-		m := o.Rank
-		if m <= 0 {
-			m = sparseRank
-		}
-		need = sparseBytes(n, min(m, n))
+		need = sparseBytes(n, min(o.inducing(), n))
 	}
 	if need > o.Memory {
 		return &MemoryError{fmt.Sprintf("method %s on %d rows of %d inputs", o.Method, n, d), need, o.Memory}

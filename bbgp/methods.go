@@ -31,11 +31,7 @@ func (o *Options) bareObjective(d *Data, p Params) (objective, error) {
 	case "exact":
 		return newExactObjective(o.Engine, d, p)
 	case "sgpr", "cglb":
-		rank := o.Rank
-		if rank <= 0 {
-			rank = sparseRank
-		}
-		return newSparse(o.Engine, d, p, rank, o.Method == "cglb")
+		return newSparse(o.Engine, d, p, o.inducing(), o.Method == "cglb")
 	case "iterative", "rr":
 		return newIterative(o.Engine, d, p, o.Method == "rr")
 	}
@@ -43,6 +39,14 @@ func (o *Options) bareObjective(d *Data, p Params) (objective, error) {
 }
 
 const sparseRank = 1000 // inducing rows of sgpr and cglb by default
+
+// inducing is the number of inducing rows that is asked for.
+func (o *Options) inducing() int {
+	if o.Rank <= 0 {
+		return sparseRank
+	}
+	return o.Rank
+}
 
 // lastProbes is the number of probes that brings the standard error of an
 // evaluation with s probes and error se down to want, at least 16.

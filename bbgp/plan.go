@@ -144,11 +144,7 @@ func fitBytes(method string, n, rows, d, probes int, opt *Options, r *Result) in
 	case "exact":
 		live = exactBytes(n)
 	case "sgpr", "cglb":
-		m := opt.Rank
-		if m <= 0 {
-			m = sparseRank
-		}
-		live = sparseBytes(n, min(m, n))
+		live = sparseBytes(n, min(opt.inducing(), n))
 	default:
 		rank := int64(max(r.Rank, min(mostRank, n/4)))
 		live = krylovBytes(n, d, probes) + int64(n)*(rank*bytesPerRank+int64(r.Neighbours)*bytesPerNeighbour)

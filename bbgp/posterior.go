@@ -73,11 +73,9 @@ func (m *Model) Sample(ctx context.Context, e *linalg.Engine, xs linalg.Matrix, 
 	if err := opt.settle(); err != nil {
 		return nil, err
 	}
-	if e == nil {
-		var err error
-		if e, err = m.defaultEngine(); err != nil {
-			return nil, err
-		}
+	e, err := m.engineOr(e)
+	if err != nil {
+		return nil, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -65,11 +65,9 @@ func (m *Model) Predict(ctx context.Context, e *linalg.Engine, xs linalg.Matrix,
 		return nil, &OptionError{"meantol", fmt.Sprintf("%v is not a positive number", opt.MeanTol)}
 	}
 	setNumber(&opt.SDTol, 0.05)
-	if e == nil {
-		var err error
-		if e, err = m.defaultEngine(); err != nil {
-			return nil, err
-		}
+	e, err := m.engineOr(e)
+	if err != nil {
+		return nil, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -101,7 +99,11 @@ func (m *Model) checkInputs(xs linalg.Matrix) error {
 	return nil
 }
 
-func (m *Model) defaultEngine() (*linalg.Engine, error) {
+// engineOr returns e, or the default engine if that is nil.
+func (m *Model) engineOr(e *linalg.Engine) (*linalg.Engine, error) {
+	if e != nil {
+		return e, nil
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.prep != nil {

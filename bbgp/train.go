@@ -31,6 +31,7 @@ const (
 	pruneCost          = 0.05 // nats that taking an input out may cost by the model, per nat of eps
 	admitGain          = 0.2  // nats that taking it in again has to promise, per nat of eps
 	maxLambda          = 1e8
+	firstLambda        = 1e-3
 	// coarseEps times eps is the bias allowed while much is to gain.
 	coarseEps = 4
 	// measureAgain is the change of a logarithm that makes a metric stale.
@@ -140,7 +141,7 @@ func (t *trainer) report(pt point, accepted bool) {
 // t.cur holds the best point, also when an error ends it.
 func (t *trainer) run(ctx context.Context, p Params) (string, error) {
 	t.out = t.outOf(p)
-	t.met = metric{e: t.e, keep: t.opt.Optimizer == "lbfgs", lambda: 1e-3}
+	t.met = metric{e: t.e, keep: t.opt.Optimizer == "lbfgs", lambda: firstLambda}
 	t.box, t.reach = firstBox, firstBox
 	t.cut, t.kept = 0.25, math.Inf(1)
 	if t.cur.ev == nil { // choose has evaluated no start
@@ -171,7 +172,7 @@ func (t *trainer) run(ctx context.Context, p Params) (string, error) {
 			// The metric may be what saw no gain: once more with a new one.
 			quiet++
 			t.met.pairs, t.measured, t.reach = nil, nil, max(t.reach, firstBox)
-			t.met.lambda = 1e-3
+			t.met.lambda = firstLambda
 		}
 		if hitBox {
 			t.box = min(1.5*t.box, largestBox)
@@ -210,17 +211,14 @@ func (t *trainer) begin(ctx context.Context) error {
 	if t.cur.ev != nil {
 		t.eval.Eps = min(max(t.worth()/4, t.eps), t.eval.Eps)
 	}
-	first, err := point{}, t.rebuild(ctx, t.cur.p, t.stageSteps)
-	for try := 0; ; try++ {
-		if err == nil {
+	var first point
+	_, err := insist(t.eval, t.d.X.Rows, func(opt EvalOptions) (err error) {
+		t.eval = opt // an answer holds for the rest of the training
+		if err = t.rebuild(ctx, t.cur.p, t.stageSteps); err == nil {
 			first, err = t.evaluate(ctx, t.far(t.cur.p, t.out), math.Inf(-1))
 		}
-		if err == nil || !hopeless(err) || try == answers || t.opt.Method != "bbgp" {
-			break
-		}
-		t.eval = stronger(t.eval, t.d.X.Rows) // for the rest of the training
-		err = t.obj.Rebuild(ctx, t.cur.p, t.eval)
-	}
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("evaluating the start of a stage: %w", err)
 	}

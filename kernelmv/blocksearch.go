@@ -23,6 +23,11 @@ import (
 // and a candidate more than 2e and this factor beyond k others is no neighbour.
 // At the end the candidates stand in the order of float32; those whose order is
 // in doubt are compared in float64.
+//
+// Where the order of positions is random, the first ones are a sample of all, and
+// limits are guessed from them (guess): most candidates that a search without a
+// guess keeps for a while are never looked at. A row whose guess was too small is
+// searched for again.
 type blockSearch struct {
 	op          *Op
 	left, right rowSet
@@ -42,6 +47,8 @@ type blockWorker struct {
 	limit []float32 // of every row
 	mask  []uint32
 	exact []exactKey // work area of compare
+	keys  []uint64   // work area of sortKeys
+	again nearest    // work area of again
 }
 
 // A shortlist holds the candidates of one row as numbers in the order of
@@ -108,7 +115,8 @@ func (s *rowSet) longest(dim int) float64 {
 func (s *blockSearch) begin(worker, _, _ int) {
 	w := &s.workers[worker]
 	if w.rows == nil {
-		room := 5*s.k + 64
+		room := max(5*s.k+64, s.op.engine.Impl.F32.TileCols+asm.WithinWord)
+		w.keys = make([]uint64, room)
 		all := make([]uint64, crossRows*room)
 		w.rows, w.limit = make([]shortlist, crossRows), make([]float32, crossRows)
 		w.mask = make([]uint32, asm.RowUnit*s.op.engine.Impl.F32.TileCols/asm.WithinWord)
@@ -140,7 +148,7 @@ func (s *blockSearch) visit(worker, _ int, t crossTile[float32]) {
 				word &= 1<<left - 1
 			}
 			if list.size+asm.WithinWord > len(list.keys) && word != 0 {
-				w.limit[base+a] = s.shrink(w, list, t.i+a)
+				w.limit[base+a] = min(w.limit[base+a], s.shrink(w, list, t.i+a))
 			}
 			part, free := row[m*asm.WithinWord:][:asm.WithinWord], list.keys[list.size:]
 			list.size += bits.OnesCount32(word)
@@ -149,6 +157,28 @@ func (s *blockSearch) visit(worker, _ int, t crossTile[float32]) {
 				free[to] = keyOf(part[c], t.j+m*asm.WithinWord+c)
 				word &= word - 1
 			}
+		}
+	}
+	if tiles := (t.j + t.stride) / s.op.engine.Impl.F32.TileCols; s.earlier && tiles&(tiles-1) == 0 {
+		s.guess(w, t)
+	}
+}
+
+// guess lowers the limits of the rows of a tile. Of the k nearest of i positions
+// in random order, k m/i are expected among the first m, with a variance of
+// that size at most; a limit that leaves three standard deviations more of those
+// has all k below it but for one row in a thousand.
+func (s *blockSearch) guess(w *blockWorker, t crossTile[float32]) {
+	mean := float64(s.k) * float64(t.j+t.stride) / float64(max(t.i, 1))
+	most := int(mean + 3*math.Sqrt(mean) + 3)
+	if most >= s.k {
+		return
+	}
+	for a := range t.rows {
+		list, limit := &w.rows[t.i%crossRows+a], &w.limit[t.i%crossRows+a]
+		if list.size > most {
+			*limit = min(*limit, s.beyond(keyDist(aboveFirst(list.keys[:list.size], most))))
+			list.keepUpTo(*limit)
 		}
 	}
 }
@@ -176,36 +206,6 @@ func (s *blockSearch) shrink(w *blockWorker, list *shortlist, i int) float32 {
 	return limit
 }
 
-// aboveFirst returns a key that at least k of the keys do not exceed and, as a
-// rule, not many more than that: one of a sorted sample, counted with. Passes
-// of counting have no branches that depend on the keys, whose random order
-// would defeat their prediction.
-func aboveFirst(keys []uint64, k int) uint64 {
-	const size = 32
-	var sample [size + 1]uint64
-	for i := range size {
-		sample[i] = keys[i*len(keys)/size]
-	}
-	slices.Sort(sample[:size])
-	sample[size] = math.MaxUint64
-	at := min(size*(k+3*k/8)/len(keys), size)
-	for low := -1; ; {
-		count := 0
-		for _, key := range keys {
-			count += flag(key <= sample[at])
-		}
-		switch {
-		case count < k:
-			low = at
-			at++
-		case count > 2*k && at-1 > low:
-			at--
-		default:
-			return min(sample[at], slices.Max(keys))
-		}
-	}
-}
-
 // keepUpTo drops the candidates beyond the limit.
 func (l *shortlist) keepUpTo(limit float32) {
 	most, to := keyOf(limit, math.MaxUint32), 0
@@ -221,7 +221,7 @@ func (l *shortlist) keepUpTo(limit float32) {
 // (r + a)² <= (1 + t) r² + (1 + 1/t) a² for every t > 0.
 func (s *blockSearch) settle(w *blockWorker, list *shortlist, i int) {
 	keys := list.keys[:list.size]
-	slices.Sort(keys)
+	sortKeys(keys, w.keys)
 	for from := 0; from < len(keys); {
 		to := from + 1
 		for to < len(keys) && float64(keyDist(keys[to])) <= s.gain*float64(keyDist(keys[to-1]))+s.offset {
@@ -257,12 +257,16 @@ func (s *blockSearch) compare(w *blockWorker, keys []uint64, i int) {
 func (s *blockSearch) finish(worker, i0, rows int) {
 	w := &s.workers[worker]
 	for i := i0; i < i0+rows; i++ {
-		list := &w.rows[i%crossRows]
+		list, dst := &w.rows[i%crossRows], s.dst[i*s.k:(i+1)*s.k]
 		if list.size > s.k {
 			s.shrink(w, list, i)
 		}
 		s.settle(w, list, i)
-		dst := s.dst[i*s.k : (i+1)*s.k]
+		if limit := w.limit[i%crossRows]; !math.IsInf(float64(limit), 1) &&
+			(list.size < s.k || s.beyond(keyDist(slices.Max(list.keys[:s.k]))) > limit) {
+			s.again(w, dst, i)
+			continue
+		}
 		for c := range dst {
 			dst[c] = -1
 			if c < list.size {
@@ -270,4 +274,22 @@ func (s *blockSearch) finish(worker, i0, rows int) {
 			}
 		}
 	}
+}
+
+// again finds the neighbours of row i among all positions before it.
+func (s *blockSearch) again(w *blockWorker, dst []int32, i int) {
+	d, n := s.op.pts.dim, &w.again
+	x := s.left.row(i, d)
+	n.reset(s.k)
+	for pos := range i {
+		sum := 0.0
+		for c, v := range s.right.row(pos, d) {
+			t := x[c] - v
+			sum = math.FMA(t, t, sum) // the bits of asm.Kit.Dist
+		}
+		if sum <= n.limit {
+			n.add(sum, int32(pos))
+		}
+	}
+	n.write(dst)
 }

@@ -52,8 +52,7 @@ func (r *run) finish(ev *Evaluation) error {
 		return err
 	}
 	b := &o.b
-	// (F⁻¹r)'A⁻¹(F⁻¹r), by the triangle inequality, where r is not all seen.
-	t.doubt += 0.5 * (t.excess/b.node + 2*math.Sqrt(max(t.rest, 0)*t.excess/b.node))
+	t.doubt += r.unseen(t)
 	logs := r.logConst + t.fix
 	ev.LML = -0.5 * (logs + b.meanG + t.q + t.rest)
 	ev.Lower = ev.LML - t.doubt
@@ -152,14 +151,25 @@ func (r *run) exactly(dst, src linalg.Matrix) error {
 	return err
 }
 
+// unseen is what the part of r that the process has not seen may add to the bias:
+// (F⁻¹r)'A⁻¹(F⁻¹r)/2, by the triangle inequality.
+func (r *run) unseen(t *tail) float64 {
+	node := r.o.b.node
+	return 0.5 * (t.excess/node + 2*math.Sqrt(max(t.rest, 0)*t.excess/node))
+}
+
 // refine repairs v where rounding in the basis or in float32 products has left a
-// residual that the process did not see: K̂ δ = r is solved to a digit or two by
-// the inverse that the process knows, or, where that brings too little, by
-// conjugate gradients, and v + δ is judged by a float64 product.
+// residual that the process did not see and that the bounds have no room for:
+// K̂ δ = r is solved to a digit or two by the inverse that the process knows, or by
+// conjugate gradients, and v + δ is judged by a float64 product. The known inverse
+// takes A to be I where the process has not been, which holds with neighbours.
 func (r *run) refine(t *tail) error {
 	o := r.o
 	bad, most := t.excess/o.b.node, r.opt.Eps/4
-	known := true
+	if o.b.gap()+r.unseen(t) <= r.opt.Eps {
+		return nil
+	}
+	known := o.pre.Neighbours() > 0
 	for try := 0; bad > most && try < 8; try++ {
 		var step linalg.Matrix
 		var err error
@@ -211,7 +221,7 @@ func (r *run) cgStep(t *tail, bad float64) (linalg.Matrix, error) {
 		o.cg = linalg.NewCG(o.e, o.n, 1)
 	}
 	defer lapTime(time.Now(), &o.phases.product)
-	goal := math.Sqrt(o.b.node * max(r.opt.Eps/40, bad/1e4))
+	goal := math.Sqrt(o.b.node * max(r.opt.Eps/10, bad/1e4))
 	res, err := o.cg.Solve(r.ctx, r.op, o.pre, step, t.r, linalg.CGOptions{Tol: goal, MaxPasses: 40})
 	r.products += res.Passes
 	return step, err

@@ -229,16 +229,19 @@ func subsetStarts(kernel string, d int) []Params {
 }
 
 const (
-	prefitEvals = 40   // of the subset, from each start
-	prefitSlack = 2    // times eps is a gain worth a stage on the subset
-	resetNoise  = 0.01 // least noise to start the full fit with
+	prefitEvals = 40   // of a subset, from each start
+	prefitSlack = 2    // times eps is a gain worth a stage on a subset
+	resetNoise  = 0.01 // least noise to start on more rows with
+	levelGrowth = 3    // times the rows of a subset has the next
+	exactLevel  = 2048 // rows of a subset up to which it is fitted exactly
 )
 
 // starts returns where the search on all rows may begin: at opt.Start, or all
-// ones, or the best of several exact fits of a random subset. A small subset can
-// drive the noise to its floor, from where a search on all rows does not come
-// back: the noise is set to at least 0.01 (method card, section 7 f). If the
-// floor is right nevertheless, that shows in the likelihood: both are returned.
+// ones, or where the fits of random subsets of growing size have led: the first
+// one from several starts, each further one from where the last ended. A small
+// subset can drive the noise to its floor, from where a search on more rows does
+// not come back: the noise is set to at least 0.01 (method card, section 7 f). If
+// the floor is right nevertheless, that shows in the likelihood: both are tried.
 func (f *fit) starts(ctx context.Context) ([]Params, error) {
 	d := f.raw.X.Cols
 	n := f.raw.X.Rows
@@ -253,59 +256,95 @@ func (f *fit) starts(ctx context.Context) ([]Params, error) {
 	case rows < 50:
 		return []Params{DefaultParams(f.opt.Kernel, d)}, nil
 	case f.opt.Method == "exact" && n <= 2*f.opt.PrefitRows:
-		return f.prefit(ctx, f.std)
+		rows = n
 	}
-	sub := f.std.Rows(subset(n, rows, f.opt.Seed+1))
-	best, err := f.prefit(ctx, sub)
-	if err != nil {
-		return nil, err
-	}
-	p := best[0].Clone()
-	for _, c := range constantColumns(sub.X) {
-		if !f.flat[c] {
-			p.Lengthscales[c] = 1 // unknown to the subset
-		}
-	}
-	if p.Noise >= resetNoise {
-		return []Params{p}, nil
-	}
-	q := p.Clone()
-	p.Noise = resetNoise
-	return []Params{p, q}, nil
-}
-
-// prefit fits sub exactly from several starts and returns the best result.
-func (f *fit) prefit(ctx context.Context, sub *Data) ([]Params, error) {
 	began := time.Now()
-	best, bestLML := DefaultParams(f.opt.Kernel, sub.X.Cols), math.Inf(-1)
 	before := *f.count
 	fisher := before.seconds["fisher"]
-	for _, p := range subsetStarts(f.opt.Kernel, sub.X.Cols) {
-		obj, err := newExactObjective(f.opt.Engine, sub, p)
-		if err != nil {
-			return nil, err
+	defer func() {
+		f.count.seconds["fisher"] = fisher
+		f.count.seconds["prefit"] += time.Since(began).Seconds()
+		if rows < n { // evaluations are counted on all rows only
+			f.count.evals, f.count.passes = before.evals, before.passes
 		}
-		t := f.trainer(f.opt.wrap(obj, sub), sub, "prefit")
-		t.constant = slices.Clone(f.flat)
-		for _, j := range constantColumns(sub.X) {
-			t.constant[j] = true
-		}
-		t.stageSteps, t.maxEvals = 5, f.count.evals+prefitEvals
-		t.eps *= prefitSlack
-		_, err = t.run(ctx, p)
+	}()
+	best, bestLML := DefaultParams(f.opt.Kernel, d), math.Inf(-1)
+	for _, p := range subsetStarts(f.opt.Kernel, d) {
+		end, err := f.climb(ctx, rows, []Params{p})
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		if err == nil && t.cur.ev.LML > bestLML {
-			best, bestLML = t.cur.p.Clone(), t.cur.ev.LML
+		if err == nil && end.ev.LML > bestLML {
+			best, bestLML = end.p, end.ev.LML
 		}
 	}
-	if sub != f.std { // evaluations are counted on all rows only
-		f.count.evals, f.count.passes = before.evals, before.passes
+	if rows == n {
+		return []Params{best}, nil
 	}
-	f.count.seconds["fisher"] = fisher
-	f.count.seconds["prefit"] += time.Since(began).Seconds()
-	return []Params{best}, nil
+	starts := noiseStarts(best)
+	for rows *= levelGrowth; rows <= n/levelGrowth; rows *= levelGrowth {
+		end, err := f.climb(ctx, rows, starts)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err == nil {
+			starts = []Params{end.p}
+		}
+	}
+	return starts, nil
+}
+
+// noiseStarts returns p and, where its noise is small, p with more of it.
+func noiseStarts(p Params) []Params {
+	if p.Noise >= resetNoise {
+		return []Params{p}
+	}
+	q := p.Clone()
+	q.Noise = resetNoise
+	return []Params{q, p}
+}
+
+// climb fits so many random rows from the best of starts.
+func (f *fit) climb(ctx context.Context, rows int, starts []Params) (point, error) {
+	sub := f.std
+	if rows < f.std.X.Rows {
+		sub = f.std.Rows(subset(f.std.X.Rows, rows, f.opt.Seed+1))
+	}
+	obj, err := f.levelObjective(sub, starts[0])
+	if err != nil {
+		return point{}, err
+	}
+	t := f.trainer(f.opt.wrap(obj, sub), sub, "prefit")
+	t.constant = slices.Clone(f.flat)
+	for _, j := range constantColumns(sub.X) {
+		t.constant[j] = true
+	}
+	t.stageSteps, t.maxEvals = 5, f.count.evals+prefitEvals
+	t.eps *= prefitSlack
+	if t.rough = rows > f.opt.PrefitRows; t.rough {
+		t.eps = max(t.eps, float64(f.raw.X.Cols+3)/2)
+	}
+	start, err := t.choose(ctx, starts)
+	if err == nil {
+		_, err = t.run(ctx, start)
+	}
+	if err != nil {
+		return point{}, err
+	}
+	for j, still := range t.constant {
+		if still && !f.flat[j] {
+			t.cur.p.Lengthscales[j] = 1 // unknown to the subset
+		}
+	}
+	return t.cur, nil
+}
+
+// levelObjective returns the objective for a subset.
+func (f *fit) levelObjective(sub *Data, p Params) (objective, error) {
+	if sub.X.Rows <= exactLevel || f.opt.Method == "exact" {
+		return newExactObjective(f.opt.Engine, sub, p)
+	}
+	return newKrylovObjective(f.opt.Engine, sub, p)
 }
 
 // choose returns the start with the greatest likelihood; if that was evaluated

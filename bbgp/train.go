@@ -42,8 +42,9 @@ const (
 	// smallStep is the gain that is worth a trial, and the fall that says that
 	// the model no longer sees anything, in parts of the gain worth a stage. A
 	// stage whose first step promises less than firstStep is not begun.
-	smallStep = 0.1
+	smallStep = 0.25
 	firstStep = 0.25
+	mostFails = 3 // trials in turn that end a stage
 )
 
 // A trainer climbs one objective.
@@ -57,6 +58,7 @@ type trainer struct {
 	// stages end after so many steps, training after so many evaluations
 	stageSteps, maxEvals int
 	eps                  float64 // the gain that is worth a stage; eval.Eps is at least that
+	rough                bool    // the result is a start for more rows
 	constant             []bool  // inputs without variation: out for good
 
 	out   []bool    // inputs out of the distance: +Inf
@@ -165,7 +167,7 @@ func (t *trainer) run(ctx context.Context, p Params) (string, error) {
 			quiet = 0
 		case t.met.lambda >= maxLambda:
 			return "stalled", nil
-		case quiet > 0 || noiseShare*t.cur.ev.StdErr > t.eps:
+		case quiet > 0 || t.rough || noiseShare*t.cur.ev.StdErr > t.eps:
 			// A second look is worth its cost where the probes see eps.
 			return "converged", nil
 		default:
@@ -251,9 +253,10 @@ func (t *trainer) runStage(ctx context.Context) (gain float64, hitBox bool, err 
 	t.readmit()
 	t.hold = false
 	home, first := slices.Clone(t.cur.z), t.cur.ev.LML
+	away := slices.Clone(t.out) // inputs without a place in the box
 	steps, fails, fewest := 0, 0, t.cur.ev.Passes
 	share := firstStep
-	for steps < t.stageSteps && fails < 6 && t.count.evals < t.maxEvals {
+	for steps < t.stageSteps && fails < mostFails && t.count.evals < t.maxEvals {
 		ok, small, err := t.try(ctx, home, share)
 		share = smallStep
 		if err != nil {
@@ -277,7 +280,7 @@ func (t *trainer) runStage(ctx context.Context) (gain float64, hitBox bool, err 
 	}
 	t.fresh = false
 	for i, z := range t.cur.z {
-		if i != len(home)-1 && !t.isOut(i) && math.Abs(z-home[i]) > 0.999*t.box {
+		if i != len(home)-1 && !t.isOut(i) && (i >= len(away) || !away[i]) && math.Abs(z-home[i]) > 0.999*t.box {
 			hitBox = true
 		}
 	}

@@ -98,18 +98,19 @@ func run(args []string) error {
 			return fmt.Errorf("-do %q: there is no such part", name)
 		}
 	}
+	var failed error
 	for _, name := range []string{"runs", "bias", "studies", "page"} {
 		if !slices.Contains(s.do, name) {
 			continue
 		}
 		if err := parts[name](); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+			failed = errors.Join(failed, fmt.Errorf("%s: %w", name, err))
 		}
 	}
 	if s.quick {
-		return s.check()
+		failed = errors.Join(failed, s.check())
 	}
-	return nil
+	return failed
 }
 
 // fileOf names the file of a run in the folder of its size.
@@ -123,7 +124,9 @@ func (s *settings) path(j *job) string {
 
 // runs does what is missing, methods outermost, so that the first of them are
 // complete on all sets and splits before the next begin.
+// A run that fails is told at the end: the others go on.
 func (s *settings) runs() error {
+	var failed error
 	for _, method := range s.methods {
 		for _, split := range s.splits {
 			for _, set := range s.sets {
@@ -131,13 +134,11 @@ func (s *settings) runs() error {
 				if s.quick && !j.quick() {
 					continue
 				}
-				if err := s.one(j); err != nil {
-					return err
-				}
+				failed = errors.Join(failed, s.one(j))
 			}
 		}
 	}
-	return s.lookUp()
+	return errors.Join(failed, s.lookUp())
 }
 
 // biasSet is what the paper studies eps and the number of probes on.

@@ -5,7 +5,7 @@ PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 wind
 PKGS = ./asm ./linalg ./kernelmv
 COUNT ?= 10
 
-.PHONY: check fmt vet static rules test race test-purego test-avx512 test-arm64 generate bench release
+.PHONY: check fmt vet static rules test race test-purego test-avx512 test-arm64 generate bench paper release
 
 check: fmt vet static rules test race test-avx512 test-arm64
 
@@ -44,6 +44,12 @@ generate:
 
 bench:
 	go test -run '^$$' -bench . -count $(COUNT) $(PKGS)
+
+# The paper's experiments and docs/RESULTS.md; goes on where it was interrupted.
+# QUICK=1: one split of 2000 rows with checks; ARGS: see bench/paper/doc.go.
+paper:
+	go build -ldflags '-X main.revision=$(VERSION)' -o bin/paper ./bench/paper
+	bin/paper $(if $(QUICK),-quick) $(ARGS)
 
 # Static binaries with their version, checksums and a list of their modules.
 release:

@@ -12966,6 +12966,604 @@ done:
 	VZEROUPPER
 	RET
 
+// func avx2GatherLanes(dst *float64, dstStride int, src *float64, stride int, idx *int32, rows int, n int)
+// Requires: AVX, MMX+
+TEXT ·avx2GatherLanes(SB), NOSPLIT, $0-56
+	MOVQ dst+0(FP), AX
+	MOVQ idx+32(FP), CX
+	MOVQ rows+40(FP), DX
+	MOVQ n+48(FP), BX
+	SHLQ $0x03, BX
+
+row1:
+	MOVQ  src+16(FP), SI
+	MOVQ  stride+24(FP), DI
+	SHLQ  $0x03, DI
+	MOVL  (CX), R8
+	IMULQ DI, R8
+	ADDQ  SI, R8
+	MOVL  4(CX), R9
+	IMULQ DI, R9
+	ADDQ  SI, R9
+	MOVL  8(CX), R10
+	IMULQ DI, R10
+	ADDQ  SI, R10
+	MOVL  12(CX), R11
+	IMULQ DI, R11
+	ADDQ  SI, R11
+	MOVQ  AX, DI
+	XORQ  SI, SI
+
+square2:
+	VMOVUPS    (R8)(SI*1), Y0
+	VMOVUPS    (R9)(SI*1), Y1
+	VMOVUPS    (R10)(SI*1), Y2
+	VMOVUPS    (R11)(SI*1), Y3
+	ADDQ       BX, SI
+	PREFETCHT1 (R8)(SI*1)
+	PREFETCHT1 (R9)(SI*1)
+	PREFETCHT1 (R10)(SI*1)
+	PREFETCHT1 (R11)(SI*1)
+	SUBQ       BX, SI
+	VUNPCKLPD  Y1, Y0, Y4
+	VUNPCKHPD  Y1, Y0, Y0
+	VUNPCKLPD  Y3, Y2, Y1
+	VUNPCKHPD  Y3, Y2, Y2
+	VPERM2F128 $0x20, Y1, Y4, Y3
+	VPERM2F128 $0x31, Y1, Y4, Y1
+	VPERM2F128 $0x20, Y2, Y0, Y4
+	VPERM2F128 $0x31, Y2, Y0, Y0
+	VMOVUPS    Y3, (DI)
+	VMOVUPS    Y4, 64(DI)
+	VMOVUPS    Y1, 128(DI)
+	VMOVUPS    Y0, 192(DI)
+	ADDQ       $0x00000100, DI
+	ADDQ       $0x00000020, SI
+	CMPQ       SI, BX
+	JLT        square2
+	MOVQ       src+16(FP), SI
+	MOVQ       stride+24(FP), DI
+	SHLQ       $0x03, DI
+	MOVL       16(CX), R8
+	IMULQ      DI, R8
+	ADDQ       SI, R8
+	MOVL       20(CX), R9
+	IMULQ      DI, R9
+	ADDQ       SI, R9
+	MOVL       24(CX), R10
+	IMULQ      DI, R10
+	ADDQ       SI, R10
+	MOVL       28(CX), R11
+	IMULQ      DI, R11
+	ADDQ       SI, R11
+	MOVQ       AX, DI
+	XORQ       SI, SI
+
+square3:
+	VMOVUPS    (R8)(SI*1), Y0
+	VMOVUPS    (R9)(SI*1), Y1
+	VMOVUPS    (R10)(SI*1), Y2
+	VMOVUPS    (R11)(SI*1), Y3
+	ADDQ       BX, SI
+	PREFETCHT1 (R8)(SI*1)
+	PREFETCHT1 (R9)(SI*1)
+	PREFETCHT1 (R10)(SI*1)
+	PREFETCHT1 (R11)(SI*1)
+	SUBQ       BX, SI
+	VUNPCKLPD  Y1, Y0, Y4
+	VUNPCKHPD  Y1, Y0, Y0
+	VUNPCKLPD  Y3, Y2, Y1
+	VUNPCKHPD  Y3, Y2, Y2
+	VPERM2F128 $0x20, Y1, Y4, Y3
+	VPERM2F128 $0x31, Y1, Y4, Y1
+	VPERM2F128 $0x20, Y2, Y0, Y4
+	VPERM2F128 $0x31, Y2, Y0, Y0
+	VMOVUPS    Y3, 32(DI)
+	VMOVUPS    Y4, 96(DI)
+	VMOVUPS    Y1, 160(DI)
+	VMOVUPS    Y0, 224(DI)
+	ADDQ       $0x00000100, DI
+	ADDQ       $0x00000020, SI
+	CMPQ       SI, BX
+	JLT        square3
+	ADDQ       $0x00000020, CX
+	MOVQ       dstStride+8(FP), SI
+	SHLQ       $0x06, SI
+	ADDQ       SI, AX
+	DECQ       DX
+	JNE        row1
+	VZEROUPPER
+	RET
+
+// func avx2LaneDist(tri *float64, x *float64, d int, i int, clamp float64)
+// Requires: AVX, FMA3
+TEXT ·avx2LaneDist(SB), NOSPLIT, $0-40
+	MOVQ   d+16(FP), AX
+	MOVQ   i+24(FP), CX
+	MOVQ   tri+0(FP), DX
+	LEAQ   1(CX), BX
+	IMULQ  CX, BX
+	SHLQ   $0x05, BX
+	ADDQ   DX, BX
+	SHLQ   $0x06, AX
+	MOVQ   x+8(FP), DX
+	MOVQ   AX, SI
+	IMULQ  CX, SI
+	ADDQ   DX, SI
+	SHLQ   $0x06, CX
+	IMUL3Q $0x00000003, AX, DI
+	MOVQ   $0x00000002, R8
+
+half4:
+	LEAQ  64(BX)(CX*1), R9
+	LEAQ  128(R9)(CX*1), R10
+	LEAQ  192(R10)(CX*1), R11
+	MOVQ  DX, R12
+	XORQ  R13, R13
+	TESTQ CX, CX
+	JE    diag5
+
+left6:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	MOVQ   SI, R14
+	MOVQ   AX, R15
+	SHRQ   $0x06, R15
+
+depth7:
+	VMOVUPS      (R14), Y8
+	VMOVUPS      (R14)(AX*1), Y9
+	VMOVUPS      (R14)(AX*2), Y10
+	VMOVUPS      (R14)(DI*1), Y11
+	VMOVUPS      (R12), Y12
+	VSUBPD       Y12, Y8, Y13
+	VFMADD231PD  Y13, Y13, Y0
+	VSUBPD       Y12, Y9, Y13
+	VFMADD231PD  Y13, Y13, Y2
+	VSUBPD       Y12, Y10, Y13
+	VFMADD231PD  Y13, Y13, Y4
+	VSUBPD       Y12, Y11, Y12
+	VFMADD231PD  Y12, Y12, Y6
+	VMOVUPS      (R12)(AX*1), Y12
+	VSUBPD       Y12, Y8, Y8
+	VFMADD231PD  Y8, Y8, Y1
+	VSUBPD       Y12, Y9, Y8
+	VFMADD231PD  Y8, Y8, Y3
+	VSUBPD       Y12, Y10, Y8
+	VFMADD231PD  Y8, Y8, Y5
+	VSUBPD       Y12, Y11, Y8
+	VFMADD231PD  Y8, Y8, Y7
+	VMOVUPS      (R12)(AX*2), Y8
+	VMOVUPS      (R12)(DI*1), Y8
+	ADDQ         $0x00000040, R14
+	ADDQ         $0x00000040, R12
+	DECQ         R15
+	JNE          depth7
+	VBROADCASTSD clamp+32(FP), Y8
+	VMINPD       Y0, Y8, Y0
+	VMOVUPS      Y0, (BX)(R13*1)
+	VBROADCASTSD clamp+32(FP), Y0
+	VMINPD       Y1, Y0, Y1
+	VMOVUPS      Y1, 64(BX)(R13*1)
+	VBROADCASTSD clamp+32(FP), Y0
+	VMINPD       Y2, Y0, Y2
+	VMOVUPS      Y2, (R9)(R13*1)
+	VBROADCASTSD clamp+32(FP), Y0
+	VMINPD       Y3, Y0, Y3
+	VMOVUPS      Y3, 64(R9)(R13*1)
+	VBROADCASTSD clamp+32(FP), Y0
+	VMINPD       Y4, Y0, Y4
+	VMOVUPS      Y4, (R10)(R13*1)
+	VBROADCASTSD clamp+32(FP), Y0
+	VMINPD       Y5, Y0, Y5
+	VMOVUPS      Y5, 64(R10)(R13*1)
+	VBROADCASTSD clamp+32(FP), Y0
+	VMINPD       Y6, Y0, Y6
+	VMOVUPS      Y6, (R11)(R13*1)
+	VBROADCASTSD clamp+32(FP), Y0
+	VMINPD       Y7, Y0, Y7
+	VMOVUPS      Y7, 64(R11)(R13*1)
+	IMUL3Q       $0x00000001, AX, R14
+	ADDQ         R14, R12
+	ADDQ         $0x00000080, R13
+	CMPQ         R13, CX
+	JLT          left6
+
+diag5:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	MOVQ   SI, R12
+	MOVQ   AX, R13
+	SHRQ   $0x06, R13
+
+depth8:
+	VMOVUPS      (R12), Y10
+	VMOVUPS      (R12)(AX*1), Y11
+	VMOVUPS      (R12)(AX*2), Y12
+	VMOVUPS      (R12)(DI*1), Y13
+	VSUBPD       Y10, Y10, Y14
+	VFMADD231PD  Y14, Y14, Y0
+	VSUBPD       Y10, Y11, Y14
+	VFMADD231PD  Y14, Y14, Y1
+	VSUBPD       Y10, Y12, Y14
+	VFMADD231PD  Y14, Y14, Y3
+	VSUBPD       Y10, Y13, Y10
+	VFMADD231PD  Y10, Y10, Y6
+	VSUBPD       Y11, Y11, Y10
+	VFMADD231PD  Y10, Y10, Y2
+	VSUBPD       Y11, Y12, Y10
+	VFMADD231PD  Y10, Y10, Y4
+	VSUBPD       Y11, Y13, Y10
+	VFMADD231PD  Y10, Y10, Y7
+	VSUBPD       Y12, Y12, Y10
+	VFMADD231PD  Y10, Y10, Y5
+	VSUBPD       Y12, Y13, Y10
+	VFMADD231PD  Y10, Y10, Y8
+	VSUBPD       Y13, Y13, Y10
+	VFMADD231PD  Y10, Y10, Y9
+	ADDQ         $0x00000040, R12
+	DECQ         R13
+	JNE          depth8
+	VBROADCASTSD clamp+32(FP), Y10
+	VMINPD       Y0, Y10, Y0
+	VMOVUPS      Y0, (BX)(CX*1)
+	VBROADCASTSD clamp+32(FP), Y0
+	VMINPD       Y1, Y0, Y1
+	VMOVUPS      Y1, (R9)(CX*1)
+	VBROADCASTSD clamp+32(FP), Y0
+	VMINPD       Y2, Y0, Y2
+	VMOVUPS      Y2, 64(R9)(CX*1)
+	VBROADCASTSD clamp+32(FP), Y0
+	VMINPD       Y3, Y0, Y3
+	VMOVUPS      Y3, (R10)(CX*1)
+	VBROADCASTSD clamp+32(FP), Y0
+	VMINPD       Y4, Y0, Y4
+	VMOVUPS      Y4, 64(R10)(CX*1)
+	VBROADCASTSD clamp+32(FP), Y0
+	VMINPD       Y5, Y0, Y5
+	VMOVUPS      Y5, 128(R10)(CX*1)
+	VBROADCASTSD clamp+32(FP), Y0
+	VMINPD       Y6, Y0, Y6
+	VMOVUPS      Y6, (R11)(CX*1)
+	VBROADCASTSD clamp+32(FP), Y0
+	VMINPD       Y7, Y0, Y7
+	VMOVUPS      Y7, 64(R11)(CX*1)
+	VBROADCASTSD clamp+32(FP), Y0
+	VMINPD       Y8, Y0, Y8
+	VMOVUPS      Y8, 128(R11)(CX*1)
+	VBROADCASTSD clamp+32(FP), Y0
+	VMINPD       Y9, Y0, Y9
+	VMOVUPS      Y9, 192(R11)(CX*1)
+
+	// the other half of the lanes
+	ADDQ $0x00000020, DX
+	ADDQ $0x00000020, SI
+	ADDQ $0x00000020, BX
+	DECQ R8
+	JNE  half4
+	VZEROUPPER
+	RET
+
+// func avx2LaneSyrk(tri *float64, x *float64, d int, i int)
+// Requires: AVX, FMA3
+TEXT ·avx2LaneSyrk(SB), NOSPLIT, $0-32
+	MOVQ   d+16(FP), AX
+	MOVQ   i+24(FP), CX
+	MOVQ   tri+0(FP), DX
+	LEAQ   1(CX), BX
+	IMULQ  CX, BX
+	SHLQ   $0x05, BX
+	ADDQ   DX, BX
+	SHLQ   $0x06, AX
+	MOVQ   x+8(FP), DX
+	MOVQ   AX, SI
+	IMULQ  CX, SI
+	ADDQ   DX, SI
+	SHLQ   $0x06, CX
+	IMUL3Q $0x00000003, AX, DI
+	MOVQ   $0x00000002, R8
+
+half9:
+	LEAQ  64(BX)(CX*1), R9
+	LEAQ  128(R9)(CX*1), R10
+	LEAQ  192(R10)(CX*1), R11
+	MOVQ  DX, R12
+	XORQ  R13, R13
+	TESTQ CX, CX
+	JE    diag10
+
+left11:
+	VMOVUPS (BX)(R13*1), Y0
+	VMOVUPS 64(BX)(R13*1), Y1
+	VMOVUPS (R9)(R13*1), Y2
+	VMOVUPS 64(R9)(R13*1), Y3
+	VMOVUPS (R10)(R13*1), Y4
+	VMOVUPS 64(R10)(R13*1), Y5
+	VMOVUPS (R11)(R13*1), Y6
+	VMOVUPS 64(R11)(R13*1), Y7
+	MOVQ    SI, R14
+	MOVQ    AX, R15
+	SHRQ    $0x06, R15
+
+depth12:
+	VMOVUPS      (R14), Y8
+	VMOVUPS      (R14)(AX*1), Y9
+	VMOVUPS      (R14)(AX*2), Y10
+	VMOVUPS      (R14)(DI*1), Y11
+	VMOVUPS      (R12), Y12
+	VFNMADD231PD Y8, Y12, Y0
+	VFNMADD231PD Y9, Y12, Y2
+	VFNMADD231PD Y10, Y12, Y4
+	VFNMADD231PD Y11, Y12, Y6
+	VMOVUPS      (R12)(AX*1), Y12
+	VFNMADD231PD Y8, Y12, Y1
+	VFNMADD231PD Y9, Y12, Y3
+	VFNMADD231PD Y10, Y12, Y5
+	VFNMADD231PD Y11, Y12, Y7
+	VMOVUPS      (R12)(AX*2), Y8
+	VMOVUPS      (R12)(DI*1), Y8
+	ADDQ         $0x00000040, R14
+	ADDQ         $0x00000040, R12
+	DECQ         R15
+	JNE          depth12
+	VMOVUPS      Y0, (BX)(R13*1)
+	VMOVUPS      Y1, 64(BX)(R13*1)
+	VMOVUPS      Y2, (R9)(R13*1)
+	VMOVUPS      Y3, 64(R9)(R13*1)
+	VMOVUPS      Y4, (R10)(R13*1)
+	VMOVUPS      Y5, 64(R10)(R13*1)
+	VMOVUPS      Y6, (R11)(R13*1)
+	VMOVUPS      Y7, 64(R11)(R13*1)
+	IMUL3Q       $0x00000001, AX, R14
+	ADDQ         R14, R12
+	ADDQ         $0x00000080, R13
+	CMPQ         R13, CX
+	JLT          left11
+
+diag10:
+	VMOVUPS (BX)(CX*1), Y0
+	VMOVUPS (R9)(CX*1), Y1
+	VMOVUPS 64(R9)(CX*1), Y2
+	VMOVUPS (R10)(CX*1), Y3
+	VMOVUPS 64(R10)(CX*1), Y4
+	VMOVUPS 128(R10)(CX*1), Y5
+	VMOVUPS (R11)(CX*1), Y6
+	VMOVUPS 64(R11)(CX*1), Y7
+	VMOVUPS 128(R11)(CX*1), Y8
+	VMOVUPS 192(R11)(CX*1), Y9
+	MOVQ    SI, R12
+	MOVQ    AX, R13
+	SHRQ    $0x06, R13
+
+depth13:
+	VMOVUPS      (R12), Y10
+	VMOVUPS      (R12)(AX*1), Y11
+	VMOVUPS      (R12)(AX*2), Y12
+	VMOVUPS      (R12)(DI*1), Y13
+	VFNMADD231PD Y10, Y10, Y0
+	VFNMADD231PD Y11, Y10, Y1
+	VFNMADD231PD Y12, Y10, Y3
+	VFNMADD231PD Y13, Y10, Y6
+	VFNMADD231PD Y11, Y11, Y2
+	VFNMADD231PD Y12, Y11, Y4
+	VFNMADD231PD Y13, Y11, Y7
+	VFNMADD231PD Y12, Y12, Y5
+	VFNMADD231PD Y13, Y12, Y8
+	VFNMADD231PD Y13, Y13, Y9
+	ADDQ         $0x00000040, R12
+	DECQ         R13
+	JNE          depth13
+	VMOVUPS      Y0, (BX)(CX*1)
+	VMOVUPS      Y1, (R9)(CX*1)
+	VMOVUPS      Y2, 64(R9)(CX*1)
+	VMOVUPS      Y3, (R10)(CX*1)
+	VMOVUPS      Y4, 64(R10)(CX*1)
+	VMOVUPS      Y5, 128(R10)(CX*1)
+	VMOVUPS      Y6, (R11)(CX*1)
+	VMOVUPS      Y7, 64(R11)(CX*1)
+	VMOVUPS      Y8, 128(R11)(CX*1)
+	VMOVUPS      Y9, 192(R11)(CX*1)
+
+	// the other half of the lanes
+	ADDQ $0x00000020, DX
+	ADDQ $0x00000020, SI
+	ADDQ $0x00000020, BX
+	DECQ R8
+	JNE  half9
+	VZEROUPPER
+	RET
+
+// func avx2LaneDistLast(tri *float64, x *float64, d int, i int, clamp float64)
+// Requires: AVX, FMA3
+TEXT ·avx2LaneDistLast(SB), NOSPLIT, $0-40
+	MOVQ   d+16(FP), AX
+	MOVQ   i+24(FP), CX
+	MOVQ   tri+0(FP), DX
+	LEAQ   1(CX), BX
+	IMULQ  CX, BX
+	SHLQ   $0x05, BX
+	ADDQ   DX, BX
+	SHLQ   $0x06, AX
+	MOVQ   x+8(FP), DX
+	MOVQ   AX, SI
+	IMULQ  CX, SI
+	ADDQ   DX, SI
+	SHLQ   $0x06, CX
+	IMUL3Q $0x00000003, AX, DI
+	MOVQ   $0x00000002, R8
+
+half14:
+	MOVQ  DX, R9
+	XORQ  R10, R10
+	TESTQ CX, CX
+	JE    diag15
+
+left16:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	MOVQ   SI, R11
+	MOVQ   AX, R12
+	SHRQ   $0x06, R12
+
+depth17:
+	VMOVUPS      (R11), Y4
+	VMOVUPS      (R9), Y5
+	VSUBPD       Y5, Y4, Y5
+	VFMADD231PD  Y5, Y5, Y0
+	VMOVUPS      (R9)(AX*1), Y5
+	VSUBPD       Y5, Y4, Y5
+	VFMADD231PD  Y5, Y5, Y1
+	VMOVUPS      (R9)(AX*2), Y5
+	VSUBPD       Y5, Y4, Y5
+	VFMADD231PD  Y5, Y5, Y2
+	VMOVUPS      (R9)(DI*1), Y5
+	VSUBPD       Y5, Y4, Y4
+	VFMADD231PD  Y4, Y4, Y3
+	ADDQ         $0x00000040, R11
+	ADDQ         $0x00000040, R9
+	DECQ         R12
+	JNE          depth17
+	VBROADCASTSD clamp+32(FP), Y4
+	VMINPD       Y0, Y4, Y0
+	VMOVUPS      Y0, (BX)(R10*1)
+	VBROADCASTSD clamp+32(FP), Y0
+	VMINPD       Y1, Y0, Y1
+	VMOVUPS      Y1, 64(BX)(R10*1)
+	VBROADCASTSD clamp+32(FP), Y0
+	VMINPD       Y2, Y0, Y2
+	VMOVUPS      Y2, 128(BX)(R10*1)
+	VBROADCASTSD clamp+32(FP), Y0
+	VMINPD       Y3, Y0, Y3
+	VMOVUPS      Y3, 192(BX)(R10*1)
+	IMUL3Q       $0x00000003, AX, R11
+	ADDQ         R11, R9
+	ADDQ         $0x00000100, R10
+	CMPQ         R10, CX
+	JLT          left16
+
+diag15:
+	VXORPS Y0, Y0, Y0
+	MOVQ   SI, R9
+	MOVQ   AX, R10
+	SHRQ   $0x06, R10
+
+depth18:
+	VMOVUPS      (R9), Y1
+	VSUBPD       Y1, Y1, Y1
+	VFMADD231PD  Y1, Y1, Y0
+	ADDQ         $0x00000040, R9
+	DECQ         R10
+	JNE          depth18
+	VBROADCASTSD clamp+32(FP), Y1
+	VMINPD       Y0, Y1, Y0
+	VMOVUPS      Y0, (BX)(CX*1)
+
+	// the other half of the lanes
+	ADDQ $0x00000020, DX
+	ADDQ $0x00000020, SI
+	ADDQ $0x00000020, BX
+	DECQ R8
+	JNE  half14
+	VZEROUPPER
+	RET
+
+// func avx2LaneSyrkLast(tri *float64, x *float64, d int, i int)
+// Requires: AVX, FMA3
+TEXT ·avx2LaneSyrkLast(SB), NOSPLIT, $0-32
+	MOVQ   d+16(FP), AX
+	MOVQ   i+24(FP), CX
+	MOVQ   tri+0(FP), DX
+	LEAQ   1(CX), BX
+	IMULQ  CX, BX
+	SHLQ   $0x05, BX
+	ADDQ   DX, BX
+	SHLQ   $0x06, AX
+	MOVQ   x+8(FP), DX
+	MOVQ   AX, SI
+	IMULQ  CX, SI
+	ADDQ   DX, SI
+	SHLQ   $0x06, CX
+	IMUL3Q $0x00000003, AX, DI
+	MOVQ   $0x00000002, R8
+
+half19:
+	MOVQ  DX, R9
+	XORQ  R10, R10
+	TESTQ CX, CX
+	JE    diag20
+
+left21:
+	VMOVUPS (BX)(R10*1), Y0
+	VMOVUPS 64(BX)(R10*1), Y1
+	VMOVUPS 128(BX)(R10*1), Y2
+	VMOVUPS 192(BX)(R10*1), Y3
+	MOVQ    SI, R11
+	MOVQ    AX, R12
+	SHRQ    $0x06, R12
+
+depth22:
+	VMOVUPS      (R11), Y4
+	VMOVUPS      (R9), Y5
+	VFNMADD231PD Y4, Y5, Y0
+	VMOVUPS      (R9)(AX*1), Y5
+	VFNMADD231PD Y4, Y5, Y1
+	VMOVUPS      (R9)(AX*2), Y5
+	VFNMADD231PD Y4, Y5, Y2
+	VMOVUPS      (R9)(DI*1), Y5
+	VFNMADD231PD Y4, Y5, Y3
+	ADDQ         $0x00000040, R11
+	ADDQ         $0x00000040, R9
+	DECQ         R12
+	JNE          depth22
+	VMOVUPS      Y0, (BX)(R10*1)
+	VMOVUPS      Y1, 64(BX)(R10*1)
+	VMOVUPS      Y2, 128(BX)(R10*1)
+	VMOVUPS      Y3, 192(BX)(R10*1)
+	IMUL3Q       $0x00000003, AX, R11
+	ADDQ         R11, R9
+	ADDQ         $0x00000100, R10
+	CMPQ         R10, CX
+	JLT          left21
+
+diag20:
+	VMOVUPS (BX)(CX*1), Y0
+	MOVQ    SI, R9
+	MOVQ    AX, R10
+	SHRQ    $0x06, R10
+
+depth23:
+	VMOVUPS      (R9), Y1
+	VFNMADD231PD Y1, Y1, Y0
+	ADDQ         $0x00000040, R9
+	DECQ         R10
+	JNE          depth23
+	VMOVUPS      Y0, (BX)(CX*1)
+
+	// the other half of the lanes
+	ADDQ $0x00000020, DX
+	ADDQ $0x00000020, SI
+	ADDQ $0x00000020, BX
+	DECQ R8
+	JNE  half19
+	VZEROUPPER
+	RET
+
 // func avx2GatherRows(y *float64, w *float64, idx *int32, x *float64, rows int, width int)
 // Requires: AVX, FMA3
 TEXT ·avx2GatherRows(SB), NOSPLIT, $0-48

@@ -24,8 +24,15 @@ var generic = Impl{
 	triSolve:  genericTriSolve,
 	transpose: genericTranspose,
 
-	cholRows:    genericCholRows,
-	cholLast:    genericCholLast,
+	cholRows: genericCholRows,
+	cholLast: genericCholLast,
+
+	gatherLanes:  genericGatherLanes,
+	laneDist:     genericLaneDist,
+	laneDistLast: genericLaneDistLast,
+	laneSyrk:     genericLaneSyrk,
+	laneSyrkLast: genericLaneSyrkLast,
+
 	gatherRows:  genericGatherRows,
 	scatterRows: genericScatterRows,
 }

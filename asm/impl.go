@@ -88,8 +88,15 @@ type Impl struct {
 	triSolve  func(x *float64, stride int, l *float64)
 	transpose func(dst *float64, dstStride int, src *float64, srcStride, n int)
 
-	cholRows    func(a, tau *float64, i int)
-	cholLast    func(a, tau *float64, n int)
+	cholRows func(a, tau *float64, i int)
+	cholLast func(a, tau *float64, n int)
+
+	gatherLanes  func(dst *float64, dstStride int, src *float64, stride int, idx *int32, rows, n int)
+	laneDist     func(tri, x *float64, d, i int, clamp float64)
+	laneDistLast func(tri, x *float64, d, i int, clamp float64)
+	laneSyrk     func(tri, x *float64, d, i int)
+	laneSyrkLast func(tri, x *float64, d, i int)
+
 	gatherRows  func(y, w *float64, idx *int32, x *float64, rows, width int)
 	scatterRows func(y, w *float64, idx *int32, x *float64, rows, width int)
 }
@@ -123,9 +130,9 @@ func (k *Kit[T]) Dist(dst, xi, xj []T, d, rows, cols int, clamp T) {
 }
 
 // Cov replaces squared distances of scaled points by h, in place. The length
-// is a multiple of RowUnit·Pad.
+// is a multiple of Pad.
 func (k *Kit[T]) Cov(f Family, buf []T) {
-	if f >= families || len(buf)%(RowUnit*Pad) != 0 {
+	if f >= families || len(buf)%Pad != 0 {
 		panic("asm: Cov: bad lengths")
 	}
 	if len(buf) > 0 {
@@ -137,7 +144,7 @@ func (k *Kit[T]) Cov(f Family, buf []T) {
 // derivative by log l_d, so that ∂h/∂log l_d = WeightFactor · weight · (x'_id - x'_jd)²:
 // Matérn-1/2 2^-r/r (0 where r < MinR), 3/2 2^-r, 5/2 (1 + ln2 r) 2^-r, Gaussian 2^-r.
 func (k *Kit[T]) Weight(f Family, buf []T) {
-	if f >= families || len(buf)%(RowUnit*Pad) != 0 {
+	if f >= families || len(buf)%Pad != 0 {
 		panic("asm: Weight: bad lengths")
 	}
 	if len(buf) > 0 {

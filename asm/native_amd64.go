@@ -62,8 +62,15 @@ var avx2 = Impl{
 	triSolve:  avx2TriSolve,
 	transpose: avx2Transpose,
 
-	cholRows:    avx2CholRows,
-	cholLast:    avx2CholLast,
+	cholRows: avx2CholRows,
+	cholLast: avx2CholLast,
+
+	gatherLanes:  avx2GatherLanes,
+	laneDist:     avx2LaneDist,
+	laneDistLast: avx2LaneDistLast,
+	laneSyrk:     avx2LaneSyrk,
+	laneSyrkLast: avx2LaneSyrkLast,
+
 	gatherRows:  avx2GatherRows,
 	scatterRows: avx2ScatterRows,
 }
@@ -113,8 +120,15 @@ var avx512 = Impl{
 	triSolve:  avx512TriSolve,
 	transpose: avx512Transpose,
 
-	cholRows:    avx512CholRows,
-	cholLast:    avx512CholLast,
+	cholRows: avx512CholRows,
+	cholLast: avx512CholLast,
+
+	gatherLanes:  avx512GatherLanes,
+	laneDist:     avx512LaneDist,
+	laneDistLast: avx512LaneDistLast,
+	laneSyrk:     avx512LaneSyrk,
+	laneSyrkLast: avx512LaneSyrkLast,
+
 	gatherRows:  avx512GatherRows,
 	scatterRows: avx512ScatterRows,
 }

@@ -48,8 +48,15 @@ var neon = Impl{
 	triSolve:  neonTriSolve,
 	transpose: neonTranspose,
 
-	cholRows:    neonCholRows,
-	cholLast:    neonCholLast,
+	cholRows: neonCholRows,
+	cholLast: neonCholLast,
+
+	gatherLanes:  neonGatherLanes,
+	laneDist:     neonLaneDist,
+	laneDistLast: neonLaneDistLast,
+	laneSyrk:     neonLaneSyrk,
+	laneSyrkLast: neonLaneSyrkLast,
+
 	gatherRows:  neonGatherRows,
 	scatterRows: neonScatterRows,
 }

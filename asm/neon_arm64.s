@@ -10089,6 +10089,623 @@ takeEnd:
 done:
 	RET
 
+// func neonGatherLanes(dst *float64, dstStride int, src *float64, stride int, idx *int32, rows, n int)
+TEXT ·neonGatherLanes(SB), NOSPLIT, $0-56
+	MOVD dst+0(FP), R0
+	MOVD dstStride+8(FP), R1
+	MOVD src+16(FP), R2
+	MOVD stride+24(FP), R3
+	MOVD idx+32(FP), R4
+	MOVD rows+40(FP), R5
+	MOVD n+48(FP), R6
+	LSL $6, R1, R1
+	LSL $3, R3, R3
+row:
+	MOVW.P 4(R4), R7
+	MUL R3, R7, R7
+	ADD R2, R7, R7
+	MOVW.P 4(R4), R8
+	MUL R3, R8, R8
+	ADD R2, R8, R8
+	MOVW.P 4(R4), R9
+	MUL R3, R9, R9
+	ADD R2, R9, R9
+	MOVW.P 4(R4), R10
+	MUL R3, R10, R10
+	ADD R2, R10, R10
+	MOVW.P 4(R4), R11
+	MUL R3, R11, R11
+	ADD R2, R11, R11
+	MOVW.P 4(R4), R12
+	MUL R3, R12, R12
+	ADD R2, R12, R12
+	MOVW.P 4(R4), R13
+	MUL R3, R13, R13
+	ADD R2, R13, R13
+	MOVW.P 4(R4), R14
+	MUL R3, R14, R14
+	ADD R2, R14, R14
+	MOVD R0, R15
+	MOVD R6, R19
+pair:
+	FMOVQ.P 16(R7), F0
+	FMOVQ.P 16(R8), F1
+	FMOVQ.P 16(R9), F2
+	FMOVQ.P 16(R10), F3
+	FMOVQ.P 16(R11), F4
+	FMOVQ.P 16(R12), F5
+	FMOVQ.P 16(R13), F6
+	FMOVQ.P 16(R14), F7
+	VTRN1 V1.D2, V0.D2, V8.D2
+	VTRN2 V1.D2, V0.D2, V12.D2
+	VTRN1 V3.D2, V2.D2, V9.D2
+	VTRN2 V3.D2, V2.D2, V13.D2
+	VTRN1 V5.D2, V4.D2, V10.D2
+	VTRN2 V5.D2, V4.D2, V14.D2
+	VTRN1 V7.D2, V6.D2, V11.D2
+	VTRN2 V7.D2, V6.D2, V15.D2
+	VST1.P [V8.B16, V9.B16, V10.B16, V11.B16], 64(R15)
+	VST1.P [V12.B16, V13.B16, V14.B16, V15.B16], 64(R15)
+	SUBS $2, R19
+	BNE pair
+	ADD R1, R0
+	SUBS $1, R5
+	BNE row
+	RET
+
+// func neonLaneDist(tri, x *float64, d, i int, clamp float64)
+TEXT ·neonLaneDist(SB), NOSPLIT, $0-40
+	MOVD tri+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD d+16(FP), R2
+	MOVD i+24(FP), R3
+	FMOVD clamp+32(FP), F31
+	VDUP V31.D[0], V31.D2
+	ADD $1, R3, R8
+	MUL R3, R8, R8
+	ADD R8<<5, R0, R21
+	MOVD R21, R0
+	LSL $6, R2
+	MUL R2, R3, R15
+	ADD R1, R15
+	LSL $6, R3
+	MOVD $2, R20 // halves of the lanes
+half:
+	MOVD R0, R4
+	ADD R3, R4, R5
+	ADD $64, R5
+	ADD R3, R5, R6
+	ADD $128, R6
+	ADD R3, R6, R7
+	ADD $192, R7
+	MOVD R1, R21 // the row of x of column j
+	MOVD $0, R14 // j in bytes
+	CBZ R3, diagonal
+left:
+	ADD R14, R4, R22
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	ADD R14, R5, R22
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	ADD R14, R6, R22
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	ADD R14, R7, R22
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+	VEOR V14.B16, V14.B16, V14.B16
+	VEOR V15.B16, V15.B16, V15.B16
+	MOVD R15, R8
+	ADD R2, R8, R9
+	ADD R2, R9, R10
+	ADD R2, R10, R11
+	MOVD R21, R12
+	ADD R2, R12, R13
+	MOVD R2, R19
+block:
+	FLDPQ.P 64(R8), (F20, F21)
+	FLDPQ.P 64(R9), (F22, F23)
+	FLDPQ.P 64(R10), (F24, F25)
+	FLDPQ.P 64(R11), (F26, F27)
+	FLDPQ.P 64(R12), (F28, F29)
+	WORD $0x4efcd69e // fsub v30.2d, v20.2d, v28.2d
+	VFMLA V30.D2, V30.D2, V0.D2
+	WORD $0x4efdd6be // fsub v30.2d, v21.2d, v29.2d
+	VFMLA V30.D2, V30.D2, V1.D2
+	WORD $0x4efcd6de // fsub v30.2d, v22.2d, v28.2d
+	VFMLA V30.D2, V30.D2, V4.D2
+	WORD $0x4efdd6fe // fsub v30.2d, v23.2d, v29.2d
+	VFMLA V30.D2, V30.D2, V5.D2
+	WORD $0x4efcd71e // fsub v30.2d, v24.2d, v28.2d
+	VFMLA V30.D2, V30.D2, V8.D2
+	WORD $0x4efdd73e // fsub v30.2d, v25.2d, v29.2d
+	VFMLA V30.D2, V30.D2, V9.D2
+	WORD $0x4efcd75e // fsub v30.2d, v26.2d, v28.2d
+	VFMLA V30.D2, V30.D2, V12.D2
+	WORD $0x4efdd77e // fsub v30.2d, v27.2d, v29.2d
+	VFMLA V30.D2, V30.D2, V13.D2
+	FLDPQ.P 64(R13), (F28, F29)
+	WORD $0x4efcd69e // fsub v30.2d, v20.2d, v28.2d
+	VFMLA V30.D2, V30.D2, V2.D2
+	WORD $0x4efdd6be // fsub v30.2d, v21.2d, v29.2d
+	VFMLA V30.D2, V30.D2, V3.D2
+	WORD $0x4efcd6de // fsub v30.2d, v22.2d, v28.2d
+	VFMLA V30.D2, V30.D2, V6.D2
+	WORD $0x4efdd6fe // fsub v30.2d, v23.2d, v29.2d
+	VFMLA V30.D2, V30.D2, V7.D2
+	WORD $0x4efcd71e // fsub v30.2d, v24.2d, v28.2d
+	VFMLA V30.D2, V30.D2, V10.D2
+	WORD $0x4efdd73e // fsub v30.2d, v25.2d, v29.2d
+	VFMLA V30.D2, V30.D2, V11.D2
+	WORD $0x4efcd75e // fsub v30.2d, v26.2d, v28.2d
+	VFMLA V30.D2, V30.D2, V14.D2
+	WORD $0x4efdd77e // fsub v30.2d, v27.2d, v29.2d
+	VFMLA V30.D2, V30.D2, V15.D2
+	SUBS $64, R19
+	BNE block
+	ADD R14, R4, R22
+	WORD $0x4efff400 // fmin v0.2d, v0.2d, v31.2d
+	WORD $0x4efff421 // fmin v1.2d, v1.2d, v31.2d
+	FSTPQ (F0, F1), 0(R22)
+	WORD $0x4efff442 // fmin v2.2d, v2.2d, v31.2d
+	WORD $0x4efff463 // fmin v3.2d, v3.2d, v31.2d
+	FSTPQ (F2, F3), 64(R22)
+	ADD R14, R5, R22
+	WORD $0x4efff484 // fmin v4.2d, v4.2d, v31.2d
+	WORD $0x4efff4a5 // fmin v5.2d, v5.2d, v31.2d
+	FSTPQ (F4, F5), 0(R22)
+	WORD $0x4efff4c6 // fmin v6.2d, v6.2d, v31.2d
+	WORD $0x4efff4e7 // fmin v7.2d, v7.2d, v31.2d
+	FSTPQ (F6, F7), 64(R22)
+	ADD R14, R6, R22
+	WORD $0x4efff508 // fmin v8.2d, v8.2d, v31.2d
+	WORD $0x4efff529 // fmin v9.2d, v9.2d, v31.2d
+	FSTPQ (F8, F9), 0(R22)
+	WORD $0x4efff54a // fmin v10.2d, v10.2d, v31.2d
+	WORD $0x4efff56b // fmin v11.2d, v11.2d, v31.2d
+	FSTPQ (F10, F11), 64(R22)
+	ADD R14, R7, R22
+	WORD $0x4efff58c // fmin v12.2d, v12.2d, v31.2d
+	WORD $0x4efff5ad // fmin v13.2d, v13.2d, v31.2d
+	FSTPQ (F12, F13), 0(R22)
+	WORD $0x4efff5ce // fmin v14.2d, v14.2d, v31.2d
+	WORD $0x4efff5ef // fmin v15.2d, v15.2d, v31.2d
+	FSTPQ (F14, F15), 64(R22)
+	MOVD R13, R21
+	ADD $128, R14
+	CMP R3, R14
+	BLT left
+diagonal:
+	ADD R14, R4, R22
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	ADD R14, R5, R22
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	ADD R14, R6, R22
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	ADD R14, R7, R22
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+	VEOR V14.B16, V14.B16, V14.B16
+	VEOR V15.B16, V15.B16, V15.B16
+	VEOR V16.B16, V16.B16, V16.B16
+	VEOR V17.B16, V17.B16, V17.B16
+	VEOR V18.B16, V18.B16, V18.B16
+	VEOR V19.B16, V19.B16, V19.B16
+	MOVD R15, R8
+	ADD R2, R8, R9
+	ADD R2, R9, R10
+	ADD R2, R10, R11
+	MOVD R2, R19
+diag:
+	FLDPQ.P 64(R8), (F20, F21)
+	FLDPQ.P 64(R9), (F22, F23)
+	FLDPQ.P 64(R10), (F24, F25)
+	FLDPQ.P 64(R11), (F26, F27)
+	WORD $0x4ef4d69e // fsub v30.2d, v20.2d, v20.2d
+	VFMLA V30.D2, V30.D2, V0.D2
+	WORD $0x4ef5d6be // fsub v30.2d, v21.2d, v21.2d
+	VFMLA V30.D2, V30.D2, V1.D2
+	WORD $0x4ef4d6de // fsub v30.2d, v22.2d, v20.2d
+	VFMLA V30.D2, V30.D2, V2.D2
+	WORD $0x4ef5d6fe // fsub v30.2d, v23.2d, v21.2d
+	VFMLA V30.D2, V30.D2, V3.D2
+	WORD $0x4ef4d71e // fsub v30.2d, v24.2d, v20.2d
+	VFMLA V30.D2, V30.D2, V6.D2
+	WORD $0x4ef5d73e // fsub v30.2d, v25.2d, v21.2d
+	VFMLA V30.D2, V30.D2, V7.D2
+	WORD $0x4ef4d75e // fsub v30.2d, v26.2d, v20.2d
+	VFMLA V30.D2, V30.D2, V12.D2
+	WORD $0x4ef5d77e // fsub v30.2d, v27.2d, v21.2d
+	VFMLA V30.D2, V30.D2, V13.D2
+	WORD $0x4ef6d6de // fsub v30.2d, v22.2d, v22.2d
+	VFMLA V30.D2, V30.D2, V4.D2
+	WORD $0x4ef7d6fe // fsub v30.2d, v23.2d, v23.2d
+	VFMLA V30.D2, V30.D2, V5.D2
+	WORD $0x4ef6d71e // fsub v30.2d, v24.2d, v22.2d
+	VFMLA V30.D2, V30.D2, V8.D2
+	WORD $0x4ef7d73e // fsub v30.2d, v25.2d, v23.2d
+	VFMLA V30.D2, V30.D2, V9.D2
+	WORD $0x4ef6d75e // fsub v30.2d, v26.2d, v22.2d
+	VFMLA V30.D2, V30.D2, V14.D2
+	WORD $0x4ef7d77e // fsub v30.2d, v27.2d, v23.2d
+	VFMLA V30.D2, V30.D2, V15.D2
+	WORD $0x4ef8d71e // fsub v30.2d, v24.2d, v24.2d
+	VFMLA V30.D2, V30.D2, V10.D2
+	WORD $0x4ef9d73e // fsub v30.2d, v25.2d, v25.2d
+	VFMLA V30.D2, V30.D2, V11.D2
+	WORD $0x4ef8d75e // fsub v30.2d, v26.2d, v24.2d
+	VFMLA V30.D2, V30.D2, V16.D2
+	WORD $0x4ef9d77e // fsub v30.2d, v27.2d, v25.2d
+	VFMLA V30.D2, V30.D2, V17.D2
+	WORD $0x4efad75e // fsub v30.2d, v26.2d, v26.2d
+	VFMLA V30.D2, V30.D2, V18.D2
+	WORD $0x4efbd77e // fsub v30.2d, v27.2d, v27.2d
+	VFMLA V30.D2, V30.D2, V19.D2
+	SUBS $64, R19
+	BNE diag
+	ADD R14, R4, R22
+	WORD $0x4efff400 // fmin v0.2d, v0.2d, v31.2d
+	WORD $0x4efff421 // fmin v1.2d, v1.2d, v31.2d
+	FSTPQ (F0, F1), 0(R22)
+	ADD R14, R5, R22
+	WORD $0x4efff442 // fmin v2.2d, v2.2d, v31.2d
+	WORD $0x4efff463 // fmin v3.2d, v3.2d, v31.2d
+	FSTPQ (F2, F3), 0(R22)
+	WORD $0x4efff484 // fmin v4.2d, v4.2d, v31.2d
+	WORD $0x4efff4a5 // fmin v5.2d, v5.2d, v31.2d
+	FSTPQ (F4, F5), 64(R22)
+	ADD R14, R6, R22
+	WORD $0x4efff4c6 // fmin v6.2d, v6.2d, v31.2d
+	WORD $0x4efff4e7 // fmin v7.2d, v7.2d, v31.2d
+	FSTPQ (F6, F7), 0(R22)
+	WORD $0x4efff508 // fmin v8.2d, v8.2d, v31.2d
+	WORD $0x4efff529 // fmin v9.2d, v9.2d, v31.2d
+	FSTPQ (F8, F9), 64(R22)
+	WORD $0x4efff54a // fmin v10.2d, v10.2d, v31.2d
+	WORD $0x4efff56b // fmin v11.2d, v11.2d, v31.2d
+	FSTPQ (F10, F11), 128(R22)
+	ADD R14, R7, R22
+	WORD $0x4efff58c // fmin v12.2d, v12.2d, v31.2d
+	WORD $0x4efff5ad // fmin v13.2d, v13.2d, v31.2d
+	FSTPQ (F12, F13), 0(R22)
+	WORD $0x4efff5ce // fmin v14.2d, v14.2d, v31.2d
+	WORD $0x4efff5ef // fmin v15.2d, v15.2d, v31.2d
+	FSTPQ (F14, F15), 64(R22)
+	WORD $0x4efff610 // fmin v16.2d, v16.2d, v31.2d
+	WORD $0x4efff631 // fmin v17.2d, v17.2d, v31.2d
+	FSTPQ (F16, F17), 128(R22)
+	WORD $0x4efff652 // fmin v18.2d, v18.2d, v31.2d
+	WORD $0x4efff673 // fmin v19.2d, v19.2d, v31.2d
+	FSTPQ (F18, F19), 192(R22)
+	// the other half
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R15
+	SUBS $1, R20
+	BNE half
+	RET
+
+// func neonLaneSyrk(tri, x *float64, d, i int)
+TEXT ·neonLaneSyrk(SB), NOSPLIT, $0-32
+	MOVD tri+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD d+16(FP), R2
+	MOVD i+24(FP), R3
+	ADD $1, R3, R8
+	MUL R3, R8, R8
+	ADD R8<<5, R0, R21
+	MOVD R21, R0
+	LSL $6, R2
+	MUL R2, R3, R15
+	ADD R1, R15
+	LSL $6, R3
+	MOVD $2, R20 // halves of the lanes
+half:
+	MOVD R0, R4
+	ADD R3, R4, R5
+	ADD $64, R5
+	ADD R3, R5, R6
+	ADD $128, R6
+	ADD R3, R6, R7
+	ADD $192, R7
+	MOVD R1, R21 // the row of x of column j
+	MOVD $0, R14 // j in bytes
+	CBZ R3, diagonal
+left:
+	ADD R14, R4, R22
+	FLDPQ 0(R22), (F0, F1)
+	FLDPQ 64(R22), (F2, F3)
+	ADD R14, R5, R22
+	FLDPQ 0(R22), (F4, F5)
+	FLDPQ 64(R22), (F6, F7)
+	ADD R14, R6, R22
+	FLDPQ 0(R22), (F8, F9)
+	FLDPQ 64(R22), (F10, F11)
+	ADD R14, R7, R22
+	FLDPQ 0(R22), (F12, F13)
+	FLDPQ 64(R22), (F14, F15)
+	MOVD R15, R8
+	ADD R2, R8, R9
+	ADD R2, R9, R10
+	ADD R2, R10, R11
+	MOVD R21, R12
+	ADD R2, R12, R13
+	MOVD R2, R19
+block:
+	FLDPQ.P 64(R8), (F20, F21)
+	FLDPQ.P 64(R9), (F22, F23)
+	FLDPQ.P 64(R10), (F24, F25)
+	FLDPQ.P 64(R11), (F26, F27)
+	FLDPQ.P 64(R12), (F28, F29)
+	VFMLS V28.D2, V20.D2, V0.D2
+	VFMLS V29.D2, V21.D2, V1.D2
+	VFMLS V28.D2, V22.D2, V4.D2
+	VFMLS V29.D2, V23.D2, V5.D2
+	VFMLS V28.D2, V24.D2, V8.D2
+	VFMLS V29.D2, V25.D2, V9.D2
+	VFMLS V28.D2, V26.D2, V12.D2
+	VFMLS V29.D2, V27.D2, V13.D2
+	FLDPQ.P 64(R13), (F28, F29)
+	VFMLS V28.D2, V20.D2, V2.D2
+	VFMLS V29.D2, V21.D2, V3.D2
+	VFMLS V28.D2, V22.D2, V6.D2
+	VFMLS V29.D2, V23.D2, V7.D2
+	VFMLS V28.D2, V24.D2, V10.D2
+	VFMLS V29.D2, V25.D2, V11.D2
+	VFMLS V28.D2, V26.D2, V14.D2
+	VFMLS V29.D2, V27.D2, V15.D2
+	SUBS $64, R19
+	BNE block
+	ADD R14, R4, R22
+	FSTPQ (F0, F1), 0(R22)
+	FSTPQ (F2, F3), 64(R22)
+	ADD R14, R5, R22
+	FSTPQ (F4, F5), 0(R22)
+	FSTPQ (F6, F7), 64(R22)
+	ADD R14, R6, R22
+	FSTPQ (F8, F9), 0(R22)
+	FSTPQ (F10, F11), 64(R22)
+	ADD R14, R7, R22
+	FSTPQ (F12, F13), 0(R22)
+	FSTPQ (F14, F15), 64(R22)
+	MOVD R13, R21
+	ADD $128, R14
+	CMP R3, R14
+	BLT left
+diagonal:
+	ADD R14, R4, R22
+	FLDPQ 0(R22), (F0, F1)
+	ADD R14, R5, R22
+	FLDPQ 0(R22), (F2, F3)
+	FLDPQ 64(R22), (F4, F5)
+	ADD R14, R6, R22
+	FLDPQ 0(R22), (F6, F7)
+	FLDPQ 64(R22), (F8, F9)
+	FLDPQ 128(R22), (F10, F11)
+	ADD R14, R7, R22
+	FLDPQ 0(R22), (F12, F13)
+	FLDPQ 64(R22), (F14, F15)
+	FLDPQ 128(R22), (F16, F17)
+	FLDPQ 192(R22), (F18, F19)
+	MOVD R15, R8
+	ADD R2, R8, R9
+	ADD R2, R9, R10
+	ADD R2, R10, R11
+	MOVD R2, R19
+diag:
+	FLDPQ.P 64(R8), (F20, F21)
+	FLDPQ.P 64(R9), (F22, F23)
+	FLDPQ.P 64(R10), (F24, F25)
+	FLDPQ.P 64(R11), (F26, F27)
+	VFMLS V20.D2, V20.D2, V0.D2
+	VFMLS V21.D2, V21.D2, V1.D2
+	VFMLS V20.D2, V22.D2, V2.D2
+	VFMLS V21.D2, V23.D2, V3.D2
+	VFMLS V20.D2, V24.D2, V6.D2
+	VFMLS V21.D2, V25.D2, V7.D2
+	VFMLS V20.D2, V26.D2, V12.D2
+	VFMLS V21.D2, V27.D2, V13.D2
+	VFMLS V22.D2, V22.D2, V4.D2
+	VFMLS V23.D2, V23.D2, V5.D2
+	VFMLS V22.D2, V24.D2, V8.D2
+	VFMLS V23.D2, V25.D2, V9.D2
+	VFMLS V22.D2, V26.D2, V14.D2
+	VFMLS V23.D2, V27.D2, V15.D2
+	VFMLS V24.D2, V24.D2, V10.D2
+	VFMLS V25.D2, V25.D2, V11.D2
+	VFMLS V24.D2, V26.D2, V16.D2
+	VFMLS V25.D2, V27.D2, V17.D2
+	VFMLS V26.D2, V26.D2, V18.D2
+	VFMLS V27.D2, V27.D2, V19.D2
+	SUBS $64, R19
+	BNE diag
+	ADD R14, R4, R22
+	FSTPQ (F0, F1), 0(R22)
+	ADD R14, R5, R22
+	FSTPQ (F2, F3), 0(R22)
+	FSTPQ (F4, F5), 64(R22)
+	ADD R14, R6, R22
+	FSTPQ (F6, F7), 0(R22)
+	FSTPQ (F8, F9), 64(R22)
+	FSTPQ (F10, F11), 128(R22)
+	ADD R14, R7, R22
+	FSTPQ (F12, F13), 0(R22)
+	FSTPQ (F14, F15), 64(R22)
+	FSTPQ (F16, F17), 128(R22)
+	FSTPQ (F18, F19), 192(R22)
+	// the other half
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R15
+	SUBS $1, R20
+	BNE half
+	RET
+
+// func neonLaneDistLast(tri, x *float64, d, i int, clamp float64)
+TEXT ·neonLaneDistLast(SB), NOSPLIT, $0-40
+	MOVD tri+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD d+16(FP), R2
+	MOVD i+24(FP), R3
+	FMOVD clamp+32(FP), F31
+	VDUP V31.D[0], V31.D2
+	ADD $1, R3, R8
+	MUL R3, R8, R8
+	ADD R8<<5, R0, R21
+	MOVD R21, R0
+	LSL $6, R2
+	MUL R2, R3, R15
+	ADD R1, R15
+	LSL $6, R3
+	MOVD $2, R20 // halves of the lanes
+half:
+	MOVD R0, R4
+	MOVD R1, R21 // the row of x of column j
+	MOVD $0, R14 // j in bytes
+	CBZ R3, diagonal
+left:
+	ADD R14, R4, R22
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	MOVD R15, R8
+	MOVD R21, R12
+	ADD R2, R12, R13
+	MOVD R2, R19
+block:
+	FLDPQ.P 64(R8), (F20, F21)
+	FLDPQ.P 64(R12), (F28, F29)
+	WORD $0x4efcd69e // fsub v30.2d, v20.2d, v28.2d
+	VFMLA V30.D2, V30.D2, V0.D2
+	WORD $0x4efdd6be // fsub v30.2d, v21.2d, v29.2d
+	VFMLA V30.D2, V30.D2, V1.D2
+	FLDPQ.P 64(R13), (F28, F29)
+	WORD $0x4efcd69e // fsub v30.2d, v20.2d, v28.2d
+	VFMLA V30.D2, V30.D2, V2.D2
+	WORD $0x4efdd6be // fsub v30.2d, v21.2d, v29.2d
+	VFMLA V30.D2, V30.D2, V3.D2
+	SUBS $64, R19
+	BNE block
+	ADD R14, R4, R22
+	WORD $0x4efff400 // fmin v0.2d, v0.2d, v31.2d
+	WORD $0x4efff421 // fmin v1.2d, v1.2d, v31.2d
+	FSTPQ (F0, F1), 0(R22)
+	WORD $0x4efff442 // fmin v2.2d, v2.2d, v31.2d
+	WORD $0x4efff463 // fmin v3.2d, v3.2d, v31.2d
+	FSTPQ (F2, F3), 64(R22)
+	MOVD R13, R21
+	ADD $128, R14
+	CMP R3, R14
+	BLT left
+diagonal:
+	ADD R14, R4, R22
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	MOVD R15, R8
+	MOVD R2, R19
+diag:
+	FLDPQ.P 64(R8), (F20, F21)
+	WORD $0x4ef4d69e // fsub v30.2d, v20.2d, v20.2d
+	VFMLA V30.D2, V30.D2, V0.D2
+	WORD $0x4ef5d6be // fsub v30.2d, v21.2d, v21.2d
+	VFMLA V30.D2, V30.D2, V1.D2
+	SUBS $64, R19
+	BNE diag
+	ADD R14, R4, R22
+	WORD $0x4efff400 // fmin v0.2d, v0.2d, v31.2d
+	WORD $0x4efff421 // fmin v1.2d, v1.2d, v31.2d
+	FSTPQ (F0, F1), 0(R22)
+	// the other half
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R15
+	SUBS $1, R20
+	BNE half
+	RET
+
+// func neonLaneSyrkLast(tri, x *float64, d, i int)
+TEXT ·neonLaneSyrkLast(SB), NOSPLIT, $0-32
+	MOVD tri+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD d+16(FP), R2
+	MOVD i+24(FP), R3
+	ADD $1, R3, R8
+	MUL R3, R8, R8
+	ADD R8<<5, R0, R21
+	MOVD R21, R0
+	LSL $6, R2
+	MUL R2, R3, R15
+	ADD R1, R15
+	LSL $6, R3
+	MOVD $2, R20 // halves of the lanes
+half:
+	MOVD R0, R4
+	MOVD R1, R21 // the row of x of column j
+	MOVD $0, R14 // j in bytes
+	CBZ R3, diagonal
+left:
+	ADD R14, R4, R22
+	FLDPQ 0(R22), (F0, F1)
+	FLDPQ 64(R22), (F2, F3)
+	MOVD R15, R8
+	MOVD R21, R12
+	ADD R2, R12, R13
+	MOVD R2, R19
+block:
+	FLDPQ.P 64(R8), (F20, F21)
+	FLDPQ.P 64(R12), (F28, F29)
+	VFMLS V28.D2, V20.D2, V0.D2
+	VFMLS V29.D2, V21.D2, V1.D2
+	FLDPQ.P 64(R13), (F28, F29)
+	VFMLS V28.D2, V20.D2, V2.D2
+	VFMLS V29.D2, V21.D2, V3.D2
+	SUBS $64, R19
+	BNE block
+	ADD R14, R4, R22
+	FSTPQ (F0, F1), 0(R22)
+	FSTPQ (F2, F3), 64(R22)
+	MOVD R13, R21
+	ADD $128, R14
+	CMP R3, R14
+	BLT left
+diagonal:
+	ADD R14, R4, R22
+	FLDPQ 0(R22), (F0, F1)
+	MOVD R15, R8
+	MOVD R2, R19
+diag:
+	FLDPQ.P 64(R8), (F20, F21)
+	VFMLS V20.D2, V20.D2, V0.D2
+	VFMLS V21.D2, V21.D2, V1.D2
+	SUBS $64, R19
+	BNE diag
+	ADD R14, R4, R22
+	FSTPQ (F0, F1), 0(R22)
+	// the other half
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R15
+	SUBS $1, R20
+	BNE half
+	RET
+
 // func neonGatherRows(y, w *float64, idx *int32, x *float64, rows, width int)
 TEXT ·neonGatherRows(SB), NOSPLIT, $0-48
 	MOVD y+0(FP), R0

@@ -98,6 +98,16 @@ func testVectorPages(t *testing.T, im *Impl, after bool) {
 		im.Gemm(m((GemmRows-1)*ldc+GemmCols), ldc, m(depth*GemmRows), m(depth*GemmCols), depth, true)
 		im.Transpose(m((depth-1)*TransRows+TransRows), TransRows, m((TransRows-1)*(depth+1)+depth), depth+1, depth)
 	}
+	for _, d := range []int{1, 8, 13} { // a prefetch beyond the end is no access
+		const n, stride = 9, 20
+		idx := paged(t, make([]int32, n*CholLanes), after)
+		for i := range idx {
+			idx[i] = int32(i % 5)
+		}
+		im.GatherLanes(m(n*d*CholLanes), m(4*stride+d), stride, idx, n, d)
+		im.LaneDist(m(n*(n+1)/2*CholLanes), m(n*d*CholLanes), n, d, 1)
+		im.LaneSyrk(m(n*(n+1)/2*CholLanes), m(n*d*CholLanes), n, d)
+	}
 	x, last := m(TriUnit*GemmCols), (TriUnit-1)*GemmCols
 	im.TriSolve(x, 0, GemmCols, m(TriUnit*TriUnit))
 	im.TriSolve(x, last, -GemmCols, m(TriUnit*TriUnit))

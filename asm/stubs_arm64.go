@@ -279,6 +279,31 @@ func neonCholRows(a, tau *float64, i int)
 //go:noescape
 func neonCholLast(a, tau *float64, n int)
 
+// neonGatherLanes works like genericGatherLanes.
+//
+//go:noescape
+func neonGatherLanes(dst *float64, dstStride int, src *float64, stride int, idx *int32, rows, n int)
+
+// neonLaneDist works like genericLaneDist.
+//
+//go:noescape
+func neonLaneDist(tri, x *float64, d, i int, clamp float64)
+
+// neonLaneSyrk works like genericLaneSyrk.
+//
+//go:noescape
+func neonLaneSyrk(tri, x *float64, d, i int)
+
+// neonLaneDistLast works like genericLaneDistLast.
+//
+//go:noescape
+func neonLaneDistLast(tri, x *float64, d, i int, clamp float64)
+
+// neonLaneSyrkLast works like genericLaneSyrkLast.
+//
+//go:noescape
+func neonLaneSyrkLast(tri, x *float64, d, i int)
+
 // neonGatherRows works like genericGatherRows.
 //
 //go:noescape

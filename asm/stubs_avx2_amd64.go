@@ -344,6 +344,31 @@ func avx2CholRows(a *float64, tau *float64, i int)
 //go:noescape
 func avx2CholLast(a *float64, tau *float64, n int)
 
+// avx2GatherLanes works like genericGatherLanes.
+//
+//go:noescape
+func avx2GatherLanes(dst *float64, dstStride int, src *float64, stride int, idx *int32, rows int, n int)
+
+// avx2LaneDist works like genericLaneDist.
+//
+//go:noescape
+func avx2LaneDist(tri *float64, x *float64, d int, i int, clamp float64)
+
+// avx2LaneSyrk works like genericLaneSyrk.
+//
+//go:noescape
+func avx2LaneSyrk(tri *float64, x *float64, d int, i int)
+
+// avx2LaneDistLast works like genericLaneDistLast.
+//
+//go:noescape
+func avx2LaneDistLast(tri *float64, x *float64, d int, i int, clamp float64)
+
+// avx2LaneSyrkLast works like genericLaneSyrkLast.
+//
+//go:noescape
+func avx2LaneSyrkLast(tri *float64, x *float64, d int, i int)
+
 // avx2GatherRows works like genericGatherRows.
 //
 //go:noescape

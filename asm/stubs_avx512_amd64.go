@@ -474,6 +474,31 @@ func avx512CholRows(a *float64, tau *float64, i int)
 //go:noescape
 func avx512CholLast(a *float64, tau *float64, n int)
 
+// avx512GatherLanes works like genericGatherLanes.
+//
+//go:noescape
+func avx512GatherLanes(dst *float64, dstStride int, src *float64, stride int, idx *int32, rows int, n int)
+
+// avx512LaneDist works like genericLaneDist.
+//
+//go:noescape
+func avx512LaneDist(tri *float64, x *float64, d int, i int, clamp float64)
+
+// avx512LaneSyrk works like genericLaneSyrk.
+//
+//go:noescape
+func avx512LaneSyrk(tri *float64, x *float64, d int, i int)
+
+// avx512LaneDistLast works like genericLaneDistLast.
+//
+//go:noescape
+func avx512LaneDistLast(tri *float64, x *float64, d int, i int, clamp float64)
+
+// avx512LaneSyrkLast works like genericLaneSyrkLast.
+//
+//go:noescape
+func avx512LaneSyrkLast(tri *float64, x *float64, d int, i int)
+
 // avx512GatherRows works like genericGatherRows.
 //
 //go:noescape

@@ -50,6 +50,7 @@ type bracketWork struct {
 	near       int     // nearest rows to start from; 0 for none
 	all        []int32 // 0..n-1
 	lo, hi     []float64
+	size       []float64 // |(1, x)|_1, see varianceBounds
 
 	rows      []int         // put aside for the iteration
 	k, x, rho linalg.Matrix // their columns, n×bracketBatch
@@ -57,7 +58,7 @@ type bracketWork struct {
 
 func newBracketWork(m *Model, p *prepared, tol float64, lo, hi []float64) *bracketWork {
 	n := m.N()
-	w := &bracketWork{m: m, p: p, tol: tol, lo: lo, hi: hi, cg: linalg.NewCG(p.e, n, bracketBatch)}
+	w := &bracketWork{m: m, p: p, tol: tol, lo: lo, hi: hi, size: make([]float64, len(lo)), cg: linalg.NewCG(p.e, n, bracketBatch)}
 	w.all = make([]int32, n)
 	for i := range w.all {
 		w.all[i] = int32(i)
@@ -97,7 +98,8 @@ func (w *bracketWork) first(ctx context.Context, rows linalg.Matrix, i int) erro
 		w.p.sharp.SolveTo(pr, rho)
 		w.bounds(w.tol, k, x, linalg.Matrix{}, rho, columnDots(rho, pr), lo, hi)
 	}
-	for j := range k.Cols {
+	for j, size := range sizes(x) {
+		w.size[i+j] = size
 		if w.near > 0 && narrow(w.tol, lo[j], hi[j]) {
 			continue
 		}
@@ -153,7 +155,9 @@ func (w *bracketWork) flush(ctx context.Context) error {
 	if err := w.run(ctx, k, x, rho, lo, hi); err != nil {
 		return err
 	}
+	size := sizes(x)
 	for c, i := range w.rows {
+		w.size[i] = max(w.size[i], size[c])
 		// Bounds of the nearest rows hold too.
 		w.hi[i] = min(w.hi[i], hi[c])
 		w.lo[i] = min(max(w.lo[i], lo[c]), w.hi[i])
@@ -289,6 +293,20 @@ func (w *bracketWork) nearest(ctx context.Context, rows, k, x linalg.Matrix) (us
 		}
 	}
 	return used, nil
+}
+
+// sizes returns |(1, x)|_1 for the columns of x.
+func sizes(x linalg.Matrix) []float64 {
+	s := make([]float64, x.Cols)
+	for j := range s {
+		s[j] = 1
+	}
+	for i := range x.Rows {
+		for j, v := range x.Row(i) {
+			s[j] += math.Abs(v)
+		}
+	}
+	return s
 }
 
 // columnDots returns Σ_i a_ij b_ij for every column j.

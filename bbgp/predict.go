@@ -181,13 +181,14 @@ func (m *Model) deviations(ctx context.Context, e *linalg.Engine, std linalg.Mat
 		p.BoundKind = "probable"
 	}
 	s := m.Scaling.YScale
-	// A sum k*'α of terms up to σ_f² |α_i|, rounded.
+	// A sum k*'α of terms up to σ_f² |α_i|, rounded, and a residual of α from such
+	// sums, which moves the mean by x'r.
 	rounding := 0.0
 	for _, a := range m.weights {
 		rounding += 0x1p-52 * m.Parameters.Variance * math.Abs(a)
 	}
 	for i := range n {
-		v.width[i] += rounding
+		v.width[i] += rounding * v.size[i]
 		p.SDLower[i], p.SDUpper[i] = s*math.Sqrt(v.lo[i]), s*math.Sqrt(v.hi[i])
 		p.SD[i] = (p.SDLower[i] + p.SDUpper[i]) / 2
 		p.SDObs[i] = math.Sqrt(p.SD[i]*p.SD[i] + s*s*m.Parameters.Noise)

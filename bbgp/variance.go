@@ -32,9 +32,10 @@ type varianceBounds struct {
 	lo, hi []float64 // of var f
 	// The exact mean differs from that of the weights by shift ± width.
 	shift, width []float64
-	// What rounding may have done to the variance: entries of K that are off by
-	// 2^-52 σ_f² move that of f* - x'y by 2^-52 σ_f² |(1, x)|_1².
-	rounding []float64
+	// |(1, x)|_1 of the combination f* - x'y that bounds the variance, which is what
+	// magnifies rounding: entries of K that are off by 2^-52 σ_f² move its variance
+	// by 2^-52 σ_f² size², and a residual that is off by e, x'e, by |e|_max size.
+	size []float64
 }
 
 func newVarianceBounds(n int) *varianceBounds {
@@ -45,9 +46,11 @@ func newVarianceBounds(n int) *varianceBounds {
 	return &varianceBounds{b[0], b[1], b[2], b[3], b[4]}
 }
 
-// widen makes room for rounding, at last: no iteration would remove it.
-func (v *varianceBounds) widen() {
-	for i, r := range v.rounding {
+// widen makes room for rounding of entries of K, at last: no iteration would
+// remove it.
+func (v *varianceBounds) widen(variance float64) {
+	for i, size := range v.size {
+		r := 0x1p-52 * variance * size * size
 		v.lo[i], v.hi[i] = max(v.lo[i]-r, 0), v.hi[i]+r
 	}
 }
@@ -65,7 +68,7 @@ func (m *Model) variances(ctx context.Context, p *prepared, std linalg.Matrix, o
 	}
 	if p.chol != nil {
 		err := m.dense(ctx, p, std, v)
-		v.widen()
+		v.widen(m.Parameters.Variance)
 		return v, err
 	}
 	if p.asked += std.Rows; p.asked >= fewRows && p.gauge == nil && !p.noGauge && !opt.Rigorous {
@@ -97,7 +100,7 @@ func (m *Model) variances(ctx context.Context, p *prepared, std linalg.Matrix, o
 	if err := m.iterate(ctx, p, std, all, opt.SDTol, v); err != nil {
 		return nil, err
 	}
-	v.widen()
+	v.widen(m.Parameters.Variance)
 	return v, nil
 }
 
@@ -132,7 +135,7 @@ func (m *Model) dense(ctx context.Context, p *prepared, std linalg.Matrix, v *va
 		for c := range hi {
 			hi[c] = max(hi[c], 0)
 			v.lo[i+c] = hi[c]
-			v.rounding[i+c] = 0x1p-52 * m.Parameters.Variance * math.Sqrt(float64(m.N()))
+			v.size[i+c] = math.Sqrt(math.Sqrt(float64(m.N()))) // for a sum of n squares
 		}
 	}
 	return nil
@@ -163,6 +166,7 @@ func (m *Model) iterate(ctx context.Context, p *prepared, std linalg.Matrix, row
 		// Bounds of the regressions hold too.
 		v.hi[i] = min(v.hi[i], hi[c])
 		v.lo[i] = min(max(v.lo[i], lo[c]), v.hi[i])
+		v.size[i] = max(v.size[i], w.size[c])
 	}
 	return nil
 }
@@ -266,7 +270,7 @@ func (m *Model) regressOn(ctx context.Context, p *prepared, ext *kernelmv.Op, lo
 		for _, x := range left[:gaugeProbes] {
 			sum += x * x
 		}
-		v.rounding[i] = 0x1p-52 * m.Parameters.Variance * size * size
+		v.size[i] = size
 		hi := upper[a] - g.least*sum
 		v.hi[i] = min(v.hi[i], hi)
 		v.lo[i] = min(max(v.lo[i], upper[a]-g.most*sum, 0), v.hi[i])

@@ -106,7 +106,7 @@ func (f family) reads(early int) string {
 }
 
 // group is the number of vectors that elementwise takes in step, by measurement;
-// RowUnit·Pad elements are whole groups.
+// asm.Pad elements are whole groups.
 func (e *emitter) group(root bool) int {
 	switch {
 	case e.wide() && !root:

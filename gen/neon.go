@@ -290,6 +290,7 @@ func neonFiles() (map[string][]byte, error) {
 	neonTranspose(g)
 	neonCholRows(g)
 	neonCholLast(g)
+	neonLanes(g)
 	neonGatherRows(g)
 	neonScatterRows(g)
 	return map[string][]byte{

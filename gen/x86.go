@@ -95,6 +95,7 @@ func compile(t target) (*ir.File, error) {
 	(&emitter{Context: c, target: t, size: 4}).within()
 	dense(&emitter{Context: c, target: t, size: 8})
 	cholesky(&emitter{Context: c, target: t, size: 8})
+	lanes(&emitter{Context: c, target: t, size: 8})
 	sparse(&emitter{Context: c, target: t, size: 8})
 	f, err := c.Result()
 	if err != nil {

@@ -39,9 +39,28 @@ func (o *Op) RowsTo(ctx context.Context, dst linalg.Matrix, rows []int32) error 
 	return o.entriesTo(ctx, dst, o.someRows(rows), o.allRows())
 }
 
-// gathered is the work area of one worker for BlockTo.
+// gathered is the work area of one worker for BlockTo and TrianglesTo.
 type gathered struct {
 	xi, xj, tile []float64
+}
+
+// TrianglesTo sets the lower triangles of asm.CholLanes blocks of K side by
+// side, as linalg.ColOp says: no entry is evaluated for padding alone.
+func (o *Op) TrianglesTo(worker int, dst []float64, rows []int32) {
+	n, d := len(rows)/asm.CholLanes, o.pts.dim
+	if len(rows)%asm.CholLanes != 0 || n%4 != 1 || len(dst) != linalg.TriangleRoom(n) {
+		panic("kernelmv: TrianglesTo: bad shapes")
+	}
+	w, im, family := &o.blocks[worker], o.engine.Impl, o.kernel.Family
+	w.xi = grow(w.xi, n*d*asm.CholLanes)
+	im.GatherLanes(w.xi, o.pts.x, d, rows, n, d)
+	im.LaneDist(dst, w.xi, n, d, asm.Clamp[float64](family))
+	im.F64.Cov(family, dst)
+	if s2 := o.kernel.Variance; s2 != 1 {
+		for i, v := range dst {
+			dst[i] = s2 * v
+		}
+	}
 }
 
 // BlockTo sets dst = K[rows, rows], both triangles, len(rows)×len(rows). Calls

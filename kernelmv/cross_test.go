@@ -52,8 +52,8 @@ func TestEntries(t *testing.T) {
 	})
 }
 
-// checkSets checks ColsTo, RowsTo and BlockTo on random sets of rows, which
-// may repeat.
+// checkSets checks ColsTo, RowsTo, BlockTo and TrianglesTo on random sets of
+// rows, which may repeat.
 func checkSets(t *testing.T, op *Op, want linalg.Matrix, rng *rand.Rand) {
 	t.Helper()
 	n, ctx := want.Rows, context.Background()
@@ -86,7 +86,31 @@ func checkSets(t *testing.T, op *Op, want linalg.Matrix, rng *rand.Rand) {
 		got = linalg.NewMatrix(m, m)
 		op.BlockTo(1, got, rows)
 		near(t, "BlockTo", got, wantBlock, 1e-14)
+		if m%4 == 1 {
+			checkTriangles(t, op, want, rng, m)
+		}
 	}
+}
+
+func checkTriangles(t *testing.T, op *Op, want linalg.Matrix, rng *rand.Rand, m int) {
+	t.Helper()
+	const lanes = asm.CholLanes
+	rows := make([]int32, m*lanes)
+	for i := range rows {
+		rows[i] = int32(rng.IntN(want.Rows))
+	}
+	tri := make([]float64, linalg.TriangleRoom(m))
+	op.TrianglesTo(1, tri, rows)
+	got, wantTri := linalg.NewMatrix(1, m*(m+1)/2*lanes), linalg.NewMatrix(1, m*(m+1)/2*lanes)
+	copy(got.Data, tri)
+	for a := range m {
+		for b := range a + 1 {
+			for l := range lanes {
+				wantTri.Data[(a*(a+1)/2+b)*lanes+l] = want.At(int(rows[a*lanes+l]), int(rows[b*lanes+l]))
+			}
+		}
+	}
+	near(t, "TrianglesTo", got, wantTri, 1e-14)
 }
 
 func TestCrossMulTo(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"log"
 	"math"
 
+	"bbgp.dev/asm"
 	"bbgp.dev/linalg"
 )
 
@@ -58,7 +59,19 @@ func (o ornstein) BlockTo(_ int, dst linalg.Matrix, rows []int32) {
 	}
 }
 
+func (o ornstein) TrianglesTo(_ int, dst []float64, rows []int32) {
+	const lanes = asm.CholLanes
+	for a := range len(rows) / lanes {
+		for b := range a + 1 {
+			for l := range lanes {
+				dst[(a*(a+1)/2+b)*lanes+l] = o.at(int(rows[a*lanes+l]), int(rows[b*lanes+l]))
+			}
+		}
+	}
+}
+
 // NeighboursTo is for the Vecchia part only, which the examples do without.
+
 func (o ornstein) NeighboursTo(context.Context, []int32, []int, int) error {
 	return fmt.Errorf("no neighbours here")
 }

@@ -1,6 +1,10 @@
 package linalg
 
-import "context"
+import (
+	"context"
+
+	"bbgp.dev/asm"
+)
 
 // A SymOp is a symmetric n×n operator known only by its products.
 type SymOp interface {
@@ -28,9 +32,22 @@ type ColOp interface {
 	// float64. Calls with different workers may run at the same time.
 	BlockTo(worker int, dst Matrix, rows []int32)
 
+	// TrianglesTo sets the lower triangles of asm.CholLanes such blocks, of equal
+	// size, side by side:
+	//
+	//	dst[(a(a+1)/2 + b) CholLanes + l] = K[rows[a CholLanes + l], rows[b CholLanes + l]]
+	//
+	// for b <= a < n = len(rows)/CholLanes = 4 m + 1. dst has TriangleRoom(n)
+	// numbers; those behind the triangles are undefined. Workers as for BlockTo.
+	TrianglesTo(worker int, dst []float64, rows []int32)
+
 	// NeighboursTo sets dst[i*k : (i+1)*k], for each position i of the ordering,
 	// to the min(k, i) positions j < i whose rows order[j] are nearest to row
 	// order[i], nearest first, ties by smaller position; -1 where there are
 	// fewer than k. Distances are those that K depends on.
 	NeighboursTo(ctx context.Context, dst []int32, order []int, k int) error
 }
+
+// TriangleRoom is the length of the dst of ColOp.TrianglesTo: whole units of the
+// routines that evaluate covariance functions.
+func TriangleRoom(n int) int { return roundUp(n*(n+1)/2*asm.CholLanes, asm.Pad) }

@@ -21,15 +21,12 @@ func randomBlock(n, p int, seed uint64) Matrix {
 }
 
 // TestVecchiaThreads wants the same bits for W and its products whatever the
-// number of threads, and without a low-rank part from every implementation.
+// number of threads, from every implementation.
 func TestVecchiaThreads(t *testing.T) {
 	k, noise := randomCov("matern32", 203, 4, 0.1, 5)
-	for _, l := range []Matrix{{}, nystrom(k, 20)} {
+	for _, l := range []Matrix{{}, nystrom(k, 50)} {
 		var want []float64
 		for _, im := range asm.All() {
-			if l.Cols > 0 {
-				want = nil
-			}
 			for _, threads := range []int{1, 2, 8} {
 				v := newVecchia(t, vecchiaEngine(t, im, threads), k, l, noise, 13)
 				got := append([]float64{v.LogDet()}, v.w...)

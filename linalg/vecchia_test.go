@@ -59,6 +59,20 @@ func (s scalarCov) BlockTo(_ int, dst Matrix, rows []int32) {
 	}
 }
 
+func (s scalarCov) TrianglesTo(_ int, dst []float64, rows []int32) {
+	const L = asm.CholLanes
+	for k := range dst {
+		dst[k] = math.NaN()
+	}
+	for a := range len(rows) / L {
+		for b := range a + 1 {
+			for l := range L {
+				dst[(a*(a+1)/2+b)*L+l] = s.at(int(rows[a*L+l]), int(rows[b*L+l]))
+			}
+		}
+	}
+}
+
 func (s scalarCov) NeighboursTo(ctx context.Context, dst []int32, order []int, k int) error {
 	for i := range order {
 		near := make([]int, i)

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"bbgp.dev/bbgp"
 )
 
 // Inputs that made other tools fail, with the outcome that is right. The
@@ -104,6 +106,36 @@ func within(t *testing.T, what string, got, lo, hi float64) {
 	}
 }
 
+// One value in all rows, and a column that does not vary: both are said by name,
+// the value is predicted without doubt.
+func TestCase01ConstantTarget(t *testing.T) {
+	dir := t.TempDir()
+	for name, tc := range map[string]struct{ rows, value, words string }{
+		"two rows": {"1,2,0\n2,2,0\n", "0", "the target is 0 in all 2 rows"},
+		"one row":  {"1,2,0\n", "0", "the target is 0 in all 1 rows"},
+		"fifty":    {strings.Repeat("1,2,7\n3,2,7\n", 25), "7", "the target is 7 in all 50 rows"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path, model := write(t, dir, "c.csv", "x1,x2,y\n"+tc.rows), filepath.Join(dir, "c.bbgp")
+			r := want(t, exitOK, "fit", path, "--target", "y", "--out", model)
+			if !strings.Contains(r.err, path+": column y: "+tc.words) {
+				t.Error(r.err)
+			}
+			if !strings.Contains(r.out, `input "x2" does not vary and was dropped`) {
+				t.Error(r.out)
+			}
+			r = bbgpRun(t, "x1,x2\n5,2\n", "predict", model, "-", "--sd", "--quiet")
+			f := strings.Split(strings.TrimPrefix(strings.TrimSpace(r.out), "mean,sd,sd_obs\n"), ",")
+			if r.code != 0 || len(f) != 3 || f[0] != tc.value {
+				t.Fatalf("exit %d: %s%s", r.code, r.out, r.err)
+			}
+			if sd, err := strconv.ParseFloat(f[1], 64); err != nil || sd < 0 || sd > 1e-3 {
+				t.Errorf("sd %s", f[1])
+			}
+		})
+	}
+}
+
 func TestCase03TwoPlaces(t *testing.T) {
 	rows := [][]float64{{20, 740}, {20, 680}, {140, 1260}, {140, 1200}}
 	f := fitCase(t, csvOf(t, t.TempDir(), "d.csv", "x,y", rows))
@@ -112,6 +144,14 @@ func TestCase03TwoPlaces(t *testing.T) {
 	within(t, "mean at 20", mean[0], 695, 725)
 	within(t, "mean at 140", mean[1], 1210, 1245)
 	within(t, "sd at 80", sd[2], 100, 500)
+	// The same model where the user has scaled y.
+	for i := range rows {
+		rows[i][1] = (rows[i][1] - 970) / 263
+	}
+	scaled, _, _ := fitCase(t, csvOf(t, t.TempDir(), "d.csv", "x,y", rows)).predictAt(t, "x", [][]float64{{20}, {140}, {80}})
+	for i, v := range scaled {
+		within(t, "prediction after scaling y less that before", 970+263*v-mean[i], -0.5, 0.5)
+	}
 }
 
 func TestCase05FastSine(t *testing.T) {
@@ -133,27 +173,79 @@ func TestCase05FastSine(t *testing.T) {
 			ss += e * e
 		}
 		within(t, fmt.Sprintf("RMSE at %d midpoints", len(mid)), math.Sqrt(ss/float64(len(mid))), 0, 1e-3)
+		within(t, "lengthscale", f.length(0), 0.05, 50) // a period is 0.2: far from all noise
 		perRow = append(perRow, f.report.LML/float64(n))
 	}
 	within(t, "LML per row, one row more", perRow[1]/perRow[0], 0.99, 1.01)
+}
+
+func TestCase07BlankTargets(t *testing.T) {
+	dir := t.TempDir()
+	var b strings.Builder
+	b.WriteString("x,y\n")
+	rng := rand.New(rand.NewPCG(7, 7))
+	for i := range 100 {
+		x := float64(i) / 99
+		y := strconv.FormatFloat(math.Sin(2*math.Pi*x)+0.2*rng.NormFloat64(), 'g', 8, 64)
+		if i%5 == 2 {
+			y = ""
+		}
+		fmt.Fprintf(&b, "%g,%s\n", x, y)
+	}
+	out := filepath.Join(dir, "blanks.csv")
+	f := fitCase(t, write(t, dir, "blank.csv", b.String()), "--blanks", out)
+	if strings.Count(f.words, "20 rows have no y: they are set aside for prediction, 80 rows are used") != 1 || f.report.N != 80 {
+		t.Errorf("%d rows: %s", f.report.N, f.words)
+	}
+	rows, mean := column(t, out, "row"), column(t, out, "mean")
+	truth := make([]float64, len(rows))
+	for k, row := range rows {
+		truth[k] = math.Sin(2 * math.Pi * (row - 1) / 99)
+	}
+	if len(rows) != 20 {
+		t.Fatalf("%d rows", len(rows))
+	}
+	within(t, "RMSE", rmse(mean, truth), 0, 0.1)
 }
 
 func TestCase09HugeOffset(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 9))
 	var near, far [][]float64
 	for i := range 200 {
-		y := math.Sin(float64(i)/10) + 0.05*rng.NormFloat64()
-		near = append(near, []float64{float64(i), y})
-		far = append(far, []float64{1e13 + 100*float64(i), y})
+		z, y := float64(i%7), math.Sin(float64(i)/10)+0.05*rng.NormFloat64()
+		near = append(near, []float64{float64(i), z, y})
+		far = append(far, []float64{1e13 + 100*float64(i), z, y})
 	}
-	a := fitCase(t, csvOf(t, t.TempDir(), "near.csv", "x,y", near))
-	b := fitCase(t, csvOf(t, t.TempDir(), "far.csv", "x,y", far))
+	dir := t.TempDir()
+	nearFile, farFile := csvOf(t, dir, "near.csv", "x,z,y", near), csvOf(t, dir, "far.csv", "x,z,y", far)
+	a, b := fitCase(t, nearFile, "--ignore", "z"), fitCase(t, farFile, "--ignore", "z")
 	within(t, "ratio of lengthscales", b.length(0)/a.length(0), 99.99, 100.01)
-	ma, _, _ := a.predictAt(t, "x", [][]float64{{3.5}, {77.25}, {150}})
-	mb, _, _ := b.predictAt(t, "x", [][]float64{{1e13 + 350}, {1e13 + 7725}, {1e13 + 15000}})
-	for i := range ma {
-		within(t, "prediction far off", mb[i]-ma[i], -1e-6, 1e-6)
+	at := [2][][]float64{{{3.5, 1}, {77.25, 2}, {150, 3}}, {{1e13 + 350, 1}, {1e13 + 7725, 2}, {1e13 + 15000, 3}}}
+	same := func(what string, a, b *fitted, tol float64) {
+		ma, _, _ := a.predictAt(t, "x,z", at[0])
+		mb, _, _ := b.predictAt(t, "x,z", at[1])
+		for i := range ma {
+			within(t, what+": prediction far off", mb[i]-ma[i], -tol, tol)
+		}
 	}
+	same("exact", a, b, 1e-6)
+	// The same with tiles of float32: likelihoods at given parameters, and fits,
+	// which end where the probes see no more gain.
+	f32 := []string{"--method", "bbgp", "--precision", "f32"}
+	p := write(t, dir, "p.json", `{"mean":0,"variance":1,"noise":0.01,"lengthscales":[0.5,3]}`)
+	var lml [2]float64
+	off := 1e-3
+	for k, data := range []string{nearFile, farFile} {
+		m := object(t, want(t, exitOK, append([]string{"lml", data, "--target", "y", "--params", p, "--json"}, f32...)...).out)
+		lml[k] = m["lml"].(float64)
+		off += m["upper"].(float64) - m["lower"].(float64) + 3*m["stderr"].(float64)
+		if m["precision"] != "f32" {
+			t.Errorf("precision %v", m["precision"])
+		}
+	}
+	t.Logf("LML in float32 %v near, %v far, to %.3g", lml[0], lml[1], off)
+	within(t, "LML in float32, far less near", lml[1]-lml[0], -off, off)
+	same("float32", fitCase(t, nearFile, f32...), fitCase(t, farFile, f32...), 0.02)
 }
 
 func TestCase13BadlyScaledPair(t *testing.T) {
@@ -180,19 +272,22 @@ func TestCase15SteepLine(t *testing.T) {
 		lo, hi = min(lo, x), max(hi, x)
 	}
 	for range 30 {
-		test = append(test, []float64{lo + (hi-lo)*rng.Float64()})
+		test = append(test, []float64{rng.Float64()})
 	}
 	f := fitCase(t, csvOf(t, t.TempDir(), "d.csv", "x,y", rows))
 	mean, _, sd := f.predictAt(t, "x", test)
-	covered := 0
+	covered, inside := 0, 0
 	for i, x := range test {
-		within(t, "error of the mean", mean[i]+50000*x[0], -500*(hi-lo), 500*(hi-lo))
+		if lo <= x[0] && x[0] <= hi {
+			inside++
+			within(t, "error of the mean", mean[i]+50000*x[0], -500*(hi-lo), 500*(hi-lo))
+		}
 		if math.Abs(mean[i]+50000*x[0]) <= 1.96*sd[i] {
 			covered++
 		}
 	}
-	if covered < 27 {
-		t.Errorf("the 95 %% interval covers %d of 30", covered)
+	if covered < 27 || inside < 15 {
+		t.Errorf("the 95 %% interval covers %d of 30, %d of them among the data", covered, inside)
 	}
 }
 
@@ -242,127 +337,38 @@ func TestCase19FixedParameters(t *testing.T) {
 	}
 }
 
-func TestCase29FiveRows(t *testing.T) {
-	rows := [][]float64{{0.032, 0.745, 1.5244}, {0.428, 0.916, 2.2617}, {0.427, 0.574, 1.577}, {0.938, 0.425, 1.79}, {0.999, 0.999, 3.0}}
-	f := fitCase(t, csvOf(t, t.TempDir(), "d.csv", "x1,x2,y", rows))
-	_, _, sd := f.predictAt(t, "x1,x2", [][]float64{{0.5, 0.5}})
-	within(t, "sd", sd[0], 0.05, 5)
-	if !strings.Contains(strings.Join(f.report.Warnings, "\n"), "5 rows do not identify the lengthscales") || f.length(0) > 10 || f.length(1) > 10 {
-		t.Errorf("lengthscales %v, %v: %s", f.length(0), f.length(1), f.report.Warnings)
+// The interval that is reported, bounds and 1.96 standard errors, holds the exact
+// value for 93 of 100 seeds, and the bounds are as close as asked.
+func TestCase19Seeds(t *testing.T) {
+	x, y := make([][]float64, 1000), make([]float64, 1000)
+	for i := range y {
+		x[i] = []float64{10 * float64(i) / 999, float64(i%2) / 100} // 2 inputs: 1 has a method of its own
+		y[i] = math.Sin(x[i][0])
 	}
-}
-
-func TestCase33MixedStrings(t *testing.T) {
-	rng := rand.New(rand.NewPCG(33, 33))
-	var b strings.Builder
-	b.WriteString("id,cat1,cont1,cont2,cont3,y\n")
-	for i := range 400 {
-		c := "ABC"[rng.IntN(3)]
-		x := [3]float64{rng.Float64(), rng.Float64(), rng.Float64()}
-		fmt.Fprintf(&b, "%d,%c,%g,%g,%g,%g\n", i+1, c, x[0], x[1], x[2], float64(c-'A')+math.Sin(5*x[0])+0.1*rng.NormFloat64())
+	d, err := bbgp.NewData(x, y, nil)
+	if err != nil {
+		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	data := write(t, dir, "d.csv", b.String())
-	r := want(t, exitOK, "check", data, "--target", "y")
-	for _, s := range []string{"400 rows, 6 columns, header", "column id counts the rows like an identifier; leave it out with --ignore id", `"A"`, "cat1=B"} {
-		if !strings.Contains(r.out, s) {
-			t.Errorf("check does not say %q:\n%s", s, r.out)
+	p := bbgp.Params{Kernel: "matern32", Variance: 1, Noise: 1e-2, Lengthscales: []float64{1, 1}}
+	exact, err := bbgp.LogMarginalLikelihood(t.Context(), d, p, bbgp.Options{NoScale: true, NoGradient: true, Method: "exact"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	inside := 0
+	for seed := range 100 {
+		r, err := bbgp.LogMarginalLikelihood(t.Context(), d, p, bbgp.Options{NoScale: true, NoGradient: true, Method: "bbgp", Probes: 31, Seed: uint64(seed)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w := r.Upper - r.Lower; !(w >= 0 && w <= 2) {
+			t.Errorf("seed %d: bounds [%v, %v]", seed, r.Lower, r.Upper)
+		}
+		if lo, hi := float64(r.Lower)-1.96*r.StdErr, float64(r.Upper)+1.96*r.StdErr; lo <= exact.LML && exact.LML <= hi {
+			inside++
 		}
 	}
-	f := fitCase(t, data, "--ignore", "id")
-	within(t, "noise sd", f.noiseSD(), 0.08, 0.13)
-}
-
-func TestCase35MissingSpellings(t *testing.T) {
-	rng := rand.New(rand.NewPCG(35, 35))
-	words := []string{"NA", "na", "NaN", "nan", "N/A", "null", "", "?"}
-	var b strings.Builder
-	b.WriteString("a,b,y\n")
-	for i := range 400 {
-		x := rng.Float64()
-		a, zero := strconv.FormatFloat(x, 'g', 8, 64), "0"
-		if i%10 == 3 {
-			a = words[i/10%len(words)]
-		}
-		if i%2 == 0 {
-			zero = "1"
-		}
-		fmt.Fprintf(&b, "%s,%s,%g\n", a, zero, math.Sin(6*x)+0.1*rng.NormFloat64())
+	t.Logf("inside for %d seeds of 100", inside)
+	if inside < 93 {
+		t.Errorf("the interval holds the exact value for %d seeds of 100", inside)
 	}
-	data := write(t, t.TempDir(), "d.csv", b.String())
-	r := want(t, exitData, "fit", data, "--target", "y")
-	if !strings.Contains(r.err, "column a: the cell is missing") || !strings.Contains(r.err, "40 of the column") {
-		t.Error(r.err)
-	}
-	m := object(t, bbgpRun(t, "", "check", data, "--target", "y", "--json").out)
-	cols := m["columns"].([]any)
-	if a, z := cols[0].(map[string]any), cols[1].(map[string]any); a["missing"] != 40.0 || z["missing"] != 0.0 || len(a["missing_as"].([]any)) != 8 {
-		t.Errorf("columns %v", cols)
-	}
-	f := fitCase(t, data, "--missing", "drop")
-	if f.report.N != 360 {
-		t.Errorf("%d rows", f.report.N)
-	}
-	fitCase(t, data, "--missing", "indicator")
-}
-
-func TestCase41SameQuestionTwice(t *testing.T) {
-	dir := t.TempDir()
-	data := sample(t, dir, "d.csv", 1500, 41)
-	p := write(t, dir, "p.json", `{"mean":0,"variance":1,"noise":0.02,"lengthscales":[1,1,1]}`)
-	ask := func(seed int) (lml, stderr float64) {
-		m := object(t, want(t, exitOK, "lml", data, "--target", "y", "--params", p, "--method", "bbgp", "--json", "--seed", strconv.Itoa(seed)).out)
-		return m["lml"].(float64), m["stderr"].(float64)
-	}
-	first, _ := ask(1)
-	if again, _ := ask(1); again != first {
-		t.Errorf("%v, then %v", first, again)
-	}
-	// 20 seeds: Σ (v - mean)² / mean(stderr²) is χ² with 19 degrees of freedom;
-	// the limits leave 0.5 % on either side, and stderr itself, from 8 probes,
-	// some room.
-	var v []float64
-	mean, se2 := 0.0, 0.0
-	for seed := range 20 {
-		l, se := ask(seed)
-		v = append(v, l)
-		mean += l / 20
-		se2 += se * se / 20
-	}
-	chi := 0.0
-	for _, l := range v {
-		chi += (l - mean) * (l - mean) / se2
-	}
-	within(t, "chi squared", chi, 6.8, 38.6*1.3)
-}
-
-func TestCase47TripleRow(t *testing.T) {
-	rng := rand.New(rand.NewPCG(47, 47))
-	rows := [][]float64{{0, 0, 0, 1}, {0, 0, 0, 1}, {0, 0, 0, 1}}
-	for range 5 {
-		rows = append(rows, []float64{rng.Float64(), rng.Float64(), rng.Float64(), rng.Float64()})
-	}
-	f := fitCase(t, csvOf(t, t.TempDir(), "d.csv", "x1,x2,x3,y", rows))
-	mean, _, _ := f.predictAt(t, "x1,x2,x3", [][]float64{{0, 0, 0}})
-	if off := math.Abs(mean[0] - 1); off > 0.1 && off > 3*f.noiseSD() {
-		t.Errorf("the prediction at zero is %v, the noise %v", mean[0], f.noiseSD())
-	}
-}
-
-func TestCase49RandomWalk(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a fit of 2000 rows")
-	}
-	rng := rand.New(rand.NewPCG(49, 49))
-	var rows [][]float64
-	x := 0.0
-	for range 2000 {
-		if rng.Float64() > 0.3 {
-			x += rng.NormFloat64()
-		}
-		y := 0.4*x + 3*math.Sin(0.0025*math.Pi*x) + 1.5*math.Sin(0.1*math.Pi*x) + 0.8*math.Sin(0.3*math.Pi*x) + 0.3*rng.NormFloat64()
-		rows = append(rows, []float64{x, y})
-	}
-	f := fitCase(t, csvOf(t, t.TempDir(), "d.csv", "x,y", rows))
-	within(t, "noise sd", f.noiseSD(), 0.25, 0.35)
 }

@@ -76,6 +76,11 @@ func (a *app) check(name string, read *reading, asJSON bool) error {
 	r.Notes = notes
 	if problem == nil {
 		r.Inputs = plan.Inputs
+		for _, in := range plan.Inputs {
+			if (in.Kind == inputs.Number || in.Kind == inputs.Date) && !(in.Low < in.High) {
+				r.Notes = append(r.Notes, fmt.Sprintf("column %s is %.6g in every row: a fit drops it", in.Column, in.Low))
+			}
+		}
 		if opt.Target != "" {
 			var set *inputs.Set
 			if set, problem = plan.Apply(t, true); problem == nil {

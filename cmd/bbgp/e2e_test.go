@@ -193,60 +193,6 @@ func TestFitSameBitsForThreads(t *testing.T) {
 	}
 }
 
-func TestConstantTarget(t *testing.T) {
-	dir := t.TempDir()
-	for name, content := range map[string]string{
-		"two rows": "x1,x2,y\n1,2,0\n2,2,0\n",
-		"one row":  "x1,x2,y\n1,2,0\n",
-		"fifty":    "x1,x2,y\n" + strings.Repeat("1,2,0\n3,2,0\n", 25),
-	} {
-		t.Run(name, func(t *testing.T) {
-			path, model := write(t, dir, "c.csv", content), filepath.Join(dir, "c.bbgp")
-			r := want(t, exitOK, "fit", path, "--target", "y", "--out", model)
-			if !strings.Contains(r.err, path+": column y: the target is 0 in all") {
-				t.Error(r.err)
-			}
-			r = bbgpRun(t, "x1,x2\n5,2\n", "predict", model, "-", "--sd", "--quiet")
-			f := strings.Split(strings.TrimPrefix(strings.TrimSpace(r.out), "mean,sd,sd_obs\n"), ",")
-			if r.code != 0 || len(f) != 3 || f[0] != "0" {
-				t.Fatalf("exit %d: %s%s", r.code, r.out, r.err)
-			}
-			if sd, err := strconv.ParseFloat(f[1], 64); err != nil || sd < 0 || sd > 1e-3 {
-				t.Errorf("sd %s", f[1])
-			}
-		})
-	}
-}
-
-func TestBlankTargets(t *testing.T) {
-	dir := t.TempDir()
-	var b strings.Builder
-	b.WriteString("x,y\n")
-	rng := rand.New(rand.NewPCG(7, 7))
-	for i := range 100 {
-		x := float64(i) / 99
-		y := strconv.FormatFloat(math.Sin(2*math.Pi*x)+0.2*rng.NormFloat64(), 'g', 8, 64)
-		if i%5 == 2 {
-			y = ""
-		}
-		fmt.Fprintf(&b, "%g,%s\n", x, y)
-	}
-	path, out := write(t, dir, "blank.csv", b.String()), filepath.Join(dir, "blanks.csv")
-	r := want(t, exitOK, "fit", path, "--target", "y", "--blanks", out)
-	if !strings.Contains(r.err, "20 rows have no y: they are set aside for prediction, 80 rows are used") {
-		t.Error(r.err)
-	}
-	rows, mean := column(t, out, "row"), column(t, out, "mean")
-	ss := 0.0
-	for k, row := range rows {
-		e := mean[k] - math.Sin(2*math.Pi*(row-1)/99)
-		ss += e * e
-	}
-	if rmse := math.Sqrt(ss / 20); len(rows) != 20 || rmse > 0.1 {
-		t.Errorf("%d rows, RMSE %v", len(rows), rmse)
-	}
-}
-
 // Budgets and interrupts have their codes, and leave no part of a file.
 func TestEnds(t *testing.T) {
 	dir := t.TempDir()

@@ -2,6 +2,7 @@ package inputs
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"slices"
@@ -190,6 +191,15 @@ func TestRemarks(t *testing.T) {
 	}
 	_, notes, err := Make(tab, Options{Target: "y", Ignore: []string{"day2"}})
 	if err != nil || len(notes) != 1 || !strings.Contains(notes[0], "column id counts the rows like an identifier") {
+		t.Errorf("%q, %v", notes, err)
+	}
+	b.Reset()
+	b.WriteString("rowId,grid,day3,y\n")
+	for i := range 30 {
+		fmt.Fprintf(&b, "%d,%d,2024-01-0%d,1\n", 7*i%31, 7*i%31, 1+i%9)
+	}
+	_, notes, err = Make(load(t, b.String()), Options{Target: "y", KeepDuplicates: true})
+	if err != nil || len(notes) != 2 || !strings.Contains(notes[0], "column rowId is called and differs in every row like an identifier") || !strings.Contains(notes[1], "--date day3 takes them as days") {
 		t.Errorf("%q, %v", notes, err)
 	}
 }

@@ -306,14 +306,11 @@ func (p *Plan) addLevels(c *table.Column, opt Options, fault func(table.Place, s
 	}
 	if len(c.Levels) > most {
 		var samples []string
-		dates := true
 		for _, l := range c.Levels[:min(3, len(c.Levels))] {
 			samples = append(samples, table.Quote(l))
-			_, ok := table.ParseDate(l)
-			dates = dates && ok
 		}
 		advice := fmt.Sprintf("leave it out with --ignore %s or allow more with --levels", c.Name)
-		if dates {
+		if allDates(c.Levels[:min(3, len(c.Levels))]) {
 			advice = fmt.Sprintf("take it as days with --date %s, or leave it out with --ignore %s", c.Name, c.Name)
 		}
 		return fault(c.FirstText, "%d or more different texts, such as %s, are too many for one input each (at most %d); %s",
@@ -328,12 +325,53 @@ func (p *Plan) addLevels(c *table.Column, opt Options, fault func(table.Place, s
 // remarks points out what may not be meant: identifiers and dates.
 func remarks(c *table.Column) []string {
 	if c.IsText() {
+		if allDates(c.Levels) {
+			return []string{fmt.Sprintf("column %s holds dates: taken as text, one input for each of its %d values; --date %s takes them as days", c.Name, len(c.Levels), c.Name)}
+		}
 		return []string{fmt.Sprintf("column %s is text: one input for each of its %d values", c.Name, len(c.Levels))}
 	}
-	if n := len(c.Num); n >= 20 && counts(c.Num) {
-		return []string{fmt.Sprintf("column %s counts the rows like an identifier; leave it out with --ignore %s unless it means something", c.Name, c.Name)}
+	what := ""
+	switch n := len(c.Num); {
+	case n >= 20 && counts(c.Num):
+		what = "counts the rows like an identifier"
+	case n >= 20 && !c.Date() && namesRows(c.Name) && c.Missing == 0 && c.Distinct(n) == n && whole(c.Num):
+		what = "is called and differs in every row like an identifier"
+	default:
+		return nil
 	}
-	return nil
+	return []string{fmt.Sprintf("column %s %s; leave it out with --ignore %s unless it means something", c.Name, what, c.Name)}
+}
+
+func allDates(levels []string) bool {
+	for _, l := range levels {
+		if _, ok := table.ParseDate(l); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// namesRows says whether a column is called like an identifier: id, row_id, rowId, key.
+func namesRows(name string) bool {
+	for _, word := range []string{"id", "key", "index", "uuid"} {
+		i := len(name) - len(word)
+		if i < 0 || !strings.EqualFold(name[i:], word) {
+			continue
+		}
+		if i == 0 || strings.IndexByte("_-. ", name[i-1]) >= 0 || name[i] < 'a' && name[i-1] >= 'a' {
+			return true
+		}
+	}
+	return false
+}
+
+func whole(v []float64) bool {
+	for _, x := range v {
+		if x != math.Trunc(x) {
+			return false
+		}
+	}
+	return true
 }
 
 // counts says whether v rises by one from row to row.

@@ -2,6 +2,7 @@ package table
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -53,12 +54,15 @@ func openParquet(label string, in io.Reader, c io.Closer) (r io.ReadCloser, err 
 		}
 		at, size = bytes.NewReader(b), int64(len(b))
 	}
-	if size < 12 { // magic, length of the footer, magic
-		return nil, &Error{File: label, Text: "damaged Parquet data: cut short"}
+	if err := checkFooter(label, at, size); err != nil {
+		return nil, err
 	}
-	f, err := parquet.OpenFile(at, size, parquet.SkipBloomFilters(true))
+	f, err := parquet.OpenFile(at, size, parquet.SkipBloomFilters(true), parquet.SkipPageIndex(true))
 	if err != nil {
 		return nil, &Error{File: label, Text: "damaged Parquet data: " + oneLine(err)}
+	}
+	if err := checkCodecs(label, f.Metadata()); err != nil {
+		return nil, err
 	}
 	p := &parquetText{label: label, close: c.Close, groups: f.RowGroups(), batch: make([]parquet.Row, 256)}
 	for j, path := range f.Schema().Columns() {
@@ -75,6 +79,35 @@ func openParquet(label string, in io.Reader, c io.Closer) (r io.ReadCloser, err 
 	}
 	p.text = append(p.text, '\n')
 	return p, nil
+}
+
+// checkFooter looks at the end of a file, the length of the footer and the magic:
+// the library would make room for a footer of any length.
+func checkFooter(label string, at io.ReaderAt, size int64) error {
+	var tail [8]byte
+	if size < 12 {
+		return &Error{File: label, Text: "damaged Parquet data: cut short"}
+	}
+	if _, err := at.ReadAt(tail[:], size-8); err != nil {
+		return &Error{File: label, Text: "cannot be read: " + err.Error()}
+	}
+	if string(tail[4:]) != parquetMagic || int64(binary.LittleEndian.Uint32(tail[:])) > size-12 {
+		return &Error{File: label, Text: "damaged Parquet data: cut short, or the end is not that of such a file"}
+	}
+	return nil
+}
+
+// checkCodecs refuses columns packed with LZ4: the library asks for room without
+// end where such data are damaged.
+func checkCodecs(label string, m *format.FileMetaData) error {
+	for _, g := range m.RowGroups {
+		for _, c := range g.Columns {
+			if k := c.MetaData.Codec; k == format.Lz4Raw {
+				return &Error{File: label, Column: strings.Join(c.MetaData.PathInSchema, "."), Text: "is packed with LZ4, which is not read; write the file with zstd, snappy or gzip"}
+			}
+		}
+	}
+	return nil
 }
 
 func regular(f *os.File, size *int64) bool {

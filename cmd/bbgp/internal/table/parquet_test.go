@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -100,6 +101,31 @@ func TestParquetLists(t *testing.T) {
 	}
 	var e *Error
 	if _, err := Open(Stdin, &b); !errors.As(err, &e) || e.Column != "L" {
+		t.Error(err)
+	}
+}
+
+// LZ4 is refused, and so is an end that promises a longer footer than there is.
+func TestParquetRefused(t *testing.T) {
+	type row struct {
+		A float64
+		B int64 `parquet:"b,lz4"`
+	}
+	var b bytes.Buffer
+	w := parquet.NewGenericWriter[row](&b)
+	if _, err := w.Write([]row{{1, 2}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var e *Error
+	if _, err := Open(Stdin, bytes.NewReader(b.Bytes())); !errors.As(err, &e) || e.Column != "b" || !strings.Contains(e.Text, "LZ4") {
+		t.Error(err)
+	}
+	long := parquetFile(t, 5)
+	long[len(long)-6] = 0x7f
+	if _, err := Open(Stdin, bytes.NewReader(long)); !errors.As(err, &e) || !strings.Contains(e.Text, "damaged Parquet data: cut short") {
 		t.Error(err)
 	}
 }

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"math"
+	"slices"
+)
+
+// A series is one run as a function of x: rising x, with a value from each x on.
+type series struct{ x, y []float64 }
+
+// at returns the value at x: the last one at or before it, or, with smooth set,
+// the straight line in log x between the neighbours. It is NaN before the first x and the
+// last value after the last: a training that has ended stays where it is.
+func (s *series) at(x float64, smooth bool) float64 {
+	i, found := slices.BinarySearch(s.x, x)
+	switch {
+	case found:
+		// Several values at one x: the last one.
+		for i+1 < len(s.x) && s.x[i+1] == x {
+			i++
+		}
+		return s.y[i]
+	case i == 0:
+		return math.NaN()
+	case i == len(s.x) || !smooth:
+		return s.y[i-1]
+	}
+	t := math.Log(x/s.x[i-1]) / math.Log(s.x[i]/s.x[i-1])
+	return s.y[i-1] + t*(s.y[i]-s.y[i-1])
+}
+
+// A band is the median of several series on a grid, and their quartiles.
+type band struct{ x, low, mid, high []float64 }
+
+const gridPoints = 120
+
+// bandOf makes a band on a grid of equal ratios, where at least half of the
+// series have a value.
+func bandOf(all []series, smooth bool) band {
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for _, s := range all {
+		if len(s.x) > 0 {
+			lo, hi = min(lo, s.x[0]), max(hi, s.x[len(s.x)-1])
+		}
+	}
+	var b band
+	if !(lo > 0) || math.IsInf(lo, 1) {
+		return b
+	}
+	for i := range gridPoints {
+		x := min(lo*math.Pow(hi/lo, float64(i)/(gridPoints-1)), hi)
+		var v []float64
+		for _, s := range all {
+			if y := s.at(x, smooth); !math.IsNaN(y) {
+				v = append(v, y)
+			}
+		}
+		if len(v) == 0 || 2*len(v) < len(all) {
+			continue
+		}
+		b.x = append(b.x, x)
+		b.low, b.mid, b.high = append(b.low, quantile(v, 0.25)), append(b.mid, quantile(v, 0.5)), append(b.high, quantile(v, 0.75))
+		if hi == lo {
+			break
+		}
+	}
+	return b
+}
+
+// quantile returns the q-quantile of v, straight between the sorted values. It
+// sorts v. NaN for no values.
+func quantile(v []float64, q float64) float64 {
+	if len(v) == 0 {
+		return math.NaN()
+	}
+	slices.Sort(v)
+	at := q * float64(len(v)-1)
+	i := int(at)
+	if i+1 >= len(v) {
+		return v[len(v)-1]
+	}
+	return v[i] + (at-float64(i))*(v[i+1]-v[i])
+}
+
+// curve takes the rows of the way of r that have a y.
+func (r *record) curve(x, y func(*row) float64) series {
+	var s series
+	for _, i := range r.way() {
+		w := &r.Rows[i]
+		if v := y(w); !math.IsNaN(v) {
+			s.x, s.y = append(s.x, x(w)), append(s.y, v)
+		}
+	}
+	return s
+}
+
+// passes returns the passes of each evaluation of r, over the evaluations since
+// the last row.
+func (r *record) passes() series {
+	var s series
+	evals, passes := 0, 0
+	for i := range r.Rows {
+		w := &r.Rows[i]
+		if w.Phase == "train" && w.Evaluation > evals {
+			s.x = append(s.x, float64(w.Evaluation))
+			s.y = append(s.y, float64(w.Passes-passes)/float64(w.Evaluation-evals))
+		}
+		evals, passes = w.Evaluation, w.Passes
+	}
+	return s
+}
+
+func evaluationOf(w *row) float64 { return float64(w.Evaluation) }
+func cpuOf(w *row) float64        { return w.CPU }
+func rmseOf(w *row) float64       { return w.RMSE }
+
+func perRow(n int, v func(*row) float64) func(*row) float64 {
+	return func(w *row) float64 { return v(w) / float64(n) }
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"bbgp.dev/bbgp"
+)
+
+const (
+	// paperRank is the rank of the preconditioner of the paper's BBGP, which the
+	// paper does not tell.
+	paperRank = 500
+	// paperProbes is what the paper and its Iterative GP use.
+	paperProbes = 10
+)
+
+// A method is a way to train.
+type method struct {
+	name, title string
+	opt         bbgp.Options
+}
+
+// parseMethod reads the name of a method for n training rows. Its inducing rows
+// and ranks are n/4 at most.
+func parseMethod(name string, n int) (method, error) {
+	kind, rest, _ := strings.Cut(name, "-")
+	m := method{name: name, opt: bbgp.Options{PrefitRows: -1}}
+	switch kind {
+	case "bbgp":
+		m.title, m.opt = "BBGP, our defaults", bbgp.Options{Method: "bbgp"}
+	case "exact":
+		m.title, m.opt.Method = "exact GP", kind
+	case "iterative":
+		m.title, m.opt.Method, m.opt.Probes = "Iterative GP", kind, paperProbes
+	case "sgpr", "cglb":
+		rank, err := strconv.Atoi(rest)
+		if err != nil || rank < 1 {
+			return m, fmt.Errorf("method %q: %s wants its number of inducing rows, as in %s-1000", name, kind, kind)
+		}
+		m.opt.Method, m.opt.Rank = kind, min(rank, n/4)
+		m.title = fmt.Sprintf("%s, m = %d", strings.ToUpper(kind), m.opt.Rank)
+		return m, nil
+	case "adam":
+		var s int
+		var eps float64
+		if _, err := fmt.Sscanf(rest, "e%g-s%d", &eps, &s); err != nil || s < 1 || !(eps > 0) {
+			return m, fmt.Errorf("method %q: adam wants eps and probes, as in adam-e1-s10", name)
+		}
+		m.title = fmt.Sprintf("BBGP of the paper, eps = %g, s = %d", eps, s)
+		m.opt.Method, m.opt.Optimizer, m.opt.Eps, m.opt.Probes = "bbgp", "adam", eps, s
+		m.opt.Rank, m.opt.Neighbours = min(paperRank, n/4), -1
+		return m, nil
+	default:
+		return m, fmt.Errorf("no method %q", name)
+	}
+	if rest != "" {
+		return m, fmt.Errorf("no method %q", name)
+	}
+	return m, nil
+}
+
+// biasMethods are those of the paper's study of its two settings.
+func biasMethods() []string {
+	var names []string
+	for _, eps := range []int{1, 10, 100} {
+		for _, s := range []int{1, 8, 16} {
+			names = append(names, fmt.Sprintf("adam-e%d-s%d", eps, s))
+		}
+	}
+	return names
+}

@@ -131,11 +131,13 @@ likelihood it computes comes with bounds of its bias.`,
 		Args:                       subcommand,
 		RunE:                       func(c *cobra.Command, args []string) error { return c.Help() },
 	}
-	root.CompletionOptions.HiddenDefaultCmd = false
 	root.SetFlagErrorFunc(flagError)
 	root.SetUsageTemplate(usageTemplate)
-	root.AddCommand(a.fitCommand(), a.planCommand(), a.predictCommand(), a.sampleCommand(), a.lmlCommand(), a.cvCommand(), a.checkCommand(), a.infoCommand(), a.benchCommand(), a.reportCommand(), a.demoCommand(), a.manCommand())
+	root.AddCommand(a.fitCommand(), a.planCommand(), a.predictCommand(), a.sampleCommand(), a.lmlCommand(), a.cvCommand(), a.checkCommand(), a.infoCommand(), a.benchCommand(), a.reportCommand(), a.demoCommand(), a.completionCommand(), a.manCommand())
 	addConfig(root)
+	if err := completeValues(root); err != nil {
+		panic("completions: " + err.Error()) // a flag registered twice
+	}
 	return root
 }
 

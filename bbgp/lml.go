@@ -51,7 +51,7 @@ func LogMarginalLikelihood(ctx context.Context, d *Data, p Params, opt Options) 
 	if err != nil {
 		return nil, err
 	}
-	if err := opt.checkMemory(d.X.Rows, d.X.Cols); err != nil {
+	if err := opt.checkMemory(d.X.Rows, full.X.Rows, d.X.Cols); err != nil {
 		return nil, err
 	}
 	start := time.Now()

@@ -54,6 +54,7 @@ type Result struct {
 	Seconds        float64            `json:"seconds"`
 	CPUSeconds     float64            `json:"cpu_seconds"`
 	PeakBytes      int64              `json:"peak_bytes"`
+	PredictedBytes int64              `json:"predicted_bytes"` // the peak, before the fit began
 	Method         string             `json:"method"`
 	Optimizer      string             `json:"optimizer"`
 	Precision      string             `json:"precision"`

@@ -227,6 +227,7 @@ func (f *fitFlags) options(a *app) (bbgp.Options, error) {
 	if err != nil {
 		return opt, err
 	}
+	keepWithin(opt.Memory)
 	if f.maxSteps < 1 {
 		return opt, usagef("--max-steps %d is less than 1", f.maxSteps)
 	}

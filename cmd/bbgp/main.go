@@ -40,6 +40,7 @@ func main() {
 // run executes a command line and returns its exit code.
 func run(ctx context.Context, args []string, in io.Reader, out, errw io.Writer) (code int) {
 	a := &app{in: in, out: out, errw: errw}
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(-1)) // see keepWithin
 	defer func() {
 		if r := recover(); r != nil {
 			fmt.Fprintf(errw, "bbgp: internal error: %v; set BBGP_TRACE=1 to see where, and please report it with the output of bbgp info\n", r)

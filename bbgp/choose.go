@@ -35,11 +35,15 @@ const (
 // nearSizes are the numbers of neighbours that are considered.
 var nearSizes = []int{32, 48, 64, 96, 128, 192, 256}
 
-// A seen says how many passes an evaluation took with so many neighbours.
-type seen struct{ passes, neighbours int }
+// A seen says how many passes an evaluation took with so many neighbours, and at
+// and below which σ_n²/σ_f² float32 products have failed on fewer rows.
+type seen struct {
+	passes, neighbours int
+	wide               float64
+}
 
 // Without any evaluation, 48 neighbours are taken to need 12 passes.
-var unseen = seen{12, 48}
+var unseen = seen{passes: 12, neighbours: 48}
 
 // nearPower: passes fall like neighbours^-0.75 (kin40k: 60, 33, 22, 16 with 32,
 // 64, 128, 192; pol: 10, 8, 7, 5 with 48, 64, 96, 128).

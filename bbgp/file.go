@@ -48,6 +48,7 @@ type fileHeader struct {
 	NoiseScale bool     `json:"noise_scale"`
 	NoiseExtra bool     `json:"noise_extra"`
 	Extra      []byte   `json:"extra,omitempty"`
+	Writer     string   `json:"writer,omitempty"`
 	Result     Result   `json:"result"`
 }
 
@@ -57,7 +58,7 @@ func (m *Model) Write(w io.Writer) error {
 	defer m.mu.Unlock()
 	head, err := json.Marshal(fileHeader{N: m.N(), D: m.D(), Names: m.Names, Target: m.Target, Parameters: m.Parameters,
 		Scaling: m.Scaling, MeanError: Bound(m.meanError), Recipe: m.recipe, NoiseScale: m.noiseScale != nil,
-		NoiseExtra: m.noiseExtra != nil, Extra: m.Extra, Result: m.Result})
+		NoiseExtra: m.noiseExtra != nil, Extra: m.Extra, Writer: m.writer(), Result: m.Result})
 	if err != nil {
 		return err
 	}
@@ -167,7 +168,10 @@ func Read(r io.Reader) (*Model, error) {
 		return v
 	}
 	m := &Model{Parameters: h.Parameters, Scaling: h.Scaling, Names: h.Names, Target: h.Target, Result: h.Result,
-		Extra: h.Extra, meanError: float64(h.MeanError), recipe: h.Recipe}
+		Extra: h.Extra, Writer: h.Writer, meanError: float64(h.MeanError), recipe: h.Recipe}
+	if m.Writer == "" {
+		m.Writer = "unknown"
+	}
 	if math.IsNaN(m.meanError) {
 		m.meanError = math.Inf(1)
 	}

@@ -62,7 +62,7 @@ func (f *fit) last(ctx context.Context, t *trainer, best point) (*Evaluation, er
 	opt := t.eval
 	opt.Gradient, opt.Reject, opt.Eps = false, nil, f.opt.Eps
 	opt.Probes = max(minLastProbes, f.opt.Probes)
-	opt.Uses, opt.Seen = 2, seen{best.ev.Passes, best.ev.Neighbours}
+	opt.Uses, opt.Seen.passes, opt.Seen.neighbours = 2, best.ev.Passes, best.ev.Neighbours
 	var sum *Evaluation
 	square := 0.0 // Σ over runs of (probes · stderr)²
 	for run, total := 0, 0; ; run++ {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"slices"
 	"time"
 )
 
@@ -22,7 +20,7 @@ func Fit(ctx context.Context, d *Data, opt Options) (*Model, error) {
 	}
 	full := d
 	d = d.merged()
-	opt, err := opt.settle(d.X.Rows)
+	opt, err := opt.settle(d.X.Rows, d.X.Cols)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +31,7 @@ func Fit(ctx context.Context, d *Data, opt Options) (*Model, error) {
 			return nil, err
 		}
 	}
-	if err := opt.checkMemory(d.X.Rows, d.X.Cols); err != nil {
+	if err := opt.checkMemory(d.X.Rows, full.X.Rows, d.X.Cols); err != nil {
 		return nil, err
 	}
 	opt.guided = tooFewRows(full.X.Rows, d.X.Cols) && !opt.NoScale
@@ -72,6 +70,7 @@ type fit struct {
 	std   *Data
 	flat  []bool // constant inputs
 	count *counters
+	seen  seen // in the fits of subsets
 }
 
 // errTime is the cause of a context that ends with Options.Time.
@@ -89,7 +88,9 @@ func (f *fit) newModel() *Model {
 	f.flat = make([]bool, f.raw.X.Cols)
 	r := &m.Result
 	r.N, r.Distinct, r.D, r.Scaling = f.full.X.Rows, f.raw.X.Rows, f.raw.X.Cols, s
-	r.Method, r.Optimizer, r.Seed, r.ISA = f.opt.Method, f.opt.Optimizer, f.opt.Seed, f.opt.Engine.Impl.Name
+	r.Method, r.MethodReason, r.Optimizer, r.Seed, r.ISA = f.opt.Method, f.opt.methodReason, f.opt.Optimizer, f.opt.Seed, f.opt.Engine.Impl.Name
+	eval := f.opt.evalOptions()
+	r.PredictedBytes = f.opt.peakBytes(r.Distinct, r.N, r.D, eval.Rank, eval.Neighbours)
 	r.Constant, r.Irrelevant, r.Warnings, r.Trace = []string{}, []string{}, []string{}, []Step{}
 	for _, j := range constantColumns(f.raw.X) {
 		f.flat[j] = true
@@ -214,166 +215,7 @@ func (f *fit) trainer(obj objective, d *Data, phase string) *trainer {
 	if f.opt.Method == "exact" {
 		eps = min(eps, exactWorth*float64(d.X.Rows))
 	}
-	return &trainer{e: f.opt.Engine, obj: obj, d: d, opt: f.opt, eval: f.opt.evalOptions(), eps: eps, phase: phase, count: f.count}
-}
-
-// subsetStarts are the starts of the pre-fit: all ones, and a smoother function
-// with less noise.
-func subsetStarts(kernel string, d int) []Params {
-	ones, smooth := DefaultParams(kernel, d), DefaultParams(kernel, d)
-	smooth.Noise = 0.1
-	for j := range smooth.Lengthscales {
-		smooth.Lengthscales[j] = 2 * math.Sqrt(float64(d))
-	}
-	return []Params{ones, smooth}
-}
-
-const (
-	prefitEvals = 40   // of a subset, from each start
-	prefitSlack = 2    // times eps is a gain worth a stage on a subset
-	resetNoise  = 0.01 // least noise to start on more rows with
-	levelGrowth = 3    // times the rows of a subset has the next
-	exactLevel  = 2048 // rows of a subset up to which it is fitted exactly
-)
-
-// starts returns where the search on all rows may begin: at opt.Start, or all
-// ones, or where the fits of random subsets of growing size have led: the first
-// one from several starts, each further one from where the last ended. A small
-// subset can drive the noise to its floor, from where a search on more rows does
-// not come back: the noise is set to at least 0.01 (method card, section 7 f). If
-// the floor is right nevertheless, that shows in the likelihood: both are tried.
-func (f *fit) starts(ctx context.Context) ([]Params, error) {
-	d := f.raw.X.Cols
-	n := f.raw.X.Rows
-	rows := min(f.opt.PrefitRows, n/2)
-	if f.opt.Memory > 0 {
-		// A dense fit takes a quarter of the budget at most.
-		rows = min(rows, int(math.Sqrt(float64(f.opt.Memory)/64)))
-	}
-	switch {
-	case f.opt.Start != nil:
-		return []Params{f.opt.Start.Clone()}, nil
-	case rows < 50:
-		return []Params{DefaultParams(f.opt.Kernel, d)}, nil
-	case f.opt.Method == "exact" && n <= 2*f.opt.PrefitRows:
-		rows = n
-	}
-	began := time.Now()
-	before := *f.count
-	fisher := before.seconds["fisher"]
-	defer func() {
-		f.count.seconds["fisher"] = fisher
-		f.count.seconds["prefit"] += time.Since(began).Seconds()
-		if rows < n { // evaluations are counted on all rows only
-			f.count.evals, f.count.passes = before.evals, before.passes
-		}
-	}()
-	best, bestLML := DefaultParams(f.opt.Kernel, d), math.Inf(-1)
-	for _, p := range subsetStarts(f.opt.Kernel, d) {
-		end, err := f.climb(ctx, rows, []Params{p})
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		if err == nil && end.ev.LML > bestLML {
-			best, bestLML = end.p, end.ev.LML
-		}
-	}
-	if rows == n {
-		return []Params{best}, nil
-	}
-	starts := noiseStarts(best)
-	for rows *= levelGrowth; rows <= n/levelGrowth; rows *= levelGrowth {
-		end, err := f.climb(ctx, rows, starts)
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		if err == nil {
-			starts = []Params{end.p}
-		}
-	}
-	return starts, nil
-}
-
-// noiseStarts returns p and, where its noise is small, p with more of it.
-func noiseStarts(p Params) []Params {
-	if p.Noise >= resetNoise {
-		return []Params{p}
-	}
-	q := p.Clone()
-	q.Noise = resetNoise
-	return []Params{q, p}
-}
-
-// climb fits so many random rows from the best of starts.
-func (f *fit) climb(ctx context.Context, rows int, starts []Params) (point, error) {
-	sub := f.std
-	if rows < f.std.X.Rows {
-		sub = f.std.Rows(subset(f.std.X.Rows, rows, f.opt.Seed+1))
-	}
-	obj, err := f.levelObjective(sub, starts[0])
-	if err != nil {
-		return point{}, err
-	}
-	t := f.trainer(f.opt.wrap(obj, sub), sub, "prefit")
-	t.constant = slices.Clone(f.flat)
-	for _, j := range constantColumns(sub.X) {
-		t.constant[j] = true
-	}
-	t.stageSteps, t.maxEvals = 5, f.count.evals+prefitEvals
-	t.eps *= prefitSlack
-	if t.rough = rows > f.opt.PrefitRows; t.rough {
-		t.eps = max(t.eps, float64(f.raw.X.Cols+3)/2)
-	}
-	start, err := t.choose(ctx, starts)
-	if err == nil {
-		_, err = t.run(ctx, start)
-	}
-	if err != nil {
-		return point{}, err
-	}
-	for j, still := range t.constant {
-		if still && !f.flat[j] {
-			t.cur.p.Lengthscales[j] = 1 // unknown to the subset
-		}
-	}
-	return t.cur, nil
-}
-
-// levelObjective returns the objective for a subset.
-func (f *fit) levelObjective(sub *Data, p Params) (objective, error) {
-	if sub.X.Rows <= exactLevel || f.opt.Method == "exact" {
-		return newExactObjective(f.opt.Engine, sub, p)
-	}
-	return newKrylovObjective(f.opt.Engine, sub, p)
-}
-
-// choose returns the start with the greatest likelihood; if that was evaluated
-// last, the first stage begins with its evaluation.
-func (t *trainer) choose(ctx context.Context, starts []Params) (Params, error) {
-	if len(starts) == 1 {
-		return starts[0], nil
-	}
-	best := point{}
-	t.eval.Seed, t.eval.Eps = t.opt.Seed, coarseEps*t.eps
-	for _, p := range starts {
-		target := math.Inf(-1)
-		if best.ev != nil {
-			target = best.ev.LML
-		}
-		t.out = t.outOf(p)
-		pt, err := t.bold(ctx, p, t.out, target)
-		if err != nil {
-			if ctx.Err() != nil || best.ev == nil {
-				return p, err
-			}
-			continue
-		}
-		t.fresh = !pt.ev.Rejected && pt.ev.LML > target
-		t.report(pt, t.fresh)
-		if t.fresh {
-			best = pt
-		}
-	}
-	t.cur = best
-	return best.p, nil
+	eval := f.opt.evalOptions()
+	eval.Seen = f.seen
+	return &trainer{e: f.opt.Engine, obj: obj, d: d, opt: f.opt, eval: eval, eps: eps, phase: phase, count: f.count}
 }

@@ -9,41 +9,78 @@ import "fmt"
 func exactBytes(n int) int64 { return 16 * int64(n) * int64(n) }
 
 const (
+	// programBytes is what a process has before it computes.
+	programBytes = 50 << 20
+	// garbage: the collector lets the heap grow to about twice what lives.
+	garbage        = 1.9
 	typicalPasses  = 20 // of an evaluation: what the basis must have room for
 	typicalColumns = 64 // of the gradient
-	typicalParts   = 64 // neighbours, or half of the rank, of the preconditioner
+	typicalNear    = 64 // neighbours of a row in the preconditioner
+	// Of a row: a column of the low-rank part as pivots make it and as factor; a
+	// neighbour as index, weight and packed weight (elevators, bike: heap peaks).
+	bytesPerRank, bytesPerNear = 22, 24
 )
 
-// krylovBytes predicts the memory of method bbgp: the data, raw, standardised
-// and packed in both precisions; the preconditioner; a basis in float32; and
-// work areas of some blocks.
-func krylovBytes(n, d, probes int) int64 {
-	p := int64(probes + 1)
-	data := int64(d) * (8 + 8 + 8 + 4)
-	blocks := 8 * p * 14
-	basis := 4 * p * typicalPasses
-	precond := int64(typicalParts * 2 * 12)
-	columns := int64(8 * 2 * typicalColumns)
-	return int64(n) * (data + blocks + basis + precond + columns)
+// krylovBytes predicts what method bbgp keeps beside its basis: the data, raw,
+// standardised and packed in both precisions; the preconditioner; and work areas
+// of some blocks.
+func krylovBytes(n, d, cols, rank, near int) int64 {
+	row := d*(8+8+8+4) + 8*14*cols + 8*2*typicalColumns + rank*bytesPerRank + near*bytesPerNear
+	return int64(n) * int64(row)
 }
+
+// basisBytes is what a basis takes, as a rule.
+func basisBytes(n, cols int) int64 { return 4 * int64(n) * int64(cols) * typicalPasses }
 
 // sparseBytes is the memory of sgpr and cglb with m inducing rows.
 func sparseBytes(n, m int) int64 { return 8 * int64(n) * int64(m) * 4 }
 
-// checkMemory refuses what cannot fit the budget.
-func (o *Options) checkMemory(n, d int) error {
-	if o.Memory <= 0 {
-		return nil
-	}
-	// What is left of the basis is made a second time where it does not fit.
-	need := krylovBytes(n, d, o.Probes) - basisBytes(n, o.Probes)
+// tableBytes is a table of so many rows, as read and as inputs.
+func tableBytes(rows, d int) int64 { return 16 * int64(rows) * int64(d+1) }
+
+// liveBytes predicts what a fit of n places keeps: all of it, and the part of it
+// that can be done without, the basis. Sizes of the preconditioner below 0 are
+// not known yet.
+func (o *Options) liveBytes(n, d, rank, near int) (all, basis int64) {
 	switch o.Method {
 	case "exact":
-		need = exactBytes(n)
+		return exactBytes(n), 0
 	case "sgpr", "cglb":
-		need = sparseBytes(n, min(o.inducing(), n))
+		return sparseBytes(n, min(o.inducing(), n)), 0
 	}
-	if need > o.Memory {
+	if rank < 0 {
+		rank = min(mostRank, n/4)
+	}
+	if near < 0 {
+		near = typicalNear
+	}
+	cols := max(o.Probes, minLastProbes) + 1
+	basis = basisBytes(n, cols)
+	return krylovBytes(n, d, cols, rank, near) + basis, basis
+}
+
+// peakBytes predicts the peak of the process in a fit of n places in so many rows.
+func (o *Options) peakBytes(n, rows, d, rank, near int) int64 {
+	live, _ := o.liveBytes(n, d, rank, near)
+	prefit := exactBytes(min(exactLevel, n/levelGrowth)) + 8*fisherCells/2
+	peak := programBytes + int64(garbage*float64(max(live, prefit)+tableBytes(rows, d)))
+	if o.Memory > 0 {
+		return min(peak, o.Memory)
+	}
+	return peak
+}
+
+// leastBytes is what a fit cannot do without: the basis is made a second time
+// where it does not fit.
+func (o *Options) leastBytes(n, rows, d int) int64 {
+	eval := o.evalOptions()
+	live, basis := o.liveBytes(n, d, eval.Rank, eval.Neighbours)
+	return programBytes + live - basis + tableBytes(rows, d)
+}
+
+// checkMemory refuses what cannot fit the budget.
+func (o *Options) checkMemory(n, rows, d int) error {
+	if need := o.leastBytes(n, rows, d); o.Memory > 0 && need > o.Memory {
 		return &MemoryError{fmt.Sprintf("method %s on %d rows of %d inputs", o.Method, n, d), need, o.Memory}
 	}
 	return nil

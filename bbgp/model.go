@@ -3,6 +3,7 @@ package bbgp
 import (
 	"encoding/json"
 	"math"
+	"runtime/debug"
 	"sync"
 
 	"bbgp.dev/linalg"
@@ -19,6 +20,9 @@ type Model struct {
 	Result     Result
 	// Extra is kept by Save and Load for the caller, who alone knows its meaning.
 	Extra []byte
+	// Writer names the program that made the model and its version; "" stands for
+	// that of this package.
+	Writer string
 
 	x          linalg.Matrix // standardised training inputs, n×D
 	y          []float64     // standardised target, n
@@ -50,7 +54,9 @@ type Result struct {
 	Seconds        float64            `json:"seconds"`
 	CPUSeconds     float64            `json:"cpu_seconds"`
 	PeakBytes      int64              `json:"peak_bytes"`
+	PredictedBytes int64              `json:"predicted_bytes"` // the peak, before the fit began
 	Method         string             `json:"method"`
+	MethodReason   string             `json:"method_reason"`
 	Optimizer      string             `json:"optimizer"`
 	Precision      string             `json:"precision"`
 	Rank           int                `json:"rank"`
@@ -76,12 +82,13 @@ func (m *Model) D() int { return m.x.Cols }
 
 // A FileInfo tells what a model file holds beside the Result.
 type FileInfo struct {
-	Format     int   `json:"format"` // version of the format
-	Bytes      int64 `json:"bytes"`  // size of the file
-	MeanError  Bound `json:"mean_error"`
-	Dense      bool  `json:"dense"` // predictions are made by Cholesky
-	Rank       int   `json:"rank"`  // of the preconditioner, if not; negative: chosen when needed
-	Neighbours int   `json:"neighbours"`
+	Format     int    `json:"format"` // version of the format
+	Bytes      int64  `json:"bytes"`  // size of the file
+	Writer     string `json:"writer"` // program and version
+	MeanError  Bound  `json:"mean_error"`
+	Dense      bool   `json:"dense"` // predictions are made by Cholesky
+	Rank       int    `json:"rank"`  // of the preconditioner, if not; negative: chosen when needed
+	Neighbours int    `json:"neighbours"`
 	// Node is a lower bound of the spectrum of F⁻¹K̂F⁻ᵀ, 0 if unknown.
 	Node       float64 `json:"node"`
 	Seed       uint64  `json:"seed"`
@@ -100,8 +107,25 @@ func (m *Model) File() (FileInfo, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r := m.recipe
-	return FileInfo{Format: fileVersion, Bytes: int64(w), MeanError: Bound(m.meanError), Dense: r.Dense, Rank: r.Rank,
+	return FileInfo{Format: fileVersion, Bytes: int64(w), Writer: m.writer(), MeanError: Bound(m.meanError), Dense: r.Dense, Rank: r.Rank,
 		Neighbours: r.Neighbours, Node: r.Node, Seed: r.Seed, NoiseScale: m.noiseScale != nil, NoiseExtra: m.noiseExtra != nil}, nil
+}
+
+// writer returns Writer, or the version of this package.
+func (m *Model) writer() string {
+	if m.Writer != "" {
+		return m.Writer
+	}
+	const path = "bbgp.dev"
+	version := "(devel)"
+	if b, ok := debug.ReadBuildInfo(); ok {
+		for _, d := range append(b.Deps, &b.Main) {
+			if d.Path == path && d.Version != "" {
+				version = d.Version
+			}
+		}
+	}
+	return "package " + path + " " + version
 }
 
 // A sizeWriter counts bytes.

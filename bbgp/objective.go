@@ -91,6 +91,7 @@ func (o *krylovObjective) Rebuild(ctx context.Context, p Params, opt EvalOptions
 		return err
 	}
 	start := time.Now()
+	o.wide = max(o.wide, opt.Seen.wide)
 	if err := o.op.Reset(kernelOf(p), noiseOf(p, o.d)); err != nil {
 		return err
 	}
@@ -137,7 +138,7 @@ func signProbes(n, s int, seed uint64) linalg.Matrix {
 func (o *krylovObjective) setProbes(w linalg.Matrix, memory int64) {
 	most := 0
 	if memory > 0 {
-		rest := memory - krylovBytes(o.n, o.d.X.Cols, w.Cols) + basisBytes(o.n, w.Cols)
+		rest := memory - programBytes - tableBytes(o.n, o.d.X.Cols) - krylovBytes(o.n, o.d.X.Cols, w.Cols+1, o.pre.Rank(), o.pre.Neighbours())
 		// The basis grows by chunks of asm.Pad columns; none at all is fine.
 		if most = int(rest/(4*int64(o.n))) / basisChunk * basisChunk; most <= 0 {
 			most = -1
@@ -152,9 +153,6 @@ func (o *krylovObjective) setProbes(w linalg.Matrix, memory int64) {
 
 // basisChunk is the number of columns that a basis grows by.
 const basisChunk = 96
-
-// basisBytes is what krylovBytes assumes for the basis.
-func basisBytes(n, probes int) int64 { return 4 * int64(n) * int64(probes+1) * typicalPasses }
 
 // Evaluate returns L~ at p, its bounds and, if asked for, its gradient. Products
 // run in float32 where that is safe and are corrected by one in float64; where

@@ -107,7 +107,7 @@ func TestMemory(t *testing.T) {
 	for _, most := range []int{0, -1, 96} {
 		o := mustObjective(t, d, p)
 		if opt.Memory = 0; most != 0 {
-			opt.Memory = krylovBytes(600, 3, 31) - basisBytes(600, 31) + 4*600*int64(max(most, 0)) + 100
+			opt.Memory = programBytes + tableBytes(600, 3) + krylovBytes(600, 3, 32, 50, 0) + 4*600*int64(max(most, 0)) + 100
 		}
 		if err := o.Rebuild(context.Background(), p, opt); err != nil {
 			t.Fatal(err)

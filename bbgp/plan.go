@@ -27,7 +27,8 @@ type Plan struct {
 	Passes      int     `json:"passes"`
 	Seconds     float64 `json:"seconds"`
 	CPUSeconds  float64 `json:"cpu_seconds"`
-	Bytes       int64   `json:"bytes"`
+	Bytes       int64   `json:"bytes"`       // at the peak
+	LeastBytes  int64   `json:"least_bytes"` // the smallest budget that is accepted
 	Sample      int     `json:"sample_rows"`
 	Took        float64 `json:"sample_seconds"`
 }
@@ -35,7 +36,7 @@ type Plan struct {
 const (
 	planRows         = 1500             // of the sample; half of the rows if that is less
 	planTime         = 20 * time.Second // for the sample
-	usualEvaluations = 25               // of a fit
+	usualEvaluations = 16               // of a fit
 	planSteps        = 4                // times the sample's rows, for the growth of passes
 	precGrowth       = 1.2              // time of the preconditioner, as a power of n
 	// A low-rank part covers more of a small sample, which overstates the growth.
@@ -53,13 +54,14 @@ func NewPlan(ctx context.Context, d *Data, opt Options) (*Plan, error) {
 	began := time.Now()
 	m := d.merged()
 	n := m.X.Rows
-	set, err := opt.settle(n)
+	set, err := opt.settle(n, d.X.Cols)
 	if err != nil {
 		return nil, err
 	}
 	p := &Plan{Rows: d.X.Rows, Distinct: n, Inputs: d.X.Cols, Method: set.Method}
 	p.Sample = min(n, max(min(n/2, planRows), 50))
 	sub := m.Rows(subset(n, p.Sample, set.Seed+2))
+	budget := set.Memory
 	set.Time, set.Memory, set.Journal, set.Progress = planTime, 0, nil, nil
 	fit, err := Fit(ctx, sub, set)
 	if err != nil {
@@ -79,7 +81,13 @@ func NewPlan(ctx context.Context, d *Data, opt Options) (*Plan, error) {
 	p.Passes = int(more*float64(r.Passes)*math.Pow(grow, power) + 0.5)
 	p.Seconds = growth(r, set.Method, more, grow, power)
 	p.CPUSeconds = p.Seconds * r.CPUSeconds / r.Seconds
-	p.Bytes = fitBytes(set.Method, n, d.X.Rows, d.X.Cols, set.Probes, &set, r)
+	rank := r.Rank
+	if set.Rank == 0 { // others are tried on the way
+		rank = max(rank, min(mostRank, n/4))
+	}
+	p.LeastBytes = set.leastBytes(n, d.X.Rows, d.X.Cols)
+	set.Memory = budget
+	p.Bytes = set.peakBytes(n, d.X.Rows, d.X.Cols, rank, r.Neighbours)
 	p.Took = time.Since(began).Seconds()
 	return p, nil
 }
@@ -123,31 +131,4 @@ func growth(r *Result, method string, more, grow, power float64) float64 {
 	take(&each, "small_eigenproblems", 2*power)
 	take(&once, "final", 2+power)
 	return once + more*(each+max(left, 0)*grow)
-}
-
-// What a process holds at its peak, in bytes.
-const (
-	programBytes = 40 << 20
-	// garbage: the collector lets the heap grow to twice what lives.
-	garbage = 2
-	// Of a row: a column of the low-rank part is held as pivots make it, packed,
-	// and as factor; a neighbour as index, weight and packed weight.
-	bytesPerRank, bytesPerNeighbour = 36, 24
-)
-
-// fitBytes predicts the peak of a fit of n places by what the sample has chosen.
-func fitBytes(method string, n, rows, d, probes int, opt *Options, r *Result) int64 {
-	table := int64(rows) * int64(d+1) * 16 // as read, and as inputs
-	prefit := exactBytes(min(opt.PrefitRows, n)) + 8*fisherCells/2
-	var live int64
-	switch method {
-	case "exact":
-		live = exactBytes(n)
-	case "sgpr", "cglb":
-		live = sparseBytes(n, min(opt.inducing(), n))
-	default:
-		rank := int64(max(r.Rank, min(mostRank, n/4)))
-		live = krylovBytes(n, d, probes) + int64(n)*(rank*bytesPerRank+int64(r.Neighbours)*bytesPerNeighbour)
-	}
-	return programBytes + garbage*(max(live, prefit)+table)
 }

@@ -163,6 +163,9 @@ func (t *trainer) run(ctx context.Context, p Params) (string, error) {
 			continue
 		}
 		switch {
+		case gain < t.worth() && t.stale():
+			// Bold steps have come to their end; closer ones may go on.
+			t.kept = 0
 		case gain >= t.worth() || hitBox && t.box < largestBox:
 			quiet = 0
 		case t.met.lambda >= maxLambda:
@@ -234,7 +237,7 @@ func (t *trainer) begin(ctx context.Context) error {
 func (t *trainer) rebuild(ctx context.Context, p Params, uses int) error {
 	t.eval.Uses = uses
 	if ev := t.cur.ev; ev != nil {
-		t.eval.Seen = seen{ev.Passes, ev.Neighbours}
+		t.eval.Seen.passes, t.eval.Seen.neighbours = ev.Passes, ev.Neighbours
 	}
 	return t.obj.Rebuild(ctx, p, t.eval)
 }

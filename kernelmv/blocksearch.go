@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/bits"
+	"math/rand/v2"
 	"slices"
 
 	"bbgp.dev/asm"
@@ -23,12 +24,18 @@ import (
 // and a candidate more than 2e and this factor beyond k others is no neighbour.
 // At the end the candidates stand in the order of float32; those whose order is
 // in doubt are compared in float64.
+//
+// The order of positions is random (or else made so, shuffle), the first ones are
+// a sample of all, and limits are guessed from them (guess): most candidates that
+// a search without a guess keeps for a while are never looked at. A row whose
+// guess was too small is searched for again.
 type blockSearch struct {
 	op          *Op
 	left, right rowSet
 	dst         []int32
 	k           int
 	earlier     bool
+	names       []int32 // that stand for positions in the result, if not nil
 	slack       float64 // 2e for the longest a and b
 	factor      float64 // 1 + c
 	gain        float64 // beyond(d) <= gain d + offset
@@ -42,11 +49,13 @@ type blockWorker struct {
 	limit []float32 // of every row
 	mask  []uint32
 	exact []exactKey // work area of compare
+	keys  []uint64   // work area of sortKeys
+	again nearest    // work area of again
 }
 
 // A shortlist holds the candidates of one row as numbers in the order of
-// distance and position: the bits of the distance, which is not negative,
-// above those of the position.
+// distance and name: the bits of the distance, which is not negative, above
+// those of the name, which is the position unless there are names.
 type shortlist struct {
 	keys []uint64 // room for some, of which
 	size int      // are in use
@@ -66,6 +75,9 @@ func keyDist(key uint64) float32 { return math.Float32frombits(uint32(key >> 32)
 func (o *Op) searchBlocks(ctx context.Context, dst []int32, left, right rowSet, k int, earlier bool) error {
 	s := &blockSearch{op: o, left: left, right: right, dst: dst, k: k, earlier: earlier}
 	d := o.pts.dim
+	if !earlier {
+		s.shuffle()
+	}
 	s.factor = 1 + float64(d+4)*0x1p-23
 	// The last term covers squares that are too small for float32.
 	s.slack = 0x1p-23*(left.longest(d)+right.longest(d)) + 1e-18
@@ -73,7 +85,7 @@ func (o *Op) searchBlocks(ctx context.Context, dst []int32, left, right rowSet, 
 	s.gain, s.offset = s.factor*s.factor*(1+t)+0x1p-22, s.factor*(1+1/t)*s.slack*s.slack+0x1p-149
 	s.workers = make([]blockWorker, o.engine.Par.Threads())
 	w := &walk[float32]{
-		op: o, kit: &o.engine.Impl.F32, left: left, right: right, cutCols: padTo(right.n, asm.Pad),
+		op: o, kit: &o.engine.Impl.F32, left: left, right: s.right, cutCols: padTo(right.n, asm.Pad),
 		clamp: float32(math.Inf(1)), visit: s.visit, begin: s.begin, end: s.finish,
 		backwards: true, // the longest rows first, for an even load
 	}
@@ -81,6 +93,32 @@ func (o *Op) searchBlocks(ctx context.Context, dst []int32, left, right rowSet, 
 		w.lastCol = func(i int) int { return i }
 	}
 	return w.run(ctx)
+}
+
+// shuffle brings right, all rows, into a random order for guess.
+func (s *blockSearch) shuffle() {
+	s.names = make([]int32, s.right.n)
+	for i, r := range rand.New(rand.NewPCG(0, uint64(s.right.n))).Perm(s.right.n) {
+		s.names[i] = int32(r)
+	}
+	s.right.index = s.names
+}
+
+// named returns the coordinates of what a key names.
+func (s *blockSearch) named(name int32) []float64 {
+	if s.names != nil {
+		d := s.op.pts.dim
+		return s.right.x[int(name)*d : int(name+1)*d]
+	}
+	return s.right.row(int(name), s.op.pts.dim)
+}
+
+// end returns the number of positions that row i has to look at.
+func (s *blockSearch) end(i int) int {
+	if s.earlier {
+		return i
+	}
+	return s.right.n
 }
 
 // row returns the coordinates of a member.
@@ -108,7 +146,8 @@ func (s *rowSet) longest(dim int) float64 {
 func (s *blockSearch) begin(worker, _, _ int) {
 	w := &s.workers[worker]
 	if w.rows == nil {
-		room := 5*s.k + 64
+		room := max(5*s.k+64, s.op.engine.Impl.F32.TileCols+asm.WithinWord)
+		w.keys = make([]uint64, room)
 		all := make([]uint64, crossRows*room)
 		w.rows, w.limit = make([]shortlist, crossRows), make([]float32, crossRows)
 		w.mask = make([]uint32, asm.RowUnit*s.op.engine.Impl.F32.TileCols/asm.WithinWord)
@@ -127,10 +166,7 @@ func (s *blockSearch) visit(worker, _ int, t crossTile[float32]) {
 	base := t.i % crossRows
 	s.op.engine.Impl.Within(w.mask, t.data, w.limit[base:base+asm.RowUnit], asm.RowUnit, t.stride)
 	for a := range t.rows {
-		cols := t.cols
-		if s.earlier {
-			cols = min(cols, t.i+a-t.j)
-		}
+		cols := min(t.cols, s.end(t.i+a)-t.j)
 		row, list := t.data[a*t.stride:][:t.stride], &w.rows[base+a]
 		for m, word := range w.mask[a*words : (a+1)*words] {
 			if m*asm.WithinWord >= cols {
@@ -140,15 +176,42 @@ func (s *blockSearch) visit(worker, _ int, t crossTile[float32]) {
 				word &= 1<<left - 1
 			}
 			if list.size+asm.WithinWord > len(list.keys) && word != 0 {
-				w.limit[base+a] = s.shrink(w, list, t.i+a)
+				w.limit[base+a] = min(w.limit[base+a], s.shrink(w, list, t.i+a))
 			}
 			part, free := row[m*asm.WithinWord:][:asm.WithinWord], list.keys[list.size:]
 			list.size += bits.OnesCount32(word)
 			for to := 0; word != 0 && to < len(free); to++ {
 				c := bits.TrailingZeros32(word)
-				free[to] = keyOf(part[c], t.j+m*asm.WithinWord+c)
+				pos := t.j + m*asm.WithinWord + c
+				if s.names != nil {
+					pos = int(s.names[pos])
+				}
+				free[to] = keyOf(part[c], pos)
 				word &= word - 1
 			}
+		}
+	}
+	if tiles := uint(t.j+t.stride) / uint(s.op.engine.Impl.F32.TileCols); tiles&(tiles-1) == 0 &&
+		bits.TrailingZeros(tiles)%2 == 0 { // after 1, 4, 16, .. tiles
+		s.guess(w, t)
+	}
+}
+
+// guess lowers the limits of the rows of a tile. Of the k nearest of i positions
+// in random order, k m/i are expected among the first m, with a variance of
+// that size at most; a limit that leaves three standard deviations more of those
+// has all k below it but for one row in a thousand.
+func (s *blockSearch) guess(w *blockWorker, t crossTile[float32]) {
+	mean := float64(s.k) * float64(t.j+t.stride) / float64(max(s.end(t.i), 1))
+	most := int(mean + 3*math.Sqrt(mean) + 3)
+	if most >= s.k {
+		return
+	}
+	for a := range t.rows {
+		list, limit := &w.rows[t.i%crossRows+a], &w.limit[t.i%crossRows+a]
+		if list.size > most {
+			*limit = min(*limit, s.beyond(keyDist(aboveFirst(list.keys[:list.size], most))))
+			list.keepUpTo(*limit)
 		}
 	}
 }
@@ -176,36 +239,6 @@ func (s *blockSearch) shrink(w *blockWorker, list *shortlist, i int) float32 {
 	return limit
 }
 
-// aboveFirst returns a key that at least k of the keys do not exceed and, as a
-// rule, not many more than that: one of a sorted sample, counted with. Passes
-// of counting have no branches that depend on the keys, whose random order
-// would defeat their prediction.
-func aboveFirst(keys []uint64, k int) uint64 {
-	const size = 32
-	var sample [size + 1]uint64
-	for i := range size {
-		sample[i] = keys[i*len(keys)/size]
-	}
-	slices.Sort(sample[:size])
-	sample[size] = math.MaxUint64
-	at := min(size*(k+3*k/8)/len(keys), size)
-	for low := -1; ; {
-		count := 0
-		for _, key := range keys {
-			count += flag(key <= sample[at])
-		}
-		switch {
-		case count < k:
-			low = at
-			at++
-		case count > 2*k && at-1 > low:
-			at--
-		default:
-			return min(sample[at], slices.Max(keys))
-		}
-	}
-}
-
 // keepUpTo drops the candidates beyond the limit.
 func (l *shortlist) keepUpTo(limit float32) {
 	most, to := keyOf(limit, math.MaxUint32), 0
@@ -221,7 +254,7 @@ func (l *shortlist) keepUpTo(limit float32) {
 // (r + a)² <= (1 + t) r² + (1 + 1/t) a² for every t > 0.
 func (s *blockSearch) settle(w *blockWorker, list *shortlist, i int) {
 	keys := list.keys[:list.size]
-	slices.Sort(keys)
+	sortKeys(keys, w.keys)
 	for from := 0; from < len(keys); {
 		to := from + 1
 		for to < len(keys) && float64(keyDist(keys[to])) <= s.gain*float64(keyDist(keys[to-1]))+s.offset {
@@ -240,12 +273,12 @@ func (s *blockSearch) compare(w *blockWorker, keys []uint64, i int) {
 	x := s.left.row(i, d)
 	w.exact = w.exact[:0]
 	for _, key := range keys {
-		pos, sum := int32(uint32(key)), 0.0
-		for c, v := range s.right.row(int(pos), d) {
+		name, sum := int32(uint32(key)), 0.0
+		for c, v := range s.named(name) {
 			t := x[c] - v
 			sum = math.FMA(t, t, sum) // the bits of asm.Kit.Dist
 		}
-		w.exact = append(w.exact, exactKey{candidate{sum, pos}, key})
+		w.exact = append(w.exact, exactKey{candidate{sum, name}, key})
 	}
 	slices.SortFunc(w.exact, func(a, b exactKey) int { return compare(a.candidate, b.candidate) })
 	for k, c := range w.exact {
@@ -257,12 +290,16 @@ func (s *blockSearch) compare(w *blockWorker, keys []uint64, i int) {
 func (s *blockSearch) finish(worker, i0, rows int) {
 	w := &s.workers[worker]
 	for i := i0; i < i0+rows; i++ {
-		list := &w.rows[i%crossRows]
+		list, dst := &w.rows[i%crossRows], s.dst[i*s.k:(i+1)*s.k]
 		if list.size > s.k {
 			s.shrink(w, list, i)
 		}
 		s.settle(w, list, i)
-		dst := s.dst[i*s.k : (i+1)*s.k]
+		if limit := w.limit[i%crossRows]; !math.IsInf(float64(limit), 1) &&
+			(list.size < s.k || s.beyond(keyDist(slices.Max(list.keys[:s.k]))) > limit) {
+			s.again(w, dst, i)
+			continue
+		}
 		for c := range dst {
 			dst[c] = -1
 			if c < list.size {
@@ -270,4 +307,25 @@ func (s *blockSearch) finish(worker, i0, rows int) {
 			}
 		}
 	}
+}
+
+// again finds the neighbours of row i without a guess.
+func (s *blockSearch) again(w *blockWorker, dst []int32, i int) {
+	d, n := s.op.pts.dim, &w.again
+	x := s.left.row(i, d)
+	n.reset(s.k)
+	for pos := range s.end(i) {
+		sum, name := 0.0, int32(pos)
+		if s.names != nil {
+			name = s.names[pos]
+		}
+		for c, v := range s.right.row(pos, d) {
+			t := x[c] - v
+			sum = math.FMA(t, t, sum) // the bits of asm.Kit.Dist
+		}
+		if sum <= n.limit {
+			n.add(sum, name)
+		}
+	}
+	n.write(dst)
 }

@@ -8,12 +8,13 @@ import (
 
 const leafSize = 16 // points in a leaf
 
-// treePays tells whether a tree is faster than tiles for n points: a query of
-// the tree costs some hundred points for 3 inputs, some thousand for 5.
+// treePays tells whether a tree is faster than tiles where a row has n points to
+// look at: a query of the tree costs some hundred points for 3 inputs, some
+// thousand for 5, one by one, of which tiles take 16 at a time.
 func treePays(dim, n int) bool {
 	switch {
 	case dim <= 3:
-		return n > 4*leafSize
+		return n > 8000
 	case dim <= 5:
 		return n > 30000
 	}

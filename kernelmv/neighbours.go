@@ -53,7 +53,11 @@ func (o *Op) search(ctx context.Context, dst []int32, left, right rowSet, k int,
 	if k == 0 || left.n == 0 {
 		return ctx.Err()
 	}
-	if treePays(o.pts.dim, right.n) {
+	points := right.n
+	if earlier {
+		points /= 2
+	}
+	if treePays(o.pts.dim, points) {
 		return o.searchTree(ctx, dst, left, right, k, earlier)
 	}
 	return o.searchBlocks(ctx, dst, left, right, k, earlier)

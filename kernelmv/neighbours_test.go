@@ -96,6 +96,15 @@ func checkNeighbours(t *testing.T, op *Op, rng *rand.Rand, k int, what string) {
 		index[i] = int32(r)
 	}
 	set := op.someRows(index)
+	if op.pts.dim <= 5 { // of which only large sets go to the tree
+		tree := make([]int32, n*k)
+		if err := op.searchTree(context.Background(), tree, set, set, k, true); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(got, tree) {
+			t.Fatalf("%s: tree and tiles differ", what)
+		}
+	}
 	for i := 0; i < n; i += 1 + i/50 {
 		if want := bruteNeighbours(op, set, set, i, i, k); !slices.Equal(got[i*k:(i+1)*k], want) {
 			t.Fatalf("%s: position %d has %v, want %v", what, i, got[i*k:(i+1)*k], want)
@@ -104,9 +113,10 @@ func checkNeighbours(t *testing.T, op *Op, rng *rand.Rand, k int, what string) {
 }
 
 func TestNearest(t *testing.T) {
-	for _, d := range []int{2, 6} {
+	for i, x := range []func(*rand.Rand, int, int) linalg.Matrix{clumped, clumped, linalgtest.RandMatrix, closeBy} {
+		d := 2 + 4*min(i, 1)
 		rng := rand.New(rand.NewPCG(30, uint64(d)))
-		op := newOp(t, engine(t, nil, 2), clumped(rng, 333, d), randKernel(rng, Gaussian, d), nil)
+		op := newOp(t, engine(t, nil, 2), x(rng, 1333, d), randKernel(rng, Gaussian, d), nil)
 		xs := linalgtest.RandMatrix(rng, 110, d)
 		for _, k := range []int{0, 1, 30, 400} {
 			got, err := op.Nearest(context.Background(), xs, k)

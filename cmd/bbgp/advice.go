@@ -19,7 +19,8 @@ const (
 	outlyingSpreads = 6 // of the residuals, by their median: 1 in 10⁹ of normal ones
 	leastSpread     = 1e-3
 	vagueRanges     = 30 // ranges of an input that a lengthscale may be long
-	structureNats   = 3  // a parameter's worth of likelihood, about
+	straightShare   = 0.1
+	structureNats   = 3 // a parameter's worth of likelihood, about
 )
 
 // advise adds warnings to the result.
@@ -83,15 +84,23 @@ func overNoise(d *bbgp.Data, m *bbgp.Model, skip bool) (gain float64, ok bool) {
 	return m.Result.LML + 0.5*(n*math.Log(2*math.Pi*variance)+logs+n), true
 }
 
-// vague lists the inputs whose lengthscale is far beyond their range.
+// vague lists the inputs whose lengthscale is far beyond their range R, unless a
+// large σ_f² makes up for it: what departs from a straight line over R has a
+// variance of about σ_f² (R/ℓ)^p, p = 3 for Matérn 3/2 and 4 for smoother ones. A
+// share of the noise variance would not show. (Matérn 1/2 has no straight line, p = 1.)
 func vague(d *bbgp.Data, m *bbgp.Model) []int {
+	power := map[string]float64{"matern12": 1, "matern32": 3}[m.Parameters.Kernel]
+	if power == 0 {
+		power = 4
+	}
 	var out []int
 	for j, l := range m.Parameters.Lengthscales {
 		lo, hi := math.Inf(1), math.Inf(-1)
 		for i := range d.X.Rows {
 			lo, hi = min(lo, d.X.At(i, j)), max(hi, d.X.At(i, j))
 		}
-		if hi > lo && !math.IsInf(l, 1) && l*m.Scaling.XScale[j] > vagueRanges*(hi-lo) {
+		r := (hi - lo) / (l * m.Scaling.XScale[j])
+		if r > 0 && vagueRanges*r < 1 && m.Parameters.Variance*math.Pow(r, power) < straightShare*m.Parameters.Noise {
 			out = append(out, j)
 		}
 	}

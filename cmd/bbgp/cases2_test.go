@@ -320,10 +320,10 @@ func TestCase45SortedBlocks(t *testing.T) {
 	if h := f.report.Holdout; h == nil || h.R2 == nil || !(*h.R2 > 1-0.6*0.6) {
 		t.Errorf("holdout %+v", h)
 	}
-	if !strings.Contains(f.words, "lie outside the range of the training rows") {
+	if !strings.Contains(f.words, "outside the range of the training rows") {
 		t.Error(f.words)
 	}
-	if r := want(t, exitOK, "predict", f.model, test, "--out", filepath.Join(dir, "p.csv")); !strings.Contains(r.err, "lie outside the range of the training rows") {
+	if r := want(t, exitOK, "predict", f.model, test, "--out", filepath.Join(dir, "p.csv")); !strings.Contains(r.err, "outside the range of the training rows") {
 		t.Error(r.err)
 	}
 }

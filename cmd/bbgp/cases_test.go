@@ -194,7 +194,7 @@ func TestCase07BlankTargets(t *testing.T) {
 	}
 	out := filepath.Join(dir, "blanks.csv")
 	f := fitCase(t, write(t, dir, "blank.csv", b.String()), "--blanks", out)
-	if strings.Count(f.words, "20 rows have no y: they are set aside for prediction, 80 rows are used") != 1 || f.report.N != 80 {
+	if strings.Count(f.words, "20 rows without y: set aside for prediction, 80 rows used") != 1 || f.report.N != 80 {
 		t.Errorf("%d rows: %s", f.report.N, f.words)
 	}
 	rows, mean := column(t, out, "row"), column(t, out, "mean")

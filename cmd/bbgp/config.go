@@ -28,7 +28,7 @@ func addConfig(root *cobra.Command) {
 		if !c.HasAvailableLocalFlags() || c.RunE == nil {
 			continue
 		}
-		c.Flags().String(configFlag, "", "file of flags, a line `name = value` each; the command line beats it")
+		c.Flags().String(configFlag, "", "`FILE` of flags, a line name = value each; the command line beats it")
 		c.Flags().Bool(printFlag, false, "print all flags as such a file and stop")
 		inner := c.RunE
 		c.RunE = func(c *cobra.Command, args []string) error {

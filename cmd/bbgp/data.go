@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"strings"
 
 	"bbgp.dev/bbgp"
@@ -64,7 +65,7 @@ func (a *app) training(name string, r *reading, keepDuplicates bool) (*trainingS
 	}
 	opt.KeepDuplicates = keepDuplicates
 	if r.target == "" {
-		return nil, usagef("--target is missing: name the column to model")
+		return nil, usagef("--target is missing: name the column to model; bbgp check %s lists them", name)
 	}
 	t, err := a.load(name, r)
 	if err != nil {
@@ -78,10 +79,10 @@ func (a *app) training(name string, r *reading, keepDuplicates bool) (*trainingS
 		return nil, err
 	}
 	if n := len(ts.set.Blank); n > 0 {
-		ts.notes = append(ts.notes, fmt.Sprintf("%d rows have no %s: they are set aside for prediction, %d rows are used", n, ts.plan.Target, len(ts.set.Rows)))
+		ts.notes = append(ts.notes, fmt.Sprintf("%s without %s: set aside for prediction, %s used", table.Rows(n), ts.plan.Target, table.Rows(len(ts.set.Rows))))
 	}
 	if n := len(ts.set.Drop); n > 0 {
-		ts.notes = append(ts.notes, fmt.Sprintf("%d rows with missing inputs are dropped, %d rows are used", n, len(ts.set.Rows)))
+		ts.notes = append(ts.notes, fmt.Sprintf("%s with missing inputs: dropped, %s used", table.Rows(n), table.Rows(len(ts.set.Rows))))
 	}
 	ts.data = &bbgp.Data{X: ts.set.X, Y: ts.set.Y, Names: ts.plan.Names(), Target: ts.plan.Target,
 		NoiseScale: ts.set.Scale, NoiseExtra: ts.set.Extra}
@@ -105,6 +106,10 @@ func (ts *trainingSet) locate(err error) error {
 // loadModel reads a model and how its inputs are made.
 func loadModel(path string) (*bbgp.Model, *inputs.Plan, error) {
 	m, err := bbgp.Load(path)
+	var system *fs.PathError
+	if errors.As(err, &system) {
+		err = &table.Error{File: path, Text: fileReason(system.Err)}
+	}
 	if err != nil {
 		return nil, nil, err
 	}

@@ -117,7 +117,7 @@ func (a *app) fit(ctx context.Context, data string, f *fitFlags) error {
 	if err != nil && (m == nil || !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)) {
 		return ts.locate(err)
 	}
-	m.Extra = ts.plan.Encode()
+	m.Extra, m.Writer = ts.plan.Encode(), "bbgp "+versionString()
 	if m.Result.ConstantTarget {
 		a.say("%s: column %s: the target is %v in all %d rows; the model predicts it everywhere", ts.table.File, ts.plan.Target, ts.data.Y[0], len(ts.data.Y))
 	}
@@ -227,6 +227,7 @@ func (f *fitFlags) options(a *app) (bbgp.Options, error) {
 	if err != nil {
 		return opt, err
 	}
+	keepWithin(opt.Memory)
 	if f.maxSteps < 1 {
 		return opt, usagef("--max-steps %d is less than 1", f.maxSteps)
 	}

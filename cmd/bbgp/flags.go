@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -165,7 +167,7 @@ type modelling struct {
 }
 
 func (m *modelling) add(f *pflag.FlagSet) {
-	f.StringVar(&m.method, "method", "", "bbgp or exact (default: the cheaper one)")
+	f.StringVar(&m.method, "method", "", "bbgp, exact, sgpr, cglb, iterative or rr (default: bbgp, or exact where that is cheaper)")
 	f.Float64Var(&m.eps, "eps", 1, "bound of the bias of an evaluation, in nats")
 	f.IntVar(&m.probes, "probes", 7, "random probes, 1 to 63; 7, with the target, fill a block of 8 columns")
 	f.StringVar(&m.rank, "rank", "auto", "rank of the preconditioner, 0 for none")
@@ -173,7 +175,7 @@ func (m *modelling) add(f *pflag.FlagSet) {
 	f.Uint64Var(&m.seed, "seed", 0, "start of every random stream")
 	f.StringVar(&m.precision, "precision", "auto", "of kernel products: f32, f64 or auto")
 	f.BoolVar(&m.noScale, "no-scale", false, "take inputs and target as they are, not standardised")
-	f.StringVar(&m.memory, "memory", "", "memory budget, such as 2GiB (default: none)")
+	f.StringVar(&m.memory, "memory", "", "memory budget, such as 2GiB (default: 80% of what the container or else the machine has)")
 	f.DurationVar(&m.time, "time", 0, "time budget, such as 90s (default: none)")
 }
 
@@ -196,7 +198,9 @@ func (m *modelling) options(e *linalg.Engine) (bbgp.Options, error) {
 	if o.Neighbours, err = autoNumber("neighbours", m.neighbours); err != nil {
 		return o, err
 	}
-	o.Memory, err = parseBytes(m.memory)
+	if o.Memory, err = parseBytes(m.memory); o.Memory == 0 {
+		o.Memory = defaultMemory()
+	}
 	return o, err
 }
 
@@ -213,6 +217,26 @@ func autoNumber(flag, s string) (int, error) {
 		return -1, nil
 	}
 	return v, nil
+}
+
+// memoryShare of what the control group or else the machine has is the default
+// budget.
+const memoryShare = 0.8
+
+// defaultMemory returns 0, no budget, where the system does not tell.
+func defaultMemory() int64 {
+	limit, err := memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSystem)()
+	if err != nil {
+		return 0
+	}
+	return int64(memoryShare * float64(min(limit, 1<<60)))
+}
+
+// keepWithin makes the collector keep the process within the budget; run undoes it.
+func keepWithin(budget int64) {
+	if budget > 0 {
+		debug.SetMemoryLimit(budget)
+	}
 }
 
 // parseBytes reads sizes such as 500MB, 2GiB or 1.5g.

@@ -13,7 +13,8 @@ import (
 // usageTemplate puts the examples first: they answer most questions.
 const usageTemplate = `{{if .HasExample}}{{.Example}}
 
-{{end}}Usage:{{if .Runnable}}
+{{end}}Usage:{{if .HasAvailableSubCommands}}
+  {{.CommandPath}} COMMAND{{else if .Runnable}}
   {{.UseLine}}{{end}}{{if .HasAvailableSubCommands}}
 
 Commands:{{range .Commands}}{{if .IsAvailableCommand}}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"bbgp.dev/bbgp"
+	"bbgp.dev/cmd/bbgp/internal/table"
 	"bbgp.dev/linalg"
 )
 
@@ -67,7 +68,7 @@ func (ts *trainingSet) holdOut(share float64, seed uint64) (*bbgp.Data, error) {
 		rows[i] = ts.set.Rows[r]
 	}
 	ts.data, ts.set.Rows = ts.data.Rows(in), rows
-	ts.notes = append(ts.notes, fmt.Sprintf("%d rows, drawn at random, are held out to score the predictions, %d rows are used", k, len(in)))
+	ts.notes = append(ts.notes, fmt.Sprintf("%s, drawn at random: held out to score the predictions, %s used", table.Rows(k), table.Rows(len(in))))
 	return held, nil
 }
 

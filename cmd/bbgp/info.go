@@ -120,7 +120,28 @@ func (a *app) modelInfo(path string, asJSON bool) error {
 	if err := writeParameters(a.out, m); err != nil {
 		return err
 	}
+	writeInputs(a.out, m, plan)
 	return writeModelFile(a.out, m, file)
+}
+
+// writeInputs prints how the inputs are made of the columns of a table.
+func writeInputs(w io.Writer, m *bbgp.Model, p *inputs.Plan) {
+	s := &m.Scaling
+	fmt.Fprintf(w, "inputs, as the model takes them: a number less its mean, over its spread\n  %-24s %-8s %12s %12s  %s\n", "input", "kind", "mean", "spread", "range in training")
+	for j, in := range p.Inputs {
+		span := ""
+		if in.Low < in.High {
+			span = fmt.Sprintf("%.6g to %.6g", in.Low, in.High)
+		}
+		fmt.Fprintf(w, "  %-24s %-8s %12.6g %12.6g  %s\n", in.Name, in.Kind, s.XMean[j], s.XScale[j], span)
+	}
+	fmt.Fprintf(w, "  %-24s %-8s %12.6g %12.6g\n", p.Target, "target", s.YMean, s.YScale)
+	fmt.Fprintf(w, "missing       %s\n", map[string]string{"stop": "inputs are refused", "drop": "inputs leave the row without a prediction", "indicator": "inputs are the mean, and told"}[p.Rule])
+	for _, c := range [][2]string{{"weights", p.Weight}, {"noise var", p.NoiseOf}} {
+		if c[1] != "" {
+			fmt.Fprintf(w, "%-13s column %s\n", c[0], c[1])
+		}
+	}
 }
 
 // writeModelFile prints what the fit reported and how predictions are made.
@@ -137,7 +158,8 @@ func writeModelFile(w io.Writer, m *bbgp.Model, f bbgp.FileInfo) error {
 	for _, warn := range r.Warnings {
 		fmt.Fprintf(w, "warning       %s\n", warn)
 	}
-	_, err := fmt.Fprintf(w, "file          format %d, %s\n", f.Format, formatBytes(f.Bytes))
+	_, err := fmt.Fprintf(w, "file          format %d, %s, checksum right, by %s: %d rows of %d inputs, target and weights of the mean\n",
+		f.Format, formatBytes(f.Bytes), f.Writer, m.N(), m.D())
 	return err
 }
 

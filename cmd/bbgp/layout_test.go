@@ -28,17 +28,18 @@ var ours = map[string][]string{
 // theirs says which files may import a module of others; tests may import gonum
 // and x/sys besides.
 var theirs = map[string][]string{
-	"github.com/klauspost/cpuid/v2":    {"asm/"},
-	"github.com/mmcloughlin/avo":       {"gen/"},
-	"gonum.org/v1/gonum":               {"linalg/blas.go", "bbgp/minimize.go"},
-	"gonum.org/v1/plot":                {"cmd/bbgp/", "bench/"},
-	"github.com/spf13/cobra":           {"cmd/"},
-	"github.com/spf13/pflag":           {"cmd/"},
-	"github.com/klauspost/compress":    {"cmd/bbgp/internal/table/"},
-	"github.com/parquet-go/parquet-go": {"cmd/bbgp/internal/table/"},
-	"golang.org/x/tools":               {"gen/"},
-	"golang.org/x/sys":                 {},
-	"golang.org/x/arch":                {},
+	"github.com/klauspost/cpuid/v2":         {"asm/"},
+	"github.com/mmcloughlin/avo":            {"gen/"},
+	"github.com/KimMachineGun/automemlimit": {"cmd/bbgp/flags.go"},
+	"gonum.org/v1/gonum":                    {"linalg/blas.go", "bbgp/minimize.go"},
+	"gonum.org/v1/plot":                     {"cmd/bbgp/", "bench/"},
+	"github.com/spf13/cobra":                {"cmd/"},
+	"github.com/spf13/pflag":                {"cmd/"},
+	"github.com/klauspost/compress":         {"cmd/bbgp/internal/table/"},
+	"github.com/parquet-go/parquet-go":      {"cmd/bbgp/internal/table/"},
+	"golang.org/x/tools":                    {"gen/"},
+	"golang.org/x/sys":                      {},
+	"golang.org/x/arch":                     {},
 }
 
 var inTests = []string{"gonum.org/v1/gonum", "golang.org/x/sys", "golang.org/x/tools", "golang.org/x/arch"}

@@ -57,6 +57,7 @@ func (a *app) lml(ctx context.Context, data string, f *lmlFlags) error {
 	if err != nil {
 		return err
 	}
+	keepWithin(opt.Memory)
 	opt.NoGradient = f.plain
 	p, err := readParams(f.params)
 	if err != nil {

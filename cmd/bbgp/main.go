@@ -40,6 +40,7 @@ func main() {
 // run executes a command line and returns its exit code.
 func run(ctx context.Context, args []string, in io.Reader, out, errw io.Writer) (code int) {
 	a := &app{in: in, out: out, errw: errw}
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(-1)) // see keepWithin
 	defer func() {
 		if r := recover(); r != nil {
 			fmt.Fprintf(errw, "bbgp: internal error: %v; set BBGP_TRACE=1 to see where, and please report it with the output of bbgp info\n", r)
@@ -130,11 +131,13 @@ likelihood it computes comes with bounds of its bias.`,
 		Args:                       subcommand,
 		RunE:                       func(c *cobra.Command, args []string) error { return c.Help() },
 	}
-	root.CompletionOptions.HiddenDefaultCmd = false
 	root.SetFlagErrorFunc(flagError)
 	root.SetUsageTemplate(usageTemplate)
-	root.AddCommand(a.fitCommand(), a.planCommand(), a.predictCommand(), a.sampleCommand(), a.lmlCommand(), a.cvCommand(), a.checkCommand(), a.infoCommand(), a.benchCommand(), a.reportCommand(), a.demoCommand(), a.manCommand())
+	root.AddCommand(a.fitCommand(), a.planCommand(), a.predictCommand(), a.sampleCommand(), a.lmlCommand(), a.cvCommand(), a.checkCommand(), a.infoCommand(), a.benchCommand(), a.reportCommand(), a.demoCommand(), a.completionCommand(), a.manCommand())
 	addConfig(root)
+	if err := completeValues(root); err != nil {
+		panic("completions: " + err.Error()) // a flag registered twice
+	}
 	return root
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"bbgp.dev/bbgp"
 	"bbgp.dev/cmd/bbgp/internal/inputs"
+	"bbgp.dev/cmd/bbgp/internal/table"
 	"bbgp.dev/linalg"
 )
 
@@ -108,7 +109,7 @@ func (a *app) predict(ctx context.Context, path, data string, f *predictFlags) e
 		for _, n := range rep.Notes {
 			a.say("%s", n)
 		}
-		a.say("%d rows predicted in %.2f s", rep.N-rep.Skipped, rep.Seconds)
+		a.say("%s predicted in %.2f s", table.Rows(rep.N-rep.Skipped), rep.Seconds)
 	}
 	return nil
 }

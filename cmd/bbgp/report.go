@@ -155,12 +155,20 @@ func relevances(m *bbgp.Model) []relevance {
 	for _, j := range order[:min(len(order), 30)] {
 		v := relevance{Name: m.Names[j], Length: "no influence"}
 		if !math.IsInf(l[j], 1) {
-			v.Length, v.Relative = fmt.Sprintf("%.4g", l[j]*m.Scaling.XScale[j]), fmt.Sprintf("%.3g sd", l[j])
+			v.Length, v.Relative = short(l[j]*m.Scaling.XScale[j]), short(l[j])+" sd"
 			v.Percent = 100 * l[order[0]] / l[j]
 		}
 		out = append(out, v)
 	}
 	return out
+}
+
+// short is a number of three digits or more, without an exponent where it has few.
+func short(v float64) string {
+	if v >= 1000 && v < 1e7 {
+		return fmt.Sprintf("%.0f", v)
+	}
+	return fmt.Sprintf("%.3g", v)
 }
 
 // heldOut compares with the targets of --data.
@@ -222,7 +230,7 @@ func effects(ctx context.Context, most int, m *bbgp.Model, plan *inputs.Plan, e 
 		if len(s.Figures) == most || math.IsInf(m.Parameters.Lengthscales[j], 1) {
 			break
 		}
-		if in.Kind != inputs.Number {
+		if in.Kind != inputs.Number && in.Kind != inputs.Date {
 			continue
 		}
 		x, at := linalg.NewMatrix(steps, m.D()), make([]float64, steps)
@@ -247,6 +255,9 @@ func effects(ctx context.Context, most int, m *bbgp.Model, plan *inputs.Plan, e 
 func trainingSection(m *bbgp.Model) (*section, error) {
 	s := &section{Title: "Training", Text: "Each point is an accepted step; the band is the interval that the bounds of the bias leave."}
 	points := tracePoints(m.Result.Trace)
+	if len(points) < 3 {
+		points = append(climb(m.Result.Trace, m.Result.LML), points...)
+	}
 	if len(points) < 2 {
 		return s, nil
 	}
@@ -258,4 +269,23 @@ func trainingSection(m *bbgp.Model) (*section, error) {
 		return s, nil // method exact has no bounds
 	}
 	return s, s.add(pl, nil, "The distance of the bounds at each step.")
+}
+
+// climb returns the steps of the pre-fit that were better than all before: a
+// small table is searched there, on all rows, from several starts, so that the
+// training has little to add. Likelihoods of a part of the rows are not shown:
+// they do not end near lml.
+func climb(steps []bbgp.Step, lml float64) []plots.TracePoint {
+	var out []plots.TracePoint
+	best := math.Inf(-1)
+	for _, s := range steps {
+		if s.Phase == "prefit" && s.Accepted && s.LML > best {
+			best = s.LML
+			out = append(out, plots.TracePoint{Seconds: s.Seconds, LML: s.LML, Lower: s.LML, Upper: s.LML})
+		}
+	}
+	if math.Abs(best-lml) > 1 {
+		return nil
+	}
+	return out
 }

@@ -131,7 +131,7 @@ func (p *Plan) fits(t *table.Table, c *table.Column, in Input) error {
 	case numbers && c.Inf > 0:
 		at, text = c.FirstInf, table.Quote(c.FirstInf.Cell)+" is not finite"
 	case c.Missing > 0 && p.Rule == "stop":
-		at, text = c.FirstMissing, "the cell is missing, and the model has no rule for that"
+		at, text = c.FirstMissing, "the cell is missing, and the model was fitted without a rule for that; fill it, or fit again with --missing drop or --missing indicator"
 	}
 	if text == "" {
 		return nil
@@ -158,7 +158,7 @@ func (p *Plan) numeric(t *table.Table, names []string, name string, need bool) (
 	case c.Inf > 0:
 		at, text = c.FirstInf, table.Quote(c.FirstInf.Cell)+" is not finite"
 	case c.Missing > 0 && name != p.Target:
-		at, text = c.FirstMissing, "the cell is missing"
+		at, text = c.FirstMissing, "the cell is missing; weights and noise variances are needed in every row"
 	}
 	if text != "" {
 		return nil, &table.Error{File: t.File, Row: at.Row, Line: at.Line, Column: name, Text: text}

@@ -80,7 +80,7 @@ func TestEveryKind(t *testing.T) {
 	if y[0] != 1 || !math.IsNaN(y[1]) || !ok[0] || !ok[1] {
 		t.Errorf("targets %v, ok %v", y[:2], ok[:2])
 	}
-	if want := []string{"columns extra are not used by the model", "column color: 1 rows have a text that training had not seen", "column code: 1 rows have a text that training had not seen"}; !slices.Equal(s.Notes(), want) {
+	if want := []string{"columns extra are not used by the model", "column color: 1 row with a text that training had not seen", "column code: 1 row with a text that training had not seen"}; !slices.Equal(s.Notes(), want) {
 		t.Errorf("notes %q", s.Notes())
 	}
 }
@@ -160,7 +160,7 @@ func TestPredictionNeedsItsColumns(t *testing.T) {
 	}
 	for in, want := range map[string]string{
 		"apples,pears\n1,2\n3,x\n": `new.csv: row 2 (line 3), column pears: "x" is no number`,
-		"apples,pears\n1,\n":       `new.csv: row 1 (line 2), column pears: the cell is missing, and the model has no rule for that`,
+		"apples,pears\n1,\n":       `new.csv: row 1 (line 2), column pears: the cell is missing, and the model was fitted without a rule for that; fill it, or fit again with --missing drop or --missing indicator`,
 		"apples,pears\n1,inf\n":    `new.csv: row 1 (line 2), column pears: "inf" is not finite`,
 	} {
 		r, err := table.NewReader("new.csv", strings.NewReader(in), table.ReadOptions{})

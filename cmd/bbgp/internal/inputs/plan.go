@@ -93,8 +93,8 @@ func (p *Plan) outsideNote(rows int, by []int) string {
 			worst = j
 		}
 	}
-	return fmt.Sprintf("%d rows lie outside the range of the training rows, most by column %s (%d rows): there the prediction falls back to the mean, with wide intervals",
-		rows, p.Inputs[worst].Column, by[worst])
+	return fmt.Sprintf("%s outside the range of the training rows, most by column %s (%s): there the prediction falls back to the mean, with wide intervals",
+		table.Rows(rows), p.Inputs[worst].Column, table.Rows(by[worst]))
 }
 
 // Names returns the names of the inputs.

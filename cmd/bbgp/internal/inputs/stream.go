@@ -95,7 +95,7 @@ func (s *Stream) row(dst []float64, cells [][]byte) (ok bool, err error) {
 		v := table.ParseCell(cell, s.r.Decimal, as)
 		switch {
 		case v.Missing && s.plan.Rule == "stop":
-			return false, s.fault(in.Column, "the cell is missing, and the model has no rule for that")
+			return false, s.fault(in.Column, "the cell is missing, and the model was fitted without a rule for that; fill it, or fit again with --missing drop or --missing indicator")
 		case v.Missing && s.plan.Rule == "drop":
 			ok = false
 		case v.Inf:
@@ -128,7 +128,7 @@ func (s *Stream) Notes() []string {
 	}
 	for _, in := range s.plan.Inputs {
 		if n := s.Unseen[in.Column]; n > 0 {
-			notes = append(notes, fmt.Sprintf("column %s: %d rows have a text that training had not seen", in.Column, n))
+			notes = append(notes, fmt.Sprintf("column %s: %s with a text that training had not seen", in.Column, table.Rows(n)))
 			delete(s.Unseen, in.Column)
 		}
 	}

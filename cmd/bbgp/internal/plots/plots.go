@@ -119,12 +119,18 @@ func Trace(points []TracePoint) (*plot.Plot, error) {
 	p.Add(l, s)
 	p.Legend.Add("estimate", l, s)
 	p.Legend.Add("bounds of its bias", area)
-	p.Legend.Left, p.Legend.XOffs = false, vg.Points(-8) // a likelihood climbs: that corner is free
+	p.Legend.Left, p.Legend.XOffs = true, vg.Points(8)
 	p.Y.Min, p.Y.Max = usefulRange(points)
+	p.Y.Min -= legendShare * (p.Y.Max - p.Y.Min) // the legend stands there
 	first, last := points[0].Seconds, points[len(points)-1].Seconds
 	p.X.Min, p.X.Max = first-0.03*(last-first), last+max(0.03*(last-first), 1e-3)
 	return p, nil
 }
+
+const (
+	legendShare = 0.4
+	leastSpan   = 0.1 // nats: less is nothing that a picture should blow up
+)
 
 // usefulRange leaves out the first steps where they are far below the rest, so
 // that the end of the training can be seen.
@@ -142,7 +148,7 @@ func usefulRange(points []TracePoint) (lo, hi float64) {
 	if span := hi - lo; first < lo && hi-first < 20*span {
 		lo = min(first, lo)
 	}
-	pad := max(0.05*(hi-lo), 1e-9*math.Abs(hi), 1e-9)
+	pad := max(0.05*(hi-lo), (leastSpan-(hi-lo))/2)
 	return lo - pad, hi + pad
 }
 

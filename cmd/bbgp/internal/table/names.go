@@ -49,6 +49,14 @@ func distance(a, b []rune) int {
 	return last[len(b)]
 }
 
+// Rows is a number of rows in words.
+func Rows(n int) string {
+	if n == 1 {
+		return "1 row"
+	}
+	return fmt.Sprintf("%d rows", n)
+}
+
 // List joins at most n names with commas and counts the others.
 func List(names []string, n int) string {
 	if len(names) <= n {

@@ -1,0 +1,189 @@
+package bbgp
+
+import (
+	"context"
+	"math"
+	"slices"
+	"time"
+)
+
+// Where the search on all rows begins.
+
+// subsetStarts are the starts of the pre-fit: all ones, and a smoother function
+// with less noise.
+func subsetStarts(kernel string, d int) []Params {
+	ones, smooth := DefaultParams(kernel, d), DefaultParams(kernel, d)
+	smooth.Noise = 0.1
+	for j := range smooth.Lengthscales {
+		smooth.Lengthscales[j] = 2 * math.Sqrt(float64(d))
+	}
+	return []Params{ones, smooth}
+}
+
+const (
+	prefitEvals = 40   // of a subset, from each start
+	prefitSlack = 2    // times eps is a gain worth a stage on a subset
+	resetNoise  = 0.01 // least noise to start on more rows with
+	levelGrowth = 3    // times the rows of a subset has the next
+	exactLevel  = 2048 // rows of a subset up to which it is fitted exactly
+)
+
+// starts returns where the search on all rows may begin: at opt.Start, or all
+// ones, or where the fits of random subsets of growing size have led: the first
+// one from several starts, each further one from where the last ended. A small
+// subset can drive the noise to its floor, from where a search on more rows does
+// not come back: the noise is set to at least 0.01 (method card, section 7 f). If
+// the floor is right nevertheless, that shows in the likelihood: both are tried.
+func (f *fit) starts(ctx context.Context) ([]Params, error) {
+	d := f.raw.X.Cols
+	n := f.raw.X.Rows
+	rows := min(f.opt.PrefitRows, n/2)
+	for rows > 50 && !f.denseFits(rows) {
+		rows /= 2
+	}
+	switch {
+	case f.opt.Start != nil:
+		return []Params{f.opt.Start.Clone()}, nil
+	case rows < 50:
+		return []Params{DefaultParams(f.opt.Kernel, d)}, nil
+	case f.opt.Method == "exact" && n <= 2*f.opt.PrefitRows:
+		rows = n
+	}
+	whole := rows == n
+	began := time.Now()
+	before := *f.count
+	fisher := before.seconds["fisher"]
+	defer func() {
+		f.count.seconds["fisher"] = fisher
+		f.count.seconds["prefit"] += time.Since(began).Seconds()
+		if !whole { // evaluations are counted on all rows only
+			f.count.evals, f.count.passes = before.evals, before.passes
+		}
+	}()
+	best, bestLML := DefaultParams(f.opt.Kernel, d), math.Inf(-1)
+	for _, p := range subsetStarts(f.opt.Kernel, d) {
+		end, err := f.climb(ctx, rows, []Params{p})
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err == nil && end.ev.LML > bestLML {
+			best, bestLML = end.p, end.ev.LML
+		}
+	}
+	if whole {
+		return []Params{best}, nil
+	}
+	starts := noiseStarts(best)
+	for rows *= levelGrowth; rows <= n/levelGrowth; rows *= levelGrowth {
+		end, err := f.climb(ctx, rows, starts)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err == nil {
+			starts = []Params{end.p}
+		}
+	}
+	return starts, nil
+}
+
+// denseFits says whether an exact fit takes a quarter of the budget at most.
+func (f *fit) denseFits(rows int) bool {
+	return f.opt.Memory <= 0 || 4*exactBytes(rows) <= f.opt.Memory
+}
+
+// noiseStarts returns p and, where its noise is small, p with more of it.
+func noiseStarts(p Params) []Params {
+	if p.Noise >= resetNoise {
+		return []Params{p}
+	}
+	q := p.Clone()
+	q.Noise = resetNoise
+	return []Params{q, p}
+}
+
+// climb fits so many random rows from the best of starts.
+func (f *fit) climb(ctx context.Context, rows int, starts []Params) (point, error) {
+	sub := f.std
+	if rows < f.std.X.Rows {
+		sub = f.std.Rows(subset(f.std.X.Rows, rows, f.opt.Seed+1))
+	}
+	obj, err := f.levelObjective(sub, starts[0])
+	if err != nil {
+		return point{}, err
+	}
+	t := f.trainer(f.opt.wrap(obj, sub), sub, "prefit")
+	t.constant = slices.Clone(f.flat)
+	for _, j := range constantColumns(sub.X) {
+		t.constant[j] = true
+	}
+	t.stageSteps, t.maxEvals = 5, f.count.evals+prefitEvals
+	t.eps *= prefitSlack
+	if t.rough = rows > f.opt.PrefitRows; t.rough {
+		t.eps = max(t.eps, float64(f.raw.X.Cols+3)/2)
+	}
+	start, err := t.choose(ctx, starts)
+	if err == nil {
+		_, err = t.run(ctx, start)
+	}
+	if err != nil {
+		return point{}, err
+	}
+	f.learn(t.cur)
+	for j, still := range t.constant {
+		if still && !f.flat[j] {
+			t.cur.p.Lengthscales[j] = 1 // unknown to the subset
+		}
+	}
+	return t.cur, nil
+}
+
+// learn keeps what an evaluation of a subset tells about those of more rows.
+func (f *fit) learn(pt point) {
+	ev := pt.ev
+	if ev.BoundKind == "exact" {
+		return
+	}
+	f.seen.passes, f.seen.neighbours = ev.Passes, ev.Neighbours
+	if ev.Precision == "f64" {
+		f.seen.wide = max(f.seen.wide, pt.p.Noise/pt.p.Variance)
+	}
+}
+
+// levelObjective returns the objective for a subset.
+func (f *fit) levelObjective(sub *Data, p Params) (objective, error) {
+	if f.opt.Method == "exact" || sub.X.Rows <= exactLevel && f.denseFits(sub.X.Rows) {
+		return newExactObjective(f.opt.Engine, sub, p)
+	}
+	return newKrylovObjective(f.opt.Engine, sub, p)
+}
+
+// choose returns the start with the greatest likelihood; if that was evaluated
+// last, the first stage begins with its evaluation.
+func (t *trainer) choose(ctx context.Context, starts []Params) (Params, error) {
+	if len(starts) == 1 {
+		return starts[0], nil
+	}
+	best := point{}
+	t.eval.Seed, t.eval.Eps = t.opt.Seed, coarseEps*t.eps
+	for _, p := range starts {
+		target := math.Inf(-1)
+		if best.ev != nil {
+			target = best.ev.LML
+		}
+		t.out = t.outOf(p)
+		pt, err := t.bold(ctx, p, t.out, target)
+		if err != nil {
+			if ctx.Err() != nil || best.ev == nil {
+				return p, err
+			}
+			continue
+		}
+		t.fresh = !pt.ev.Rejected && pt.ev.LML > target
+		t.report(pt, t.fresh)
+		if t.fresh {
+			best = pt
+		}
+	}
+	t.cur = best
+	return best.p, nil
+}

@@ -56,7 +56,7 @@ func NewPlan(ctx context.Context, d *Data, opt Options) (*Plan, error) {
 	began := time.Now()
 	m := d.merged()
 	n := m.X.Rows
-	set, err := opt.settle(n)
+	set, err := opt.settle(n, d.X.Cols)
 	if err != nil {
 		return nil, err
 	}

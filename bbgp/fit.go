@@ -20,7 +20,7 @@ func Fit(ctx context.Context, d *Data, opt Options) (*Model, error) {
 	}
 	full := d
 	d = d.merged()
-	opt, err := opt.settle(d.X.Rows)
+	opt, err := opt.settle(d.X.Rows, d.X.Cols)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func (f *fit) newModel() *Model {
 	f.flat = make([]bool, f.raw.X.Cols)
 	r := &m.Result
 	r.N, r.Distinct, r.D, r.Scaling = f.full.X.Rows, f.raw.X.Rows, f.raw.X.Cols, s
-	r.Method, r.Optimizer, r.Seed, r.ISA = f.opt.Method, f.opt.Optimizer, f.opt.Seed, f.opt.Engine.Impl.Name
+	r.Method, r.MethodReason, r.Optimizer, r.Seed, r.ISA = f.opt.Method, f.opt.methodReason, f.opt.Optimizer, f.opt.Seed, f.opt.Engine.Impl.Name
 	eval := f.opt.evalOptions()
 	r.PredictedBytes = f.opt.peakBytes(r.Distinct, r.N, r.D, eval.Rank, eval.Neighbours)
 	r.Constant, r.Irrelevant, r.Warnings, r.Trace = []string{}, []string{}, []string{}, []Step{}

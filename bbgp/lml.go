@@ -25,6 +25,7 @@ type LMLReport struct {
 	Seconds        float64            `json:"seconds"`
 	CPUSeconds     float64            `json:"cpu_seconds"`
 	Method         string             `json:"method"`
+	MethodReason   string             `json:"method_reason"`
 	Precision      string             `json:"precision"`
 	ISA            string             `json:"isa"`
 	PeakBytes      int64              `json:"peak_bytes"`
@@ -47,7 +48,7 @@ func LogMarginalLikelihood(ctx context.Context, d *Data, p Params, opt Options) 
 	full := d
 	d = d.merged()
 	opt.Kernel, opt.Journal = p.Kernel, nil
-	opt, err := opt.settle(d.X.Rows)
+	opt, err := opt.settle(d.X.Rows, d.X.Cols)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +72,7 @@ func LogMarginalLikelihood(ctx context.Context, d *Data, p Params, opt Options) 
 	r := &LMLReport{
 		LML: ev.LML, StdErr: ev.StdErr, BoundKind: ev.BoundKind,
 		Gradient: ev.Gradient, Passes: ev.Passes, Products: ev.Products, Rank: ev.Rank, Neighbours: ev.Neighbours, Reason: ev.Reason,
-		Probes: ev.Probes, GradColumns: ev.GradColumns, Method: opt.Method, Precision: ev.Precision,
+		Probes: ev.Probes, GradColumns: ev.GradColumns, Method: opt.Method, MethodReason: opt.methodReason, Precision: ev.Precision,
 		ISA: opt.Engine.Impl.Name, SecondsByPhase: ev.SecondsByPhase, Warnings: []string{},
 	}
 	r.Lower, r.Upper = ordered(ev)

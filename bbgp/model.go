@@ -56,6 +56,7 @@ type Result struct {
 	PeakBytes      int64              `json:"peak_bytes"`
 	PredictedBytes int64              `json:"predicted_bytes"` // the peak, before the fit began
 	Method         string             `json:"method"`
+	MethodReason   string             `json:"method_reason"`
 	Optimizer      string             `json:"optimizer"`
 	Precision      string             `json:"precision"`
 	Rank           int                `json:"rank"`

@@ -17,8 +17,8 @@ type Options struct {
 	Kernel string
 	// Method is bbgp, exact, sgpr (Titsias 2009), cglb (Artemev et al. 2021),
 	// iterative (Gardner et al. 2018) or rr (Potapczynski et al. 2021); "" means
-	// exact for at most 512 rows, where the dense computation is the cheaper
-	// one, and bbgp otherwise. Whatever the method of training, predictions are
+	// exact where the dense computation is the cheaper one and fits Memory, up to
+	// some 850 rows, and bbgp otherwise. Whatever the method of training, predictions are
 	// those of the exact process at the parameters found.
 	Method string
 	// Optimizer is lbfgs, levenberg or adam; "" means lbfgs, and adam for the
@@ -67,7 +67,8 @@ type Options struct {
 	// Progress, if not nil, is called after each step, on the calling goroutine.
 	Progress func(Step)
 
-	guided bool // by the priors of few rows
+	guided       bool   // by the priors of few rows
+	methodReason string // why Method is what it is
 }
 
 // A Step is one evaluation of the training, for progress reports and plots.
@@ -98,26 +99,21 @@ func (s Step) MarshalJSON() ([]byte, error) {
 	}{plain(s), Bound(s.Lower), Bound(s.Upper)})
 }
 
-const smallRows = 512 // method "" is exact up to here
-
 var (
 	methods    = []string{"bbgp", "exact", "sgpr", "cglb", "iterative", "rr"}
 	optimizers = []string{"lbfgs", "levenberg", "adam"}
 	precisions = []string{"auto", "f32", "f64"}
 )
 
-// settle fills the defaults in for n rows and checks the rest.
-func (o Options) settle(n int) (Options, error) {
+// settle fills the defaults in for n rows of d inputs and checks the rest.
+func (o Options) settle(n, d int) (Options, error) {
 	set := func(s *string, v string) {
 		if *s == "" {
 			*s = v
 		}
 	}
 	set(&o.Kernel, families[0])
-	if n <= smallRows {
-		set(&o.Method, "exact")
-	}
-	set(&o.Method, "bbgp")
+	o.chooseMethod(n, d)
 	stochastic := o.Method == "iterative" || o.Method == "rr"
 	if stochastic {
 		set(&o.Optimizer, "adam")

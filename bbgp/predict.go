@@ -30,7 +30,8 @@ type PredictOptions struct {
 	Rigorous bool
 }
 
-// A Prediction holds one value per row, in the units of the target.
+// A Prediction holds one value for each of the m rows asked for, in the units of
+// the target.
 type Prediction struct {
 	Mean []float64
 	// SD is the standard deviation of f, SDObs that of a new observation with
@@ -80,8 +81,8 @@ func (m *Model) Predict(ctx context.Context, e *linalg.Engine, xs linalg.Matrix,
 	return p, m.deviations(ctx, e, std, p, opt)
 }
 
-// Inputs copies a matrix of inputs, such as a gonum mat.Matrix, for Predict and
-// Sample.
+// Inputs copies an m×D matrix of inputs, such as a gonum mat.Matrix, for Predict
+// and Sample; DataFrom does so for Fit.
 func Inputs(m Dense) linalg.Matrix { return DataFrom(m, nil).X }
 
 // checkInputs tells whether the rows of xs can be predicted.

@@ -21,6 +21,7 @@ type settings struct {
 	cpu           float64
 	points        int
 	studyRows     int
+	biasRows      int
 	dir, page     string
 	do            []string
 	quick         bool
@@ -67,6 +68,7 @@ func parse(args []string) (*settings, error) {
 	f.Float64Var(&s.cpu, "cpu", number(def("0", "0")), "CPU seconds of a training at most, 0: no limit")
 	f.IntVar(&s.points, "points", int(number(def("6", "3"))), "points of a run at which errors are measured")
 	f.IntVar(&s.studyRows, "study-rows", int(number(def("4000", "800"))), "training rows of the studies")
+	f.IntVar(&s.biasRows, "bias-rows", int(number(def("2000", "800"))), "training rows of the paper's study of eps and probes")
 	f.StringVar(&s.dir, "dir", def("bench/results", "bin/quick/results"), "folder of the results")
 	f.StringVar(&s.page, "page", def("docs", "bin/quick"), "folder of RESULTS.md; figures go into its results/")
 	do := f.String("do", "runs,bias,studies,page", "what to do; checks are part of -quick")
@@ -148,7 +150,7 @@ const biasSet = "bike"
 func (s *settings) bias() error {
 	for _, method := range biasMethods() {
 		for _, split := range s.splits {
-			j := &job{set: biasSet, split: split, n: s.studyRows, method: method, steps: min(s.steps, biasSteps), cpu: s.cpu}
+			j := &job{set: biasSet, split: split, n: s.biasRows, method: method, steps: min(s.steps, biasSteps), cpu: s.cpu}
 			if s.quick {
 				j.quick()
 			}
@@ -160,7 +162,7 @@ func (s *settings) bias() error {
 	return nil
 }
 
-const biasSteps = 100
+const biasSteps = 250
 
 // quick lowers the cap on evaluations to what the checks and the page of the quick
 // run need, and tells whether they need the run at all.

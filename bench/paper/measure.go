@@ -115,7 +115,7 @@ func (m *meter) measure(r *record, points int, path string) error {
 	for k, c := range chosen {
 		w := &r.Rows[at[c]]
 		end := k == len(chosen)-1
-		err := m.errors(w, end || k%3 == 0)
+		err := m.errors(w, end || k%3 == 2)
 		if err == nil {
 			err = m.likelihood(w, end)
 		}

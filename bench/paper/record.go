@@ -169,18 +169,25 @@ func setField(f reflect.Value, c string) (err error) {
 	return err
 }
 
-// save writes the record.
-func (r *record) save(path string) error {
+// encode returns the text of the record's file.
+func (r *record) encode() ([]byte, error) {
 	b, err := json.Marshal(r.Head)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "# %s\n", b)
-	if err := table(csv.NewWriter(&out), r.Rows); err != nil {
+	err = table(csv.NewWriter(&out), r.Rows)
+	return out.Bytes(), err
+}
+
+// save writes the record.
+func (r *record) save(path string) error {
+	b, err := r.encode()
+	if err != nil {
 		return err
 	}
-	return writeFile(path, out.Bytes())
+	return writeFile(path, b)
 }
 
 // load reads a record; it returns nil if there is none.

@@ -80,7 +80,7 @@ func allStudies() []study {
 	}
 	for _, v := range allNoise {
 		for _, prec := range []string{"f32", "f64", "auto"} {
-			precision = append(precision, cell{Noise: v, Rank: -1, Neighbours: -1, Probes: usualProbes, Precision: prec, Storage: "f32"})
+			precision = append(precision, cell{Noise: v, Rank: 192, Neighbours: 48, Probes: usualProbes, Precision: prec, Storage: "f32"})
 		}
 		for _, c := range [][2]int{{100, 0}, {300, 0}, {1000, 0}, {0, 16}, {0, 32}, {0, 64}, {0, 128}, {192, 32}, {-1, -1}} {
 			precond = append(precond, cell{Noise: v, Rank: c[0], Neighbours: c[1], Probes: usualProbes, Precision: "auto", Storage: "f32"})
@@ -112,10 +112,16 @@ func (s *settings) studies() error {
 		if err != nil {
 			return err
 		}
+		for i := range done { // of an older program: begin again
+			if i >= len(st.cells) || !done[i].same(st.cells[i]) {
+				done = nil
+				break
+			}
+		}
 		if len(done) < len(st.cells) {
 			fmt.Fprintf(os.Stderr, "%s %s: %d of %d\n", time.Now().Format("15:04:05"), path, len(done), len(st.cells))
 		}
-		for _, c := range st.cells[min(len(done), len(st.cells)):] {
+		for _, c := range st.cells[len(done):] {
 			c.N = b.data.X.Rows
 			if err := st.fill(b, &c); err != nil {
 				return fmt.Errorf("%s at noise %g: %w", st.name, c.Noise, err)
@@ -131,6 +137,12 @@ func (s *settings) studies() error {
 		}
 	}
 	return nil
+}
+
+// same tells whether two cells ask for the same.
+func (c *cell) same(d cell) bool {
+	return c.Noise == d.Noise && c.Rank == d.Rank && c.Neighbours == d.Neighbours && c.Probes == d.Probes &&
+		c.Precision == d.Precision && c.Storage == d.Storage
 }
 
 func loadCells(path string) (cells []cell, err error) {

@@ -50,7 +50,7 @@ func trainMain(args []string) error {
 	f.StringVar(&j.method, "method", "bbgp", "method")
 	f.IntVar(&j.steps, "steps", 400, "evaluations at most")
 	f.Float64Var(&j.cpu, "cpu", 0, "CPU seconds at most, 0: no limit")
-	out := f.String("out", "", "file to write")
+	out := f.String("out", "", "file to write, standard output by default")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
@@ -58,7 +58,15 @@ func trainMain(args []string) error {
 	if err != nil {
 		return err
 	}
-	return r.save(*out)
+	b, err := r.encode()
+	if err != nil {
+		return err
+	}
+	if *out == "" {
+		_, err = os.Stdout.Write(b)
+		return err
+	}
+	return writeFile(*out, b)
 }
 
 var errCPU = errors.New("the CPU seconds of the run are used up")

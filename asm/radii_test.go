@@ -69,3 +69,39 @@ func testFusedRadii[T Float](t *testing.T, k *Kit[T], d int) {
 		}
 	}
 }
+
+// TestFusedEntries: right-hand sides with a single one show the entries of the
+// tile themselves, which are those of CovRadii to the last bit. Sums of many
+// would hide the last terms of a polynomial.
+func TestFusedEntries(t *testing.T) {
+	for _, d := range []int{2, 10, 19} { // of every rootKit
+		forEachKit(t, func(t *testing.T, k *Kit[float32]) { testFusedEntries(t, k, d) },
+			func(t *testing.T, k *Kit[float64]) { testFusedEntries(t, k, d) })
+	}
+}
+
+func testFusedEntries[T Float](t *testing.T, k *Kit[T], d int) {
+	const rows, cols = RowUnit, Pad
+	r := newRand(14)
+	for f := range families {
+		tile, h := make([]T, rows*cols), make([]T, rows*cols)
+		xi, xj := normals[T](r, rows*d, 1), normals[T](r, cols*d, 1)
+		k.Radii(f, tile, xi, xj, d, rows, cols)
+		copy(h, tile)
+		k.CovRadii(f, d, h, rows, cols)
+		for p := 1; p <= 2; p++ {
+			for i := range rows {
+				c, j := i%p, (i*7+d)%cols
+				vi, vj, yi, yj := make([]T, rows*p), make([]T, p*cols), make([]float64, rows*p), make([]T, p*cols)
+				vi[i*p+c], vj[c*cols+j] = 1, 1
+				k.FusedRadii(f, d, yi, yj, tile, vi, vj, rows, cols, p)
+				sameBits(t, fmt.Sprint("row of ", f, " d=", d, " p=", p), yj[c*cols:(c+1)*cols], h[i*cols:(i+1)*cols])
+				for a := range rows {
+					if got, want := yi[a*p+c], float64(h[a*cols+j]); got != want {
+						t.Fatalf("%v d=%d p=%d: element %d, %d is %v, want %v", f, d, p, a, j, got, want)
+					}
+				}
+			}
+		}
+	}
+}

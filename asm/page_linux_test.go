@@ -63,11 +63,15 @@ func testPages[T Float](t *testing.T, k *Kit[T], after bool) {
 			for p := 1; p <= 2; p++ {
 				k.Fused(f, paged(t, make([]float64, rows*p), after), m(p*cols), tile, m(rows*p), m(p*cols), rows, cols, p)
 			}
-			k.FusedRadii(f, 50, paged(t, make([]float64, rows*2), after), m(2*cols), tile, m(rows*2), m(2*cols), rows, cols, 2)
 			k.Cov(f, tile)
 			k.Weight(f, tile)
-			k.CovRadii(f, 50, tile, rows, cols)
-			k.WeightRadii(f, 50, tile, rows, cols)
+			for _, d := range []int{10, 50} { // of different rootKits
+				for p := 1; p <= 2; p++ {
+					k.FusedRadii(f, d, paged(t, make([]float64, rows*p), after), m(p*cols), tile, m(rows*p), m(p*cols), rows, cols, p)
+				}
+				k.CovRadii(f, d, tile, rows, cols)
+				k.WeightRadii(f, d, tile, rows, cols)
+			}
 		}
 		for _, p := range []int{4, 12} {
 			k.AccJ(m(p*cols), tile, m(rows*p), rows, cols, p)

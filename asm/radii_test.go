@@ -40,10 +40,15 @@ func testRadii[T Float](t *testing.T, k *Kit[T]) {
 	}
 }
 
-func TestFusedRadii(t *testing.T) { forEachKit(t, testFusedRadii[float32], testFusedRadii[float64]) }
+// TestFusedRadii takes a depth of every rootKit.
+func TestFusedRadii(t *testing.T) {
+	for _, d := range []int{2, 10, 19} {
+		forEachKit(t, func(t *testing.T, k *Kit[float32]) { testFusedRadii(t, k, d) },
+			func(t *testing.T, k *Kit[float64]) { testFusedRadii(t, k, d) })
+	}
+}
 
-func testFusedRadii[T Float](t *testing.T, k *Kit[T]) {
-	const d = 19
+func testFusedRadii[T Float](t *testing.T, k *Kit[T], d int) {
 	r := newRand(13)
 	for f := range families {
 		for _, s := range tileShapes() {

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// A Plan predicts what a fit will take: time and work from a fit of a random
-// sample of the rows, memory from the sizes of what a fit keeps.
+// A Plan predicts what a fit will take, from a fit of a random sample of the rows
+// and one evaluation, at its result, on four times as many; memory from the sizes of
+// what a fit keeps.
 //
-// Products and gradients grow as n², the preconditioner, the basis and the
-// predictions of the end as n, a dense evaluation as n³; the pre-fit and the
-// information matrix have a size of their own. The number of evaluations is
-// that of the sample; how that of passes grows, two more evaluations tell, at the
-// sample's result, on the sample and on four times its rows.
+// In an evaluation products and gradients grow as n², the preconditioner and the
+// basis as n, a dense one as n³; how its passes grow, the two sizes tell. The number
+// of evaluations hardly depends on n; that of a sample, small and fitted to the last
+// nat, tells less the smaller a part it is.
 type Plan struct {
 	Rows        int     `json:"rows"`
 	Distinct    int     `json:"distinct_rows"`
@@ -37,7 +37,9 @@ const (
 	planRows         = 1500             // of the sample; half of the rows if that is less
 	planTime         = 20 * time.Second // for the sample
 	usualEvaluations = 16               // of a fit
-	planSteps        = 4                // times the sample's rows, for the growth of passes
+	planSteps        = 4                // times the sample's rows, for one evaluation
+	finalWork        = 3.5              // evaluations that the end of a fit is worth
+	adapted          = 0.8              // of the work of a first evaluation: later ones know what P should be
 	precGrowth       = 1.2              // time of the preconditioner, as a power of n
 	// A low-rank part covers more of a small sample, which overstates the growth.
 	planShare  = 0.8
@@ -70,17 +72,23 @@ func NewPlan(ctx context.Context, d *Data, opt Options) (*Plan, error) {
 	r := &fit.Result
 	p.Precision, p.Rank, p.Neighbours, p.Probes = r.Precision, r.Rank, r.Neighbours, r.Probes
 	grow := float64(n) / float64(p.Sample)
-	// Fits of samples differ more in their evaluations than fits of whole tables.
 	did := float64(max(r.Evaluations, 1))
-	p.Evaluations = min(int(math.Sqrt(did*usualEvaluations)+0.5), set.MaxSteps)
-	more := float64(p.Evaluations) / did
-	power, err := passPower(ctx, m, sub, fit.Parameters, set)
-	if err != nil {
-		return nil, err
+	evals := math.Min(usualEvaluations*math.Pow(did/usualEvaluations, min(2/(grow*grow), 0.5)), float64(set.MaxSteps))
+	p.Evaluations = int(evals + 0.5)
+	if set.Method == "exact" {
+		p.CPUSeconds = denseCPU(r, evals/did, grow, n <= 2*set.PrefitRows)
+		p.Seconds = p.CPUSeconds * r.Seconds / r.CPUSeconds
+	} else {
+		at, power, err := evaluateLarger(ctx, m, sub, fit.Parameters, set)
+		if err != nil {
+			return nil, err
+		}
+		more := float64(n) / float64(at.rows)
+		p.Passes = int(adapted*evals*float64(at.Passes)*math.Pow(more, power) + 0.5)
+		once := r.SecondsByPhase["prefit"] + r.SecondsByPhase["fisher"]
+		p.CPUSeconds = once*r.CPUSeconds/r.Seconds + adapted*(evals+finalWork)*at.cpu(more, power)
+		p.Seconds = p.CPUSeconds * at.Seconds / at.CPUSeconds
 	}
-	p.Passes = int(more*float64(r.Passes)*math.Pow(grow, power) + 0.5)
-	p.Seconds = growth(r, set.Method, more, grow, power)
-	p.CPUSeconds = p.Seconds * r.CPUSeconds / r.Seconds
 	rank := r.Rank
 	if set.Rank == 0 { // others are tried on the way
 		rank = max(rank, min(mostRank, n/4))
@@ -92,43 +100,53 @@ func NewPlan(ctx context.Context, d *Data, opt Options) (*Plan, error) {
 	return p, nil
 }
 
-// passPower is the power of n that the passes of an evaluation at q grow with.
-func passPower(ctx context.Context, d, sub *Data, q Params, opt Options) (float64, error) {
-	rows := min(planSteps*sub.X.Rows, d.X.Rows)
-	if opt.Method == "exact" || rows < 2*sub.X.Rows {
-		return leastPower, nil
-	}
-	var passes [2]float64
-	for k, s := range []*Data{sub, d.Rows(subset(d.X.Rows, rows, opt.Seed+2))} {
-		rep, err := LogMarginalLikelihood(ctx, s, q, opt)
-		if err != nil {
-			return 0, err
-		}
-		passes[k] = float64(rep.Passes + 1) // 2 passes or 3 is chance
-	}
-	power := math.Log(passes[1]/passes[0]) / math.Log(float64(rows)/float64(sub.X.Rows))
-	return min(max(planShare*power, leastPower), mostPower), nil
+// A larger is an evaluation on that many rows.
+type larger struct {
+	*LMLReport
+	rows int
 }
 
-// growth is the time of a fit of grow times the rows of r's and more times its
-// evaluations.
-func growth(r *Result, method string, more, grow, power float64) float64 {
-	left, once, each := r.Seconds, 0.0, 0.0
-	take := func(sum *float64, phase string, power float64) {
-		s := r.SecondsByPhase[phase]
+// evaluateLarger evaluates at q on planSteps times the rows of sub, and on sub: the
+// passes grow with that power of n.
+func evaluateLarger(ctx context.Context, d, sub *Data, q Params, opt Options) (at larger, power float64, err error) {
+	at.rows = min(planSteps*sub.X.Rows, d.X.Rows)
+	if at.LMLReport, err = LogMarginalLikelihood(ctx, d.Rows(subset(d.X.Rows, at.rows, opt.Seed+2)), q, opt); err != nil {
+		return at, 0, err
+	}
+	if at.rows < 2*sub.X.Rows {
+		return at, leastPower, nil
+	}
+	few, err := LogMarginalLikelihood(ctx, sub, q, opt)
+	if err != nil {
+		return at, 0, err
+	}
+	// 2 passes or 3 is chance.
+	power = math.Log(float64(at.Passes+1)/float64(few.Passes+1)) / math.Log(float64(at.rows)/float64(sub.X.Rows))
+	return at, min(max(planShare*power, leastPower), mostPower), nil
+}
+
+// cpu is the CPU time of an evaluation on grow times the rows.
+func (l larger) cpu(grow, power float64) float64 {
+	left, sum := l.Seconds, 0.0
+	for _, phase := range []struct {
+		name  string
+		power float64
+	}{{"kernel_products", 2 + power}, {"gradient", 2}, {"preconditioner", precGrowth}, {"reorthogonalisation", 1 + 2*power}, {"small_eigenproblems", 2 * power}} {
+		s := l.SecondsByPhase[phase.name]
 		left -= s
-		*sum += s * math.Pow(grow, power)
+		sum += s * math.Pow(grow, phase.power)
 	}
-	take(&once, "prefit", 0)
-	take(&each, "fisher", 0)
-	if method == "exact" {
-		return once + more*(each+max(left, 0)*math.Pow(grow, 3))
+	return (sum + max(left, 0)*grow) * l.CPUSeconds / l.Seconds
+}
+
+// denseCPU is the CPU time of a dense fit of grow times the rows of r's and more
+// times its evaluations; the information matrix has a size of its own, and so has
+// the pre-fit, but for small tables, where it is on all rows.
+func denseCPU(r *Result, more, grow float64, small bool) float64 {
+	once, each := r.SecondsByPhase["prefit"], r.SecondsByPhase["fisher"]
+	left := max(r.Seconds-once-each, 0)
+	if small {
+		once *= math.Pow(grow, 3)
 	}
-	take(&each, "kernel_products", 2+power)
-	take(&each, "gradient", 2)
-	take(&each, "preconditioner", precGrowth)
-	take(&each, "reorthogonalisation", 1+2*power)
-	take(&each, "small_eigenproblems", 2*power)
-	take(&once, "final", 2+power)
-	return once + more*(each+max(left, 0)*grow)
+	return (once + more*(each+left*math.Pow(grow, 3))) * r.CPUSeconds / r.Seconds
 }

@@ -30,11 +30,16 @@ func (o *Op) someRows(rows []int32) rowSet {
 
 // testRows scales the rows of xs (m×D). It fails for values that are not finite.
 func (o *Op) testRows(xs linalg.Matrix) (rowSet, error) {
+	return o.testRowsIn(nil, xs)
+}
+
+// testRowsIn is testRows in the memory of work if that suffices.
+func (o *Op) testRowsIn(work []float64, xs linalg.Matrix) (rowSet, error) {
 	if xs.Cols != o.Inputs() {
 		panic("kernelmv: test rows have another number of inputs")
 	}
 	d := o.pts.dim
-	s := rowSet{n: xs.Rows, x: make([]float64, xs.Rows*d)}
+	s := rowSet{n: xs.Rows, x: grow(work, xs.Rows*d)}
 	for i := range xs.Rows {
 		for k, v := range xs.Row(i) {
 			if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -70,6 +75,14 @@ type walk[T asm.Float] struct {
 	// and after which begin and end are called with its rows, if not nil.
 	visit      func(worker, part int, tile crossTile[T])
 	begin, end func(worker, i0, rows int)
+
+	ctx         context.Context // of the run
+	xj          []T             // right, packed
+	packed      bool            // already
+	xis, tiles  [][]T           // of each worker
+	all, across int
+
+	pack, do func(worker, i int) // made once: a second run allocates nothing
 }
 
 // tasks returns the number of tasks, and of those in one row of tasks.
@@ -84,35 +97,40 @@ func (w *walk[T]) run(ctx context.Context) error {
 	if w.left.n == 0 || w.right.n == 0 {
 		return ctx.Err()
 	}
-	d, wide := w.op.pts.dim, asm.Block[T]()
-	xj := make([]T, padTo(w.right.n, asm.Pad)*d)
 	par := w.op.engine.Par
-	par.For((w.right.n+crossCols-1)/crossCols, func(_, b int) {
-		to := min((b+1)*crossCols, padTo(w.right.n, asm.Pad))
-		interleave(xj, w.right.x, d, wide, w.right.index, w.right.n, b*crossCols, to, w.round)
-	})
-	xis, tiles := make([][]T, par.Threads()), make([][]T, par.Threads())
-	all, across := w.tasks()
-	par.For(all, func(worker, task int) {
-		if ctx.Err() != nil {
-			return
-		}
-		if xis[worker] == nil {
-			xis[worker] = make([]T, crossRows*d)
-			tiles[worker] = make([]T, asm.RowUnit*w.kit.TileCols)
-		}
-		if w.backwards {
-			task = all - 1 - task
-		}
-		i0 := task / across * crossRows
-		j0 := task % across * w.cutCols
-		w.task(worker, task, i0, j0, xj, xis[worker], tiles[worker])
-	})
+	if w.do == nil {
+		w.pack, w.do = w.packBlock, w.doTask
+		w.xis, w.tiles = make([][]T, par.Threads()), make([][]T, par.Threads())
+	}
+	if !w.packed {
+		w.xj = grow(w.xj, padTo(w.right.n, asm.Pad)*w.op.pts.dim)
+		par.For((w.right.n+crossCols-1)/crossCols, w.pack)
+		w.packed = true
+	}
+	w.all, w.across = w.tasks()
+	w.ctx = ctx
+	par.For(w.all, w.do)
+	w.ctx = nil
 	return ctx.Err()
 }
 
-func (w *walk[T]) task(worker, task, i0, j0 int, xj, xi, tile []T) {
+func (w *walk[T]) packBlock(_, b int) {
+	to := min((b+1)*crossCols, padTo(w.right.n, asm.Pad))
+	interleave(w.xj, w.right.x, w.op.pts.dim, asm.Block[T](), w.right.index, w.right.n, b*crossCols, to, w.round)
+}
+
+func (w *walk[T]) doTask(worker, task int) {
+	if w.ctx.Err() != nil {
+		return
+	}
 	d := w.op.pts.dim
+	w.xis[worker] = grow(w.xis[worker], crossRows*d)
+	w.tiles[worker] = grow(w.tiles[worker], asm.RowUnit*w.kit.TileCols)
+	if w.backwards {
+		task = w.all - 1 - task
+	}
+	i0, j0 := task/w.across*crossRows, task%w.across*w.cutCols
+	xi, tile, xj := w.xis[worker], w.tiles[worker], w.xj
 	rows := min(crossRows, w.left.n-i0)
 	packed := padTo(rows, asm.RowUnit)
 	left := w.left
@@ -181,84 +199,4 @@ func (o *Op) CrossTo(ctx context.Context, dst, xs linalg.Matrix, rows []int32) e
 		return err
 	}
 	return o.entriesTo(ctx, dst, left, o.someRows(rows))
-}
-
-// CrossMulTo sets dst = K(X*, X) v for test rows xs (m×D), dst m×p and v n×p,
-// in the precision of the operator. It fails for test inputs that are not
-// finite, and with ctx.Err().
-func (o *Op) CrossMulTo(ctx context.Context, dst, xs, v linalg.Matrix) error {
-	if dst.Rows != xs.Rows || v.Rows != o.Dim() || dst.Cols != v.Cols {
-		panic("kernelmv: CrossMulTo: bad shapes")
-	}
-	left, err := o.testRows(xs)
-	if err != nil || v.Cols == 0 {
-		return err
-	}
-	if o.precision == F32 {
-		return crossMul(ctx, o, &o.engine.Impl.F32, dst, left, v)
-	}
-	return crossMul(ctx, o, &o.engine.Impl.F64, dst, left, v)
-}
-
-// crossMul is CrossMulTo in tiles of T. Sums over more than a tile are float64.
-func crossMul[T asm.Float](ctx context.Context, o *Op, kit *asm.Kit[T], dst linalg.Matrix, left rowSet, v linalg.Matrix) error {
-	w := &walk[T]{op: o, kit: kit, left: left, right: o.allRows(), clamp: asm.Clamp[T](o.kernel.Family), round: o.rounded}
-	w.cutCols = padTo(o.Dim(), asm.Pad) // one owner per row
-	p := padTo(v.Cols, asm.ColUnit)
-	scale := colScale(v)
-	vj := make([]T, w.cutCols*p) // [tile][p][cols]
-	for q := range o.Dim() {
-		j := q / kit.TileCols * kit.TileCols
-		cols := min(kit.TileCols, w.cutCols-j)
-		for c, x := range v.Row(q) {
-			vj[j*p+c*cols+q-j] = T(x / scale[c])
-		}
-	}
-	all, _ := w.tasks()
-	y := make([]float64, all*crossRows*p)
-	w.visit = func(_, _ int, t crossTile[T]) {
-		kit.Cov(o.kernel.Family, t.data)
-		for c := 0; c < p; { // groups of columns that stay in the cache
-			g := min(maxGroup, p-c)
-			yi := y[t.i*p+c*asm.RowUnit:]
-			kit.AccI(yi[:asm.RowUnit*g], t.data, vj[t.j*p+c*t.stride:t.j*p+(c+g)*t.stride], asm.RowUnit, t.stride, g)
-			c += g
-		}
-	}
-	if err := w.run(ctx); err != nil {
-		return err
-	}
-	for i := range dst.Rows {
-		// y is [row tile][group][RowUnit][columns of the group]
-		tile, a := y[i/asm.RowUnit*asm.RowUnit*p:], i%asm.RowUnit
-		for c := range dst.Cols {
-			from := c / maxGroup * maxGroup
-			g := min(maxGroup, p-from)
-			dst.Set(i, c, o.kernel.Variance*scale[c]*tile[from*asm.RowUnit+a*g+c-from])
-		}
-	}
-	return nil
-}
-
-// colScale is a power of two near the largest value of every column.
-func colScale(v linalg.Matrix) []float64 {
-	scale := make([]float64, v.Cols)
-	for i := range v.Rows {
-		for c, x := range v.Row(i) {
-			scale[c] = max(scale[c], math.Abs(x))
-		}
-	}
-	for c, largest := range scale {
-		scale[c] = unitOf(largest)
-	}
-	return scale
-}
-
-// unitOf is a power of two that brings largest near 1; 1 for NaN, Inf, 0 and
-// what cannot be scaled.
-func unitOf(largest float64) float64 {
-	if largest > 1e-300 && largest < 1e300 {
-		return math.Ldexp(1, math.Ilogb(largest))
-	}
-	return 1
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -245,6 +246,37 @@ func TestDroppedInputs(t *testing.T) {
 				t.Fatal(err)
 			}
 			checkGrad(t, "GradTo", grad, wantGrad, 1e-13*size)
+		}
+	}
+}
+
+// TestCrossMulToReset: nothing of earlier parameters or roundings is left.
+func TestCrossMulToReset(t *testing.T) {
+	const n, m, d, p = 300, 40, 5, 3
+	ctx, rng := t.Context(), rand.New(rand.NewPCG(22, 23))
+	x, xs, v := linalgtest.RandMatrix(rng, n, d), linalgtest.RandMatrix(rng, m, d), linalgtest.RandMatrix(rng, n, p)
+	old := newOp(t, engine(t, nil, 2), x, randKernel(rng, Matern32, d), nil)
+	for _, prec := range []Precision{F32, F64} {
+		for step := range 4 {
+			k := randKernel(rng, Matern32, d)
+			if step == 2 {
+				k.Lengthscales[1] = math.Inf(1)
+			}
+			if err := old.Reset(k, nil); err != nil {
+				t.Fatal(err)
+			}
+			fresh := newOp(t, engine(t, nil, 2), x, k, nil)
+			got, want := linalg.NewMatrix(m, p), linalg.NewMatrix(m, p)
+			for op, dst := range map[*Op]linalg.Matrix{old: got, fresh: want} {
+				op.SetPrecision(prec)
+				op.SetRounded(step%2 == 1)
+				if err := op.CrossMulTo(ctx, dst, xs, v); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if !slices.Equal(got.Data, want.Data) {
+				t.Fatalf("%v, step %d: differs from a new operator", prec, step)
+			}
 		}
 	}
 }

@@ -51,6 +51,8 @@ type Op struct {
 	g64                      *gradient[float64]
 	line                     *line // the O(n) form, if there is one now
 	lineMemory               *line
+	c32                      *crossProduct[float32]
+	c64                      *crossProduct[float64]
 	blocks                   []gathered // one per worker
 }
 
@@ -126,6 +128,12 @@ func (o *Op) arrange() {
 	}
 	if o.g64 != nil {
 		o.g64.fresh = false
+	}
+	if o.c32 != nil {
+		o.c32.walk.packed = false
+	}
+	if o.c64 != nil {
+		o.c64.walk.packed = false
 	}
 }
 

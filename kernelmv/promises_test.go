@@ -18,15 +18,18 @@ func TestNoAllocations(t *testing.T) {
 		rng := rand.New(rand.NewPCG(40, uint64(d)))
 		op := newOp(t, engine(t, nil, 2), linalgtest.RandMatrix(rng, n, d), randKernel(rng, Matern52, d), nil)
 		v, y := linalgtest.RandMatrix(rng, n, p), linalg.NewMatrix(n, p)
+		xs, cross := linalgtest.RandMatrix(rng, 130, d), linalg.NewMatrix(130, p)
 		dst, g := make([]float64, d), make([]float64, p)
 		for _, prec := range []Precision{F32, F64} {
 			op.SetGradPrecision(prec)
+			op.SetPrecision(prec)
 			mul := op.With(prec)
 			for _, c := range []int{1, 2, 8, p} {
 				src, out := v.Sub(0, n, 0, c), y.Sub(0, n, 0, c)
 				for name, f := range map[string]func() error{
 					"MulTo":       func() error { return mul.MulTo(ctx, out, src) },
 					"GradTo":      func() error { return op.GradTo(ctx, dst, src, g[:c]) },
+					"CrossMulTo":  func() error { return op.CrossMulTo(ctx, cross.Sub(0, 130, 0, c), xs, src) },
 					"GradInvSqTo": func() error { return op.GradInvSqTo(ctx, dst, src, g[:c]) },
 				} {
 					count := testing.AllocsPerRun(3, func() { // warms up by itself

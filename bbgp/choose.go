@@ -62,7 +62,7 @@ func nearCost(n, d, nn, m, uses int, prec kernelmv.Precision, s seen) float64 {
 	k, r := float64(nn), float64(m)
 	pass := pair*float64(n) + 8*r + 12*k
 	passes := float64(s.passes) * math.Pow(float64(s.neighbours)/k, nearPower)
-	build := k * k * (0.06*k + 4 + 0.3*float64(d) + 0.13*r)
+	build := k * k * (0.06*k + 1.3 + 0.07*float64(d) + 0.06*r)
 	return build + float64(uses)*(passes+1)*pass
 }
 

@@ -25,7 +25,8 @@ type Data struct {
 	repeats []repeat // of merged rows; nil if no row is merged
 }
 
-// NewData copies rows of inputs and the target into a Data.
+// NewData copies n rows of D inputs into a Data with the target y, n values, which
+// is kept as it is. It fails with a *DataError where rows differ in length.
 func NewData(rows [][]float64, y []float64, names []string) (*Data, error) {
 	d := 0
 	if len(rows) > 0 {
@@ -47,8 +48,8 @@ type Dense interface {
 	At(i, j int) float64
 }
 
-// DataFrom copies a matrix of inputs, such as a gonum mat.Matrix, and the
-// target into a Data.
+// DataFrom copies an n×D matrix of inputs, such as a gonum mat.Matrix, into a Data
+// with the target y, n values, which is kept as it is; Inputs does so for Predict.
 func DataFrom(m Dense, y []float64) *Data {
 	n, d := m.Dims()
 	x := linalg.NewMatrix(n, d)

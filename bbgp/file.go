@@ -98,7 +98,8 @@ func appendFloats(b []byte, v []float64) []byte {
 	return b
 }
 
-// Save writes the model to a file, which it replaces at once or not at all.
+// Save writes the model to a file, which it replaces at once or not at all: it is
+// written beside it, synced and renamed. It fails with the error of the system.
 func (m *Model) Save(path string) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
@@ -126,7 +127,8 @@ func (m *Model) Save(path string) (err error) {
 }
 
 // Load reads a model from a file. Files that are damaged, cut short or of a
-// newer version give a *FileError.
+// newer version give a *FileError. The model predicts the bits that the saved one
+// does, on the same routines.
 func Load(path string) (*Model, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -31,6 +31,7 @@ type tail struct {
 	y      linalg.Matrix // k×R
 	u      linalg.Matrix // n×R
 	v      linalg.Matrix // n×1
+	own    float64       // v'K̂v by the process, whose part δ of v = v0 + δ has δ'K̂δ = r0'δ
 	ku     []float64     // u_r'K̂u_r
 	kv     float64       // v'K̂v
 	wkv    float64       // u'K̂v
@@ -48,7 +49,9 @@ func (r *run) finish(ev *Evaluation) error {
 	if err != nil {
 		return err
 	}
-	if err := r.correct(t); err != nil {
+	err = r.correct(t)
+	o.v = append(o.v[:0], t.v.Data...) // also of a run that float64 has to repeat
+	if err != nil {
 		return err
 	}
 	b := &o.b
@@ -112,6 +115,11 @@ func (r *run) columns() (*tail, error) {
 		row := all.Row(i)
 		copy(t.u.Row(i), row)
 		t.v.Data[i] = row[rank]
+	}
+	t.own = o.b.quadLow - o.b.known
+	if r.v0.Rows > 0 {
+		t.own += 2*o.e.Dot(t.v.Data, r.kv0.Data) + o.e.Dot(r.v0.Data, r.kv0.Data)
+		o.e.Impl.Axpy(1, r.v0.Data, t.v.Data)
 	}
 	return t, nil
 }

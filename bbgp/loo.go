@@ -100,14 +100,14 @@ func (m *Model) looGauge(ctx context.Context, p *prepared, l *LeftOut) error {
 	if err != nil {
 		return errors.Join(errors.New("leaving one out"), err)
 	}
-	lo, hi, at := make([]float64, n), make([]float64, n), make([]int, n)
+	lo, hi, size, at := make([]float64, n), make([]float64, n), make([]float64, n), make([]int, n)
 	for i := range at {
 		at[i], hi[i] = i, math.Inf(1)
 	}
 	for _, nn := range looTiers {
 		nn = min(nn, n-1)
 		for i := 0; i < len(at); i += varianceBlock {
-			if err := m.looRegress(ctx, p, g, at[i:min(i+varianceBlock, len(at))], nn, lo, hi); err != nil {
+			if err := m.looRegress(ctx, p, g, at[i:min(i+varianceBlock, len(at))], nn, lo, hi, size); err != nil {
 				return err
 			}
 		}
@@ -119,11 +119,14 @@ func (m *Model) looGauge(ctx context.Context, p *prepared, l *LeftOut) error {
 		}
 		at = left
 	}
+	rounding := m.meanRounding()
 	for i := range n {
-		// α_i is known to ((K̂⁻¹)_ii r'K̂⁻¹r)^1/2.
+		r := 0x1p-52 * m.Parameters.Variance * size[i] * size[i]
+		lo[i], hi[i] = max(lo[i]-r, 0), hi[i]+r
+		// α_i is known to ((K̂⁻¹)_ii r'K̂⁻¹r)^1/2, but for rounding.
 		a, b := math.Inf(1), math.Inf(-1)
 		for _, v := range []float64{lo[i], hi[i]} {
-			w := math.Sqrt(v * g.rest)
+			w := math.Sqrt(v*g.rest) + rounding*size[i]
 			mean := m.y[i] - m.weights[i]*v
 			a, b = min(a, mean-w), max(b, mean+w)
 		}
@@ -132,8 +135,9 @@ func (m *Model) looGauge(ctx context.Context, p *prepared, l *LeftOut) error {
 	return nil
 }
 
-// looRegress bounds v_i for the given training rows by a regression on nn others.
-func (m *Model) looRegress(ctx context.Context, p *prepared, g *gauge, rows []int, nn int, lo, hi []float64) error {
+// looRegress bounds v_i for the given training rows by a regression on nn others,
+// and sets what rounding is magnified by (varianceBounds.size).
+func (m *Model) looRegress(ctx context.Context, p *prepared, g *gauge, rows []int, nn int, lo, hi, size []float64) error {
 	xs := linalg.NewMatrix(len(rows), m.D())
 	for a, i := range rows {
 		copy(xs.Row(a), m.x.Row(i))
@@ -158,7 +162,9 @@ func (m *Model) looRegress(ctx context.Context, p *prepared, g *gauge, rows []in
 	p.e.Par.For(len(rows), func(_, a int) {
 		i, u := rows[a], upper[a]
 		e := append([]float64{}, g.own.Row(i)[:gaugeProbes]...)
+		size[i] = 1
 		for t, b := range coef.Row(a) {
+			size[i] += math.Abs(b)
 			for s, v := range g.own.Row(int(lists[a*(1+nn)+1+t]))[:gaugeProbes] {
 				e[s] -= b * v
 			}

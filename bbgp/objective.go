@@ -36,8 +36,9 @@ type krylovObjective struct {
 	reason  string // why pre is as large as it is
 	probes  linalg.Matrix
 	signs   signs
-	wide    float64 // σ_n²/σ_f² at and below which float32 products have failed
-	seconds float64 // of the last Rebuild, charged to the next evaluation
+	wide    float64   // σ_n²/σ_f² at and below which float32 products have failed
+	v       []float64 // of the last evaluation, about K̂⁻¹(y-c): where the next one starts
+	seconds float64   // of the last Rebuild, charged to the next evaluation
 
 	lanczos *linalg.Lanczos
 	start   linalg.Matrix // [probes, F⁻¹(y-c)]

@@ -30,7 +30,8 @@ type PredictOptions struct {
 	Rigorous bool
 }
 
-// A Prediction holds one value per row, in the units of the target.
+// A Prediction holds one value for each of the m rows asked for, in the units of
+// the target.
 type Prediction struct {
 	Mean []float64
 	// SD is the standard deviation of f, SDObs that of a new observation with
@@ -80,8 +81,8 @@ func (m *Model) Predict(ctx context.Context, e *linalg.Engine, xs linalg.Matrix,
 	return p, m.deviations(ctx, e, std, p, opt)
 }
 
-// Inputs copies a matrix of inputs, such as a gonum mat.Matrix, for Predict and
-// Sample.
+// Inputs copies an m×D matrix of inputs, such as a gonum mat.Matrix, for Predict
+// and Sample; DataFrom does so for Fit.
 func Inputs(m Dense) linalg.Matrix { return DataFrom(m, nil).X }
 
 // checkInputs tells whether the rows of xs can be predicted.
@@ -181,12 +182,7 @@ func (m *Model) deviations(ctx context.Context, e *linalg.Engine, std linalg.Mat
 		p.BoundKind = "probable"
 	}
 	s := m.Scaling.YScale
-	// A sum k*'α of terms up to σ_f² |α_i|, rounded, and a residual of α from such
-	// sums, which moves the mean by x'r.
-	rounding := 0.0
-	for _, a := range m.weights {
-		rounding += 0x1p-52 * m.Parameters.Variance * math.Abs(a)
-	}
+	rounding := m.meanRounding()
 	for i := range n {
 		v.width[i] += rounding * v.size[i]
 		p.SDLower[i], p.SDUpper[i] = s*math.Sqrt(v.lo[i]), s*math.Sqrt(v.hi[i])
@@ -196,6 +192,16 @@ func (m *Model) deviations(ctx context.Context, e *linalg.Engine, std linalg.Mat
 		p.MeanUpper[i] = p.Mean[i] + s*max(0, v.shift[i]+v.width[i])
 	}
 	return nil
+}
+
+// meanRounding is what rounding may do to a sum k*'α of terms up to σ_f² |α_i|, and
+// to an element of the residual of α, which moves a mean by x'r.
+func (m *Model) meanRounding() float64 {
+	sum := 0.0
+	for _, a := range m.weights {
+		sum += math.Abs(a)
+	}
+	return 0x1p-52 * m.Parameters.Variance * sum
 }
 
 // A Score compares predictions with the truth.

@@ -1,6 +1,9 @@
 package bbgp
 
-import "context"
+import (
+	"context"
+	"slices"
+)
 
 // A stateful objective is one whose value depends on more than the last Rebuild
 // and the arguments of Evaluate.
@@ -114,11 +117,11 @@ func replayedFault(e *entry) error { return &replayedError{e.Fault, e.Singular} 
 
 // The states of the objectives. That of the exact one is empty.
 
-func (o *krylovObjective) state() []byte { return floatState(o.wide) }
+func (o *krylovObjective) state() []byte { return append(floatState(o.wide), floatState(o.v...)...) }
 
 func (o *krylovObjective) restore(b []byte) {
-	if v := stateFloats(b); len(v) == 1 {
-		o.wide = v[0]
+	if v := stateFloats(b); len(v) == 1 || len(v) == 1+o.n {
+		o.wide, o.v = v[0], slices.Clone(v[1:])
 	}
 }
 

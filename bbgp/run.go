@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"bbgp.dev/kernelmv"
@@ -23,12 +24,15 @@ type run struct {
 	passes, products int
 	resid            linalg.Matrix // y - c
 	logConst         float64       // n log 2π + log det P
+	v0, kv0          linalg.Matrix // of a warm start: v so far and K̂v; no rows without one
 }
 
 func (r *run) evaluate() (*Evaluation, error) {
 	o := r.o
 	r.logConst = float64(o.n)*math.Log(2*math.Pi) + o.pre.LogDet()
-	r.begin()
+	if err := r.begin(); err != nil {
+		return nil, err
+	}
 	defer func() {
 		o.phases.product += o.lanczos.Times.Product
 		o.phases.precond += o.lanczos.Times.Precond
@@ -59,26 +63,60 @@ func (r *run) evaluate() (*Evaluation, error) {
 	return ev, nil
 }
 
-// begin starts the process on [probes, F⁻¹(y-c)].
-func (r *run) begin() {
+// begin starts the process on [probes, F⁻¹(y - c - K̂v)], with v from warm.
+func (r *run) begin() error {
 	o := r.o
 	r.resid = linalg.NewMatrix(o.n, 1)
 	for i, y := range o.d.Y {
 		r.resid.Data[i] = y - r.p.Mean
+	}
+	known, err := r.warm()
+	if err != nil {
+		return err
 	}
 	start := time.Now()
 	s := o.probes.Cols
 	for i := range o.n {
 		copy(o.start.Row(i), o.probes.Row(i))
 	}
-	white := linalg.NewMatrix(o.n, 1)
-	o.pre.FInvTo(white, r.resid)
+	left, white := r.resid.Clone(), linalg.NewMatrix(o.n, 1)
+	if known > 0 {
+		o.e.Impl.Axpy(-1, r.kv0.Data, left.Data)
+	}
+	o.pre.FInvTo(white, left)
 	for i, v := range white.Data {
 		o.start.Data[i*o.start.Stride+s] = v
 	}
 	o.phases.precond += time.Since(start).Seconds()
 	o.lanczos.Start(r.op, o.pre, o.start)
-	o.b.reset(o.lanczos.H, s, o.nodeOne(r.p))
+	o.b.reset(o.lanczos.H, s, known, o.nodeOne(r.p))
+	return nil
+}
+
+// warm sets v0 to the multiple of the last evaluation's v that leaves the least of
+// Q = (y-c)'K̂⁻¹(y-c), and returns the part of Q that is known by it: with
+// r0 = y - c - K̂v0, Q = 2(y-c)'v0 - v0'K̂v0 + r0'K̂⁻¹r0.
+func (r *run) warm() (known float64, err error) {
+	o := r.o
+	if len(o.v) == 0 {
+		return 0, nil
+	}
+	start := time.Now()
+	v := linalg.Matrix{Rows: o.n, Cols: 1, Stride: 1, Data: slices.Clone(o.v)}
+	kv := linalg.NewMatrix(o.n, 1)
+	err = r.op.MulTo(r.ctx, kv, v)
+	o.phases.product += time.Since(start).Seconds()
+	r.products++
+	along, size := o.e.Dot(r.resid.Data, v.Data), o.e.Dot(v.Data, kv.Data)
+	if err != nil || !(along > 0 && size > 0) {
+		return 0, err
+	}
+	for i := range v.Data {
+		v.Data[i] *= along / size
+		kv.Data[i] *= along / size
+	}
+	r.v0, r.kv0 = v, kv
+	return along * (along / size), nil
 }
 
 // iterate runs passes until the bounds are eps apart, and reports whether the

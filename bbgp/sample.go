@@ -114,8 +114,7 @@ func (r *run) sampleRows(t *tail, x linalg.Matrix) (ok bool, err error) {
 		t.doubt = 0
 		return false, nil
 	}
-	// v'K̂v = q, since r is orthogonal to v.
-	t.q, t.kv = o.b.quadLow, o.b.quadLow
+	t.q, t.kv = o.b.quadLow, t.own
 	r.seen(t)
 	return true, nil
 }

@@ -275,13 +275,53 @@ func TestBoundsOnSets(t *testing.T) {
 	for _, name := range goldenSets {
 		t.Run(name, func(t *testing.T) {
 			g, train, test, std := loadGolden(t, name)
-			m := &Model{Parameters: g.Optimum.params(), Scaling: NewScaling(train, false), Names: make([]string, train.X.Cols), Target: "y",
-				x: std.X, y: std.Y, recipe: recipe{Rank: -1, Neighbours: -1}}
-			if err := m.refine(context.Background(), engine(t), meanTol); err != nil {
-				t.Fatal(err)
-			}
+			m := goldenModel(t, g, train, std)
 			judge(t, m, someRows(test, count))
 		})
+	}
+}
+
+// goldenModel predicts 2000 rows at the golden optimum, and not densely.
+func goldenModel(t *testing.T, g golden, train, std *Data) *Model {
+	t.Helper()
+	m := &Model{Parameters: g.Optimum.params(), Scaling: NewScaling(train, false), Names: make([]string, train.X.Cols), Target: "y",
+		x: std.X, y: std.Y, recipe: recipe{Rank: -1, Neighbours: -1}}
+	if err := m.refine(context.Background(), engine(t), meanTol); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// TestLeaveOneOutOnSets: what K̂⁻¹ says of every row lies within the bounds. (On
+// bike the dense inverse is the less exact one.)
+func TestLeaveOneOutOnSets(t *testing.T) {
+	if testing.Short() {
+		t.Skip("inverses of 2000 rows")
+	}
+	for _, name := range []string{"elevators", "pol"} {
+		g, train, _, std := loadGolden(t, name)
+		m, ctx := goldenModel(t, g, train, std), context.Background()
+		got, err := m.LeaveOneOut(ctx, engine(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.recipe.Dense, m.prep = true, nil
+		want, err := m.LeaveOneOut(ctx, engine(t))
+		if err != nil || got.BoundKind != "probable" || want.BoundKind != "exact" {
+			t.Fatal(err, got.BoundKind, want.BoundKind)
+		}
+		wide := 0
+		for i, v := range want.Mean {
+			if v < got.MeanLower[i] || v > got.MeanUpper[i] || want.SDObs[i] < got.SDObsLower[i] || want.SDObs[i] > got.SDObsUpper[i] {
+				t.Errorf("%s, row %d: %v ± %v outside [%v, %v] ± [%v, %v]", name, i, v, want.SDObs[i], got.MeanLower[i], got.MeanUpper[i], got.SDObsLower[i], got.SDObsUpper[i])
+			}
+			if got.SDObsUpper[i] > 1.1*got.SDObsLower[i] {
+				wide++
+			}
+		}
+		if t.Logf("%s: %d of %d intervals wider than 10 %%", name, wide, len(want.Mean)); wide > len(want.Mean)/20 {
+			t.Errorf("%s: %d wide intervals", name, wide)
+		}
 	}
 }
 

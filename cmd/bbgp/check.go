@@ -74,6 +74,9 @@ func (a *app) check(name string, read *reading, asJSON bool) error {
 	}
 	plan, notes, problem := inputs.Make(t, opt)
 	r.Notes = notes
+	if note := table.BlanksNote([]string{t.Columns[0].Name}); note != "" && len(t.Columns) == 1 {
+		r.Notes = append(r.Notes, note)
+	}
 	if problem == nil {
 		r.Inputs = plan.Inputs
 		for _, in := range plan.Inputs {

@@ -102,10 +102,14 @@ func (a *app) fit(ctx context.Context, data string, f *fitFlags) error {
 		return err
 	}
 	var held *bbgp.Data
-	if share > 0 {
-		if held, err = ts.holdOut(share, opt.Seed); err != nil {
-			return err
-		}
+	switch {
+	case share > 0:
+		held, err = ts.holdOut(share, opt.Seed)
+	case f.holdout != "":
+		held, err = a.heldTable(ts, f)
+	}
+	if err != nil {
+		return err
 	}
 	if !f.progress.quiet {
 		for _, n := range ts.notes {
@@ -259,12 +263,6 @@ func (a *app) afterFit(ctx context.Context, f *fitFlags, ts *trainingSet, m *bbg
 			return err
 		}
 		rep.Holdout = newHoldout(s, held.Y)
-	} else if f.holdout != "" {
-		score, err := a.score(ctx, m, ts, e, f)
-		if err != nil {
-			return err
-		}
-		rep.Holdout = score
 	}
 	if f.blanks == "" || len(ts.set.Blank) == 0 {
 		return nil

@@ -125,6 +125,7 @@ func (a *app) root() *cobra.Command {
 likelihood it computes comes with bounds of its bias.`,
 		Example: `  bbgp fit train.csv --target y --out model.bbgp
   bbgp predict model.bbgp new.csv --sd --out predictions.csv`,
+		Version:                    versionString(),
 		SilenceErrors:              true,
 		SilenceUsage:               true,
 		SuggestionsMinimumDistance: 2,
@@ -133,6 +134,7 @@ likelihood it computes comes with bounds of its bias.`,
 	}
 	root.SetFlagErrorFunc(flagError)
 	root.SetUsageTemplate(usageTemplate)
+	root.SetVersionTemplate("bbgp {{.Version}}\n")
 	root.AddCommand(a.fitCommand(), a.planCommand(), a.predictCommand(), a.sampleCommand(), a.lmlCommand(), a.cvCommand(), a.checkCommand(), a.infoCommand(), a.benchCommand(), a.reportCommand(), a.demoCommand(), a.completionCommand(), a.manCommand())
 	addConfig(root)
 	if err := completeValues(root); err != nil {

@@ -57,6 +57,8 @@ func TestBadData(t *testing.T) {
 	}{
 		{"empty", "", "y", nil, ": is empty; a header line and rows of numbers are expected"},
 		{"header", "x1,y\n", "y", nil, ": has a header and no rows"},
+		{"blanks", "x1 y\n1 2\n", "y", nil, ": column y: there is no such column; there are x1 y; one column was found; for cells between blanks give --delimiter ' '"},
+		{"held", "x1,y\n1,2\n2,4\n", "y", []string{"--holdout", "none.csv"}, ""},
 		{"target", "x1,price\n1,2\n", "prize", nil, ": column prize: there is no such column; did you mean price?"},
 		{"text", "x1,y\n1,2\n2,3\nabc,4\n", "y", nil, `: row 3 (line 4), column x1: "abc" is no number, while 2 cells of the column are; mend it, or use --text x1 or --ignore x1`},
 		{"text target", "x1,y\n1,2\n2,low\n", "y", nil, `: row 2 (line 3), column y: "low" is no number`},
@@ -77,6 +79,9 @@ func TestBadData(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			path := write(t, dir, "bad.csv", tc.content)
 			r := want(t, exitData, append([]string{"fit", path, "--target", tc.target}, tc.args...)...)
+			if tc.want == "" { // another file is at fault, before the fit begins
+				tc.want, path = ": no such file", "none.csv"
+			}
 			if line := "bbgp: " + path + tc.want + "\n"; r.err != line || r.out != "" {
 				t.Errorf("got  %swant %s", r.err, line)
 			}

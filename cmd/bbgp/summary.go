@@ -45,9 +45,10 @@ func writeSummary(w io.Writer, m *bbgp.Model, r *fitReport) error {
 	if r.Stopped != "" && r.Stopped != "converged" {
 		fmt.Fprintf(w, "stopped       %s\n", r.Stopped)
 	}
-	var err error
-	if r.Model != "" {
-		_, err = fmt.Fprintf(w, "model         %s\n", r.Model)
+	kept := r.Model
+	if kept == "" {
+		kept = "not kept; --out FILE saves it"
 	}
+	_, err := fmt.Fprintf(w, "model         %s\n", kept)
 	return err
 }

@@ -27,6 +27,16 @@ func TestHelpBeginsWithExamples(t *testing.T) {
 	}
 }
 
+func TestVersion(t *testing.T) {
+	if r := want(t, exitOK, "--version"); r.out != "bbgp "+versionString()+"\n" {
+		t.Errorf("%q", r.out)
+	}
+	data := sample(t, t.TempDir(), "d.csv", 60, 3)
+	if r := want(t, exitOK, "fit", data, "--target", "y", "--max-steps", "3", "--quiet"); !strings.Contains(r.out, "model         not kept; --out FILE saves it") {
+		t.Error(r.out)
+	}
+}
+
 // Completions know the commands, the flags and the values that a flag can have.
 func TestCompletions(t *testing.T) {
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {

@@ -266,6 +266,9 @@ func Find(file string, names []string, name string) (int, error) {
 	} else {
 		text += "; there are " + List(names, 12)
 	}
+	if note := BlanksNote(names); note != "" {
+		text += "; " + note
+	}
 	return -1, &Error{File: file, Column: name, Text: text}
 }
 

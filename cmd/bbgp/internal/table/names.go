@@ -49,6 +49,15 @@ func distance(a, b []rune) int {
 	return last[len(b)]
 }
 
+// BlanksNote says what to do where a table has one column whose name has blanks: the
+// cells may stand between them.
+func BlanksNote(names []string) string {
+	if len(names) != 1 || !strings.Contains(names[0], " ") {
+		return ""
+	}
+	return "one column was found; for cells between blanks give --delimiter ' '"
+}
+
 // Rows is a number of rows in words.
 func Rows(n int) string {
 	if n == 1 {

@@ -65,7 +65,7 @@ func parse(args []string) (*settings, error) {
 	f.IntVar(&s.biasRows, "bias-rows", s.biasRows, "training rows of the paper's study of eps and probes")
 	f.StringVar(&s.dir, "dir", s.dir, "folder of the results")
 	f.StringVar(&s.page, "page", s.page, "folder of RESULTS.md; figures go into its results/")
-	do := f.String("do", "runs,bias,studies,page", "what to do; checks are part of -quick")
+	do := f.String("do", "runs,bias,studies,page", "what to do; train and measure are the halves of runs, measure for what is there")
 	if err := f.Parse(args); err != nil {
 		return nil, err
 	}
@@ -89,14 +89,14 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
-	parts := map[string]func() error{"runs": s.runs, "bias": s.bias, "studies": s.studies, "page": s.writePage}
+	parts := map[string]func() error{"train": s.train, "measure": s.measure, "runs": s.runs, "bias": s.bias, "studies": s.studies, "page": s.writePage}
 	for _, name := range s.do {
 		if parts[name] == nil {
 			return fmt.Errorf("-do %q: there is no such part", name)
 		}
 	}
 	var failed error
-	for _, name := range []string{"runs", "bias", "studies", "page"} {
+	for _, name := range []string{"train", "measure", "runs", "bias", "studies", "page"} {
 		if !slices.Contains(s.do, name) {
 			continue
 		}
@@ -119,23 +119,41 @@ func (s *settings) path(j *job) string {
 	return filepath.Join(s.dir, j.size(), fileOf(j.set, j.split, j.method))
 }
 
-// runs does what is missing, methods outermost, so that the first of them are
-// complete on all sets and splits before the next begin.
-// A run that fails is told at the end: the others go on.
-func (s *settings) runs() error {
-	var failed error
+// each calls do for every run that is asked for, methods outermost, so that the first of
+// them are complete on all sets and splits before the next begin. A run that fails
+// is told at the end: the others go on.
+func (s *settings) each(do func(*job) error) (failed error) {
 	for _, method := range s.methods {
 		for _, split := range s.splits {
 			for _, set := range s.sets {
 				j := &job{set: set, split: split, n: s.n, method: method, steps: s.steps, cpu: s.cpu}
-				if s.quick && !j.quick() {
-					continue
+				if !s.quick || j.quick() {
+					failed = errors.Join(failed, do(j))
 				}
-				failed = errors.Join(failed, s.one(j))
 			}
 		}
 	}
-	return errors.Join(failed, s.lookUp())
+	return failed
+}
+
+func (s *settings) train() error { return s.each(s.trainOne) }
+
+func (s *settings) runs() error {
+	return errors.Join(s.each(s.one), s.lookUp())
+}
+
+// measure measures what was trained on s.n rows and is not measured yet.
+func (s *settings) measure() error {
+	all, err := loadRuns(filepath.Join(s.dir, (&job{n: s.n}).size()))
+	if err != nil {
+		return err
+	}
+	for _, r := range all {
+		if err := s.measureOne(&job{set: r.Head.Set, split: r.Head.Split, n: s.n, method: r.Head.Method}); err != nil {
+			return err
+		}
+	}
+	return s.lookUp()
 }
 
 // biasSet is what the paper studies eps and the number of probes on.
@@ -171,19 +189,26 @@ func (j *job) quick() bool {
 
 // one trains and measures where that is not done yet.
 func (s *settings) one(j *job) error {
-	path := s.path(j)
-	r, err := load(path)
-	if err != nil {
+	if err := s.trainOne(j); err != nil {
 		return err
 	}
-	if r == nil {
-		fmt.Fprintf(os.Stderr, "%s %s: training\n", time.Now().Format("15:04:05"), path)
-		if err := s.spawn(j, path); err != nil {
-			return err
-		}
-		if r, err = load(path); err != nil || r == nil {
-			return errors.Join(err, fmt.Errorf("%s: no result", path))
-		}
+	return s.measureOne(j)
+}
+
+func (s *settings) trainOne(j *job) error {
+	path := s.path(j)
+	if r, err := load(path); r != nil || err != nil {
+		return err
+	}
+	say("%s: training", path)
+	return s.spawn(j, path)
+}
+
+func (s *settings) measureOne(j *job) error {
+	path := s.path(j)
+	r, err := load(path)
+	if err != nil || r == nil {
+		return errors.Join(err, fmt.Errorf("%s: no result", path))
 	}
 	if r.Head.Measured {
 		return nil
@@ -192,8 +217,13 @@ func (s *settings) one(j *job) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stderr, "%s %s: %s after %d evaluations, %.1f CPU s; measuring\n", time.Now().Format("15:04:05"), path, r.Head.Stopped, r.Head.Evaluations, r.Head.CPU)
+	say("%s: %s after %d evaluations, %.1f CPU s; measuring", path, r.Head.Stopped, r.Head.Evaluations, r.Head.CPU)
 	return m.measure(r, s.points, path)
+}
+
+// say tells what is being done, with the time.
+func say(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, time.Now().Format("15:04:05")+" "+format+"\n", args...)
 }
 
 // spawn trains in a process of its own.

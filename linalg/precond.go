@@ -123,7 +123,8 @@ func (p *Precond) buildW(ctx context.Context, k ColOp, l Matrix, noise []float64
 // buildQ overwrites l with W L = Q R, keeps Q and C^-1 - I.
 func (p *Precond) buildQ(l Matrix) error {
 	m := p.rank
-	work := NewMatrix(p.n, min(m, 64))
+	// Few columns at a time, so that what W picks rows from stays near the processor.
+	work := NewMatrix(p.n, min(m, 2*asm.SparseCols))
 	for j := 0; j < m; j += work.Cols {
 		part := l.Sub(0, p.n, j, min(j+work.Cols, m))
 		out := work.Sub(0, p.n, 0, part.Cols)

@@ -275,10 +275,10 @@ func someRows(d *Data, count int) *Data {
 	return d.Rows(rows)
 }
 
-// TestBoundsOnSets: 2000 training rows at the golden optimum, 400 rows of the
+// TestBoundsOnSets: 2000 training rows at the golden optimum, 300 rows of the
 // test part; all of them under BBGP_LONG=1.
 func TestBoundsOnSets(t *testing.T) {
-	count := 400
+	count := 300
 	if os.Getenv("BBGP_LONG") != "" {
 		count = math.MaxInt
 	}

@@ -237,7 +237,7 @@ func (t *trainer) begin(ctx context.Context) error {
 func (t *trainer) rebuild(ctx context.Context, p Params, uses int) error {
 	t.eval.Uses = uses
 	if ev := t.cur.ev; ev != nil {
-		t.eval.Seen.passes, t.eval.Seen.neighbours = ev.Passes, ev.Neighbours
+		t.eval.Seen.note(ev)
 	}
 	return t.obj.Rebuild(ctx, p, t.eval)
 }

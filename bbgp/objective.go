@@ -187,6 +187,9 @@ func (o *krylovObjective) Evaluate(ctx context.Context, p Params, opt EvalOption
 		return ev, err
 	}
 	prec := o.precision(p, opt)
+	if prec == kernelmv.F32 && opt.Precision != "f32" && o.tooCoarse(p, opt.Eps) {
+		prec = kernelmv.F64
+	}
 	ev, err := run(prec)
 	if prec == kernelmv.F32 && opt.Precision != "f32" && errors.Is(err, errPrecision) {
 		o.wide, wasted = max(o.wide, p.Noise/p.Variance), passes

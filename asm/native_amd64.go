@@ -190,4 +190,16 @@ var avx512Roots64 = []rootKit[float64]{
 			avx512Fused2Radii3Matern12F64, avx512Fused2Radii3Matern32F64, avx512Fused2Radii3Matern52F64,
 		},
 	},
+	{
+		minDepth: 22,
+		distRoot: avx512DistRoot4F64,
+		cov:      [...]func(buf *float64, rows, cols int){avx512CovRadii4Matern12F64, avx512CovRadii4Matern32F64, avx512CovRadii4Matern52F64},
+		weight:   [...]func(buf *float64, rows, cols int){avx512WeightRadii4Matern12F64, avx512WeightRadii4Matern32F64, avx512WeightRadii4Matern52F64},
+		fused1: [...]func(yi *float64, yj, buf, vi, vj *float64, rows, cols int){
+			avx512Fused1Radii4Matern12F64, avx512Fused1Radii4Matern32F64, avx512Fused1Radii4Matern52F64,
+		},
+		fused2: [...]func(yi *float64, yj, buf, vi, vj *float64, rows, cols int){
+			avx512Fused2Radii4Matern12F64, avx512Fused2Radii4Matern32F64, avx512Fused2Radii4Matern52F64,
+		},
+	},
 }

@@ -65,7 +65,7 @@ func testPages[T Float](t *testing.T, k *Kit[T], after bool) {
 			}
 			k.Cov(f, tile)
 			k.Weight(f, tile)
-			for _, d := range []int{10, 50} { // of different rootKits
+			for _, d := range []int{10, 20, 50} { // of different rootKits
 				for p := 1; p <= 2; p++ {
 					k.FusedRadii(f, d, paged(t, make([]float64, rows*p), after), m(p*cols), tile, m(rows*p), m(p*cols), rows, cols, p)
 				}

@@ -16,7 +16,7 @@ func testRadii[T Float](t *testing.T, k *Kit[T]) {
 	r := newRand(12)
 	for f := range families {
 		for _, s := range tileShapes()[:2] {
-			for _, d := range sizes([]int{2, 9, 10, 13, 23, 24, 25, 40}, []int{2, 13, 26}) {
+			for _, d := range sizes([]int{2, 9, 10, 13, 21, 23, 24, 25, 40}, []int{2, 13, 19, 26}) {
 				x, y := normals[T](r, s.rows*d, 1), normals[T](r, s.cols*d, 1)
 				copy(y, x)
 				xi, xj := guard(packI(x, s.rows, d), d%5), guard(packJ(y, s.cols, d), 1)
@@ -42,7 +42,7 @@ func testRadii[T Float](t *testing.T, k *Kit[T]) {
 
 // TestFusedRadii takes a depth of every rootKit.
 func TestFusedRadii(t *testing.T) {
-	for _, d := range []int{2, 10, 19} {
+	for _, d := range []int{2, 10, 19, 23} {
 		forEachKit(t, func(t *testing.T, k *Kit[float32]) { testFusedRadii(t, k, d) },
 			func(t *testing.T, k *Kit[float64]) { testFusedRadii(t, k, d) })
 	}
@@ -74,7 +74,7 @@ func testFusedRadii[T Float](t *testing.T, k *Kit[T], d int) {
 // tile themselves, which are those of CovRadii to the last bit. Sums of many
 // would hide the last terms of a polynomial.
 func TestFusedEntries(t *testing.T) {
-	for _, d := range []int{2, 10, 19} { // of every rootKit
+	for _, d := range []int{2, 10, 19, 23} { // of every rootKit
 		forEachKit(t, func(t *testing.T, k *Kit[float32]) { testFusedEntries(t, k, d) },
 			func(t *testing.T, k *Kit[float64]) { testFusedEntries(t, k, d) })
 	}

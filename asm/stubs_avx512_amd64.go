@@ -249,6 +249,26 @@ func avx512Fused1Radii3Matern12F64(yi *float64, yj *float64, buf *float64, vi *f
 //go:noescape
 func avx512Fused2Radii3Matern12F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
 
+// avx512CovRadii4Matern12F64 works like genericCov, but reads what DistRoot4 left.
+//
+//go:noescape
+func avx512CovRadii4Matern12F64(buf *float64, rows int, cols int)
+
+// avx512WeightRadii4Matern12F64 works like genericWeight, but reads what DistRoot4 left.
+//
+//go:noescape
+func avx512WeightRadii4Matern12F64(buf *float64, rows int, cols int)
+
+// avx512Fused1Radii4Matern12F64 works like genericFused with p = 1, but reads what DistRoot4 left.
+//
+//go:noescape
+func avx512Fused1Radii4Matern12F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
+
+// avx512Fused2Radii4Matern12F64 works like genericFused with p = 2, but reads what DistRoot4 left.
+//
+//go:noescape
+func avx512Fused2Radii4Matern12F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
+
 // avx512CovMatern32F64 works like genericCov.
 //
 //go:noescape
@@ -308,6 +328,26 @@ func avx512Fused1Radii3Matern32F64(yi *float64, yj *float64, buf *float64, vi *f
 //
 //go:noescape
 func avx512Fused2Radii3Matern32F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
+
+// avx512CovRadii4Matern32F64 works like genericCov, but reads what DistRoot4 left.
+//
+//go:noescape
+func avx512CovRadii4Matern32F64(buf *float64, rows int, cols int)
+
+// avx512WeightRadii4Matern32F64 works like genericWeight, but reads what DistRoot4 left.
+//
+//go:noescape
+func avx512WeightRadii4Matern32F64(buf *float64, rows int, cols int)
+
+// avx512Fused1Radii4Matern32F64 works like genericFused with p = 1, but reads what DistRoot4 left.
+//
+//go:noescape
+func avx512Fused1Radii4Matern32F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
+
+// avx512Fused2Radii4Matern32F64 works like genericFused with p = 2, but reads what DistRoot4 left.
+//
+//go:noescape
+func avx512Fused2Radii4Matern32F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
 
 // avx512CovMatern52F64 works like genericCov.
 //
@@ -369,6 +409,26 @@ func avx512Fused1Radii3Matern52F64(yi *float64, yj *float64, buf *float64, vi *f
 //go:noescape
 func avx512Fused2Radii3Matern52F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
 
+// avx512CovRadii4Matern52F64 works like genericCov, but reads what DistRoot4 left.
+//
+//go:noescape
+func avx512CovRadii4Matern52F64(buf *float64, rows int, cols int)
+
+// avx512WeightRadii4Matern52F64 works like genericWeight, but reads what DistRoot4 left.
+//
+//go:noescape
+func avx512WeightRadii4Matern52F64(buf *float64, rows int, cols int)
+
+// avx512Fused1Radii4Matern52F64 works like genericFused with p = 1, but reads what DistRoot4 left.
+//
+//go:noescape
+func avx512Fused1Radii4Matern52F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
+
+// avx512Fused2Radii4Matern52F64 works like genericFused with p = 2, but reads what DistRoot4 left.
+//
+//go:noescape
+func avx512Fused2Radii4Matern52F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
+
 // avx512CovGaussianF64 works like genericCov.
 //
 //go:noescape
@@ -398,6 +458,11 @@ func avx512DistRoot2F64(dst *float64, xi *float64, xj *float64, d int, rows int,
 //
 //go:noescape
 func avx512DistRoot3F64(dst *float64, xi *float64, xj *float64, d int, rows int, cols int, clamp float64)
+
+// avx512DistRoot4F64 works like genericDist and takes square roots in some rows of each micro-tile.
+//
+//go:noescape
+func avx512DistRoot4F64(dst *float64, xi *float64, xj *float64, d int, rows int, cols int, clamp float64)
 
 // avx512AccJF64 works like genericAccJ.
 //

@@ -19,19 +19,19 @@ import (
 
 // A referee knows means and variances at rows, from the dense matrix.
 type referee struct {
-	m    *Model
-	e    *linalg.Engine
-	op   *kernelmv.Op
-	chol *linalg.Cholesky
-	all  []int32
+	m, dense *Model
+	e        *linalg.Engine
+	op       *kernelmv.Op
+	chol     *linalg.Cholesky
+	all      []int32
 }
 
 func newReferee(t *testing.T, m *Model) *referee {
 	t.Helper()
 	r := &referee{m: m, e: engine(t)}
-	dense := &Model{Parameters: m.Parameters, Scaling: m.Scaling, Names: m.Names, x: m.x, y: m.y,
-		noiseScale: m.noiseScale, noiseExtra: m.noiseExtra, recipe: recipe{Dense: true}}
-	p, err := dense.prepare(context.Background(), r.e, true)
+	r.dense = &Model{Parameters: m.Parameters, Scaling: m.Scaling, Names: m.Names, x: m.x, y: m.y,
+		noiseScale: m.noiseScale, noiseExtra: m.noiseExtra, recipe: recipe{Dense: true}, meanError: math.Inf(1)}
+	p, err := r.dense.prepare(context.Background(), r.e, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,8 +228,18 @@ func judge(t *testing.T, m *Model, test *Data) {
 		width = append(width, (got.SDUpper[i]-got.SDLower[i])/got.SD[i])
 	}
 	if len(outside) > 0 {
+		own, err := r.dense.Predict(ctx, r.e, pick(test.X, outside), PredictOptions{SD: true})
+		if err != nil {
+			t.Fatal(err)
+		}
 		for c, w := range r.settle(t, pick(std, outside), transpose(pick(transpose(x), outside)), b, alpha) {
 			i := outside[c]
+			if sd := s * math.Sqrt(w.variance); sd < own.SDLower[c] || sd > own.SDUpper[c] {
+				t.Errorf("row %d: sd %v outside the dense bounds [%v, %v]", i, sd, own.SDLower[c], own.SDUpper[c])
+			}
+			if mean := m.Scaling.YMean + s*w.mean; mean < own.MeanLower[c] || mean > own.MeanUpper[c] {
+				t.Errorf("row %d: mean %v outside the dense bounds [%v, %v]", i, mean, own.MeanLower[c], own.MeanUpper[c])
+			}
 			if lo, hi := s*math.Sqrt(max(w.variance-w.varOff, 0)), s*math.Sqrt(max(w.variance+w.varOff, 0)); lo < got.SDLower[i] || hi > got.SDUpper[i] {
 				t.Errorf("row %d: sd in [%v, %v], float64 %v, outside [%v, %v]", i, lo, hi, want.SD[i], got.SDLower[i], got.SDUpper[i])
 			}
@@ -265,10 +275,10 @@ func someRows(d *Data, count int) *Data {
 	return d.Rows(rows)
 }
 
-// TestBoundsOnSets: 2000 training rows at the golden optimum, 400 rows of the
+// TestBoundsOnSets: 2000 training rows at the golden optimum, 300 rows of the
 // test part; all of them under BBGP_LONG=1.
 func TestBoundsOnSets(t *testing.T) {
-	count := 400
+	count := 300
 	if os.Getenv("BBGP_LONG") != "" {
 		count = math.MaxInt
 	}

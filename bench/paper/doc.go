@@ -21,5 +21,6 @@
 // remarks. A run is trained in a process of its own, so that its CPU seconds and
 // its peak of memory are its own; what is measured at the points of its way
 // afterwards is in neither. Files are written whole or not at all; a run that is
-// complete is not repeated, one that was trained is only measured on.
+// complete is not repeated, one that was trained is only measured on. A run that a
+// cap has ended is complete; delete its file to run it with another cap.
 package main

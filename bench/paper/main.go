@@ -28,56 +28,51 @@ type settings struct {
 }
 
 func main() {
-	err := errors.New("")
-	if len(os.Args) > 1 && os.Args[1] == "train" {
-		err = trainMain(os.Args[2:])
-	} else {
-		err = run(os.Args[1:])
+	do, args := run, os.Args[1:]
+	if len(args) > 0 && args[0] == "train" {
+		do, args = trainMain, args[1:]
 	}
-	if err != nil {
+	if err := do(args); err != nil {
 		fmt.Fprintln(os.Stderr, "paper:", err)
 		os.Exit(1)
 	}
 }
 
-// parse reads the arguments. With -quick the rest has other defaults.
+// The defaults, and those with -quick.
+var (
+	full = settings{methods: []string{"bbgp", "cglb-1000", "sgpr-1000", "adam-e1-s10", "adam-e1-s1", "iterative", "exact", "cglb-4000", "sgpr-4000"},
+		splits: []int{0, 1, 2, 3, 4}, steps: 400, points: 6, studyRows: 4000, biasRows: 2000, dir: "bench/results", page: "docs"}
+	quick = settings{methods: []string{"bbgp", "cglb-1000", "sgpr-1000", "adam-e1-s10", "iterative", "exact"},
+		splits: []int{0}, n: 2000, steps: 60, points: 3, studyRows: 800, biasRows: 800, dir: "bin/quick/results", page: "bin/quick", quick: true}
+)
+
+// parse reads the arguments.
 func parse(args []string) (*settings, error) {
-	quick := slices.Contains(args, "-quick") || slices.Contains(args, "--quick")
-	def := func(full, short string) string {
-		if quick {
-			return short
-		}
-		return full
-	}
-	number := func(s string) float64 {
-		v, err := strconv.ParseFloat(s, 64)
-		if err != nil {
-			panic(err) // ours
-		}
-		return v
+	s := full
+	if slices.Contains(args, "-quick") || slices.Contains(args, "--quick") {
+		s = quick
 	}
 	f := flag.NewFlagSet("paper", flag.ContinueOnError)
-	s := &settings{}
-	f.BoolVar(&s.quick, "quick", false, "one split, 2000 rows, other caps, and checks")
+	f.BoolVar(&s.quick, "quick", s.quick, "one split, 2000 rows, other caps, and checks")
 	sets := f.String("sets", "bike,elevators,pol", "sets of data")
-	splits := f.String("splits", def("0,1,2,3,4", "0"), "numbers of splits")
-	methods := f.String("methods", def("bbgp,cglb-1000,sgpr-1000,adam-e1-s10,adam-e1-s1,iterative,exact,cglb-4000,sgpr-4000",
-		"bbgp,cglb-1000,sgpr-1000,adam-e1-s10,iterative,exact"), "methods, run in this order")
-	f.IntVar(&s.n, "n", int(number(def("0", "2000"))), "training rows, 0 for all")
-	f.IntVar(&s.steps, "steps", int(number(def("400", "60"))), "evaluations of a run at most")
-	f.Float64Var(&s.cpu, "cpu", number(def("0", "0")), "CPU seconds of a training at most, 0: no limit")
-	f.IntVar(&s.points, "points", int(number(def("6", "3"))), "points of a run at which errors are measured")
-	f.IntVar(&s.studyRows, "study-rows", int(number(def("4000", "800"))), "training rows of the studies")
-	f.IntVar(&s.biasRows, "bias-rows", int(number(def("2000", "800"))), "training rows of the paper's study of eps and probes")
-	f.StringVar(&s.dir, "dir", def("bench/results", "bin/quick/results"), "folder of the results")
-	f.StringVar(&s.page, "page", def("docs", "bin/quick"), "folder of RESULTS.md; figures go into its results/")
-	do := f.String("do", "runs,bias,studies,page", "what to do; checks are part of -quick")
+	splits := f.String("splits", strings.Trim(strings.ReplaceAll(fmt.Sprint(s.splits), " ", ","), "[]"), "numbers of splits")
+	methods := f.String("methods", strings.Join(s.methods, ","), "methods, run in this order")
+	f.IntVar(&s.n, "n", s.n, "training rows, 0 for all")
+	f.IntVar(&s.steps, "steps", s.steps, "evaluations of a run at most")
+	f.Float64Var(&s.cpu, "cpu", s.cpu, "CPU seconds of a training at most, 0: no limit")
+	f.IntVar(&s.points, "points", s.points, "points of a run at which errors are measured")
+	f.IntVar(&s.studyRows, "study-rows", s.studyRows, "training rows of the studies")
+	f.IntVar(&s.biasRows, "bias-rows", s.biasRows, "training rows of the paper's study of eps and probes")
+	f.StringVar(&s.dir, "dir", s.dir, "folder of the results")
+	f.StringVar(&s.page, "page", s.page, "folder of RESULTS.md; figures go into its results/")
+	do := f.String("do", "runs,bias,studies,page", "what to do; train and measure are the halves of runs, measure for what is there")
 	if err := f.Parse(args); err != nil {
 		return nil, err
 	}
 	if f.NArg() > 0 {
 		return nil, fmt.Errorf("%q is not an argument", f.Arg(0))
 	}
+	s.splits = nil
 	s.sets, s.methods, s.do = strings.Split(*sets, ","), strings.Split(*methods, ","), strings.Split(*do, ",")
 	for _, t := range strings.Split(*splits, ",") {
 		v, err := strconv.Atoi(t)
@@ -86,7 +81,7 @@ func parse(args []string) (*settings, error) {
 		}
 		s.splits = append(s.splits, v)
 	}
-	return s, nil
+	return &s, nil
 }
 
 func run(args []string) error {
@@ -94,14 +89,14 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
-	parts := map[string]func() error{"runs": s.runs, "bias": s.bias, "studies": s.studies, "page": s.writePage}
+	parts := map[string]func() error{"train": s.train, "measure": s.measure, "runs": s.runs, "bias": s.bias, "studies": s.studies, "page": s.writePage}
 	for _, name := range s.do {
 		if parts[name] == nil {
 			return fmt.Errorf("-do %q: there is no such part", name)
 		}
 	}
 	var failed error
-	for _, name := range []string{"runs", "bias", "studies", "page"} {
+	for _, name := range []string{"train", "measure", "runs", "bias", "studies", "page"} {
 		if !slices.Contains(s.do, name) {
 			continue
 		}
@@ -124,23 +119,41 @@ func (s *settings) path(j *job) string {
 	return filepath.Join(s.dir, j.size(), fileOf(j.set, j.split, j.method))
 }
 
-// runs does what is missing, methods outermost, so that the first of them are
-// complete on all sets and splits before the next begin.
-// A run that fails is told at the end: the others go on.
-func (s *settings) runs() error {
-	var failed error
+// each calls do for every run that is asked for, methods outermost, so that the first of
+// them are complete on all sets and splits before the next begin. A run that fails
+// is told at the end: the others go on.
+func (s *settings) each(do func(*job) error) (failed error) {
 	for _, method := range s.methods {
 		for _, split := range s.splits {
 			for _, set := range s.sets {
 				j := &job{set: set, split: split, n: s.n, method: method, steps: s.steps, cpu: s.cpu}
-				if s.quick && !j.quick() {
-					continue
+				if !s.quick || j.quick() {
+					failed = errors.Join(failed, do(j))
 				}
-				failed = errors.Join(failed, s.one(j))
 			}
 		}
 	}
-	return errors.Join(failed, s.lookUp())
+	return failed
+}
+
+func (s *settings) train() error { return s.each(s.trainOne) }
+
+func (s *settings) runs() error {
+	return errors.Join(s.each(s.one), s.lookUp())
+}
+
+// measure measures what was trained on s.n rows and is not measured yet.
+func (s *settings) measure() error {
+	all, err := loadRuns(filepath.Join(s.dir, (&job{n: s.n}).size()))
+	if err != nil {
+		return err
+	}
+	for _, r := range all {
+		if err := s.measureOne(&job{set: r.Head.Set, split: r.Head.Split, n: s.n, method: r.Head.Method}); err != nil {
+			return err
+		}
+	}
+	return s.lookUp()
 }
 
 // biasSet is what the paper studies eps and the number of probes on.
@@ -176,19 +189,26 @@ func (j *job) quick() bool {
 
 // one trains and measures where that is not done yet.
 func (s *settings) one(j *job) error {
-	path := s.path(j)
-	r, err := load(path)
-	if err != nil {
+	if err := s.trainOne(j); err != nil {
 		return err
 	}
-	if r == nil {
-		fmt.Fprintf(os.Stderr, "%s %s: training\n", time.Now().Format("15:04:05"), path)
-		if err := s.spawn(j, path); err != nil {
-			return err
-		}
-		if r, err = load(path); err != nil || r == nil {
-			return errors.Join(err, fmt.Errorf("%s: no result", path))
-		}
+	return s.measureOne(j)
+}
+
+func (s *settings) trainOne(j *job) error {
+	path := s.path(j)
+	if r, err := load(path); r != nil || err != nil {
+		return err
+	}
+	say("%s: training", path)
+	return s.spawn(j, path)
+}
+
+func (s *settings) measureOne(j *job) error {
+	path := s.path(j)
+	r, err := load(path)
+	if err != nil || r == nil {
+		return errors.Join(err, fmt.Errorf("%s: no result", path))
 	}
 	if r.Head.Measured {
 		return nil
@@ -197,8 +217,13 @@ func (s *settings) one(j *job) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stderr, "%s %s: %s after %d evaluations, %.1f CPU s; measuring\n", time.Now().Format("15:04:05"), path, r.Head.Stopped, r.Head.Evaluations, r.Head.CPU)
+	say("%s: %s after %d evaluations, %.1f CPU s; measuring", path, r.Head.Stopped, r.Head.Evaluations, r.Head.CPU)
 	return m.measure(r, s.points, path)
+}
+
+// say tells what is being done, with the time.
+func say(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, time.Now().Format("15:04:05")+" "+format+"\n", args...)
 }
 
 // spawn trains in a process of its own.

@@ -52,8 +52,8 @@ func setFigure(base, set string, runs []*record) error {
 	return saveFigure(base, panels, styles)
 }
 
-// ceiling is a little above the best exact likelihood a row: an objective that
-// overestimates more is cut there.
+// ceiling is a little above the best exact likelihood a row that was measured: an
+// objective that overestimates more is cut there.
 func ceiling(runs []*record) float64 {
 	best, first := math.Inf(-1), math.Inf(1)
 	for _, r := range runs {
@@ -62,6 +62,9 @@ func ceiling(runs []*record) float64 {
 				best, first = max(best, v), min(first, v)
 			}
 		}
+	}
+	if math.IsInf(best, 0) {
+		return math.Inf(1)
 	}
 	return best + 0.15*(best-first)
 }

@@ -10,7 +10,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"time"
 
 	"bbgp.dev/bbgp"
 	"bbgp.dev/bench/uci"
@@ -119,7 +118,7 @@ func (s *settings) studies() error {
 			}
 		}
 		if len(done) < len(st.cells) {
-			fmt.Fprintf(os.Stderr, "%s %s: %d of %d\n", time.Now().Format("15:04:05"), path, len(done), len(st.cells))
+			say("%s: %d of %d", path, len(done), len(st.cells))
 		}
 		for _, c := range st.cells[len(done):] {
 			c.N = b.data.X.Rows

@@ -171,6 +171,8 @@ func arrivalTable(all []arrival) string {
 				switch text := middle(cpu, "%.1f"); {
 				case runs == 0:
 					cells = append(cells, "")
+				case len(cpu) == 0:
+					cells = append(cells, "never")
 				case len(cpu) < runs:
 					cells = append(cells, fmt.Sprintf("%s, %d of %d never", text, runs-len(cpu), runs))
 				default:

@@ -18,9 +18,9 @@ import (
 const (
 	outlyingSpreads = 6 // of the residuals, by their median: 1 in 10⁹ of normal ones
 	leastSpread     = 1e-3
-	vagueRanges     = 30 // ranges of an input that a lengthscale may be long
-	straightShare   = 0.1
-	structureNats   = 3 // a parameter's worth of likelihood, about
+	vagueRanges     = 30  // ranges of an input that a lengthscale may be long
+	straightShare   = 0.1 // of the noise variance: a curve below it does not show
+	structureNats   = 3   // a parameter's worth of likelihood, about
 )
 
 // advise adds warnings to the result.

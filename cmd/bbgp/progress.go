@@ -86,7 +86,7 @@ func (t *teller) tell(s bbgp.Step) {
 }
 
 const (
-	usualEvaluations = 25 // of a fit; see bbgp.Plan
+	usualEvaluations = 16 // of a fit; see bbgp.Plan
 	barCells         = 10
 )
 

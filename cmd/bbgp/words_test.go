@@ -108,7 +108,7 @@ func TestLiveProgress(t *testing.T) {
 	for _, s := range []string{
 		"bbgp: prefit  step   1  LML -20  0.1 s" + clearLine + "\r\n",
 		"[#.........] bbgp: train   step   2  LML -9 in [-9.5, -8.5] ± 0.25  passes 3  2.0 s" + clearLine + "\r",
-		"[##........] bbgp: train   step   5  LML -6 in [-6.5, -5.5] ± 0.25  passes 12  8.0 s, about 42s left" + clearLine + "\r\n",
+		"[###.......] bbgp: train   step   5  LML -6 in [-6.5, -5.5] ± 0.25  passes 12  8.0 s, about 24s left" + clearLine + "\r\n",
 		"bbgp: final   step   6  LML -5.5 in [-6, -5]  passes 20  10.0 s\n",
 	} {
 		if !strings.Contains(got, s) {

@@ -31,7 +31,7 @@ func flagError(c *cobra.Command, err error) error {
 		if near := table.Nearest(m[1], names); near != "" {
 			text += "; did you mean --" + near + "?"
 		} else {
-			text += "; see bbgp help " + c.Name()
+			text += "; see " + c.CommandPath() + " --help"
 		}
 	}
 	return &usageError{text}

@@ -164,7 +164,7 @@ func (f *fit) train(ctx context.Context, m *Model) (*Model, error) {
 		climb, cancel = context.WithDeadlineCause(work, f.count.start.Add(f.opt.Time*4/5), errTime)
 	}
 	why, err := search(climb, start)
-	if err == nil && f.dense() && f.opt.Method == "bbgp" && f.opt.Optimizer != "adam" && f.count.evals < f.opt.MaxSteps {
+	if err == nil && f.wantsPolish(t.cur.ev) {
 		err = f.polish(climb, t)
 	}
 	cancel()
@@ -188,11 +188,15 @@ func (f *fit) train(ctx context.Context, m *Model) (*Model, error) {
 	return m, ctx.Err()
 }
 
-// dense says whether predictions come from a dense factor in any case.
-func (f *fit) dense() bool { return f.raw.X.Rows <= denseRows && f.denseFits(f.raw.X.Rows) }
+// wantsPolish says whether the noise of the probes hides gains that dense
+// evaluations would see, where predictions come from a dense factor in any case.
+func (f *fit) wantsPolish(ev *Evaluation) bool {
+	n := f.raw.X.Rows
+	return f.opt.Method == "bbgp" && f.opt.Optimizer != "adam" && n <= denseRows && f.denseFits(n) &&
+		ev.StdErr > f.opt.Eps && f.count.evals < f.opt.MaxSteps
+}
 
-// polish goes on with dense evaluations, which see what the noise of probes hides:
-// for few rows they cost little more.
+// polish goes on with dense evaluations, which for few rows cost little more.
 func (f *fit) polish(ctx context.Context, t *trainer) error {
 	obj, err := newExactObjective(f.opt.Engine, f.std, t.cur.p)
 	if err != nil {
@@ -200,7 +204,7 @@ func (f *fit) polish(ctx context.Context, t *trainer) error {
 	}
 	last := f.trainer(f.opt.wrap(obj, f.std), f.std, "train")
 	last.constant = f.flat
-	last.eps = min(last.eps, polishWorth*f.opt.Eps)
+	last.eps, last.rough = min(last.eps, polishWorth*f.opt.Eps), true
 	last.stageSteps, last.maxEvals = stageStepsOf("exact"), min(f.count.evals+polishEvals, f.opt.MaxSteps)
 	_, err = last.run(ctx, t.cur.p)
 	switch {

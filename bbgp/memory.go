@@ -66,6 +66,9 @@ func (o *Options) peakBytes(n, rows, d, rank, near int) int64 {
 	m := int64(fisherSize(n, d))
 	fisher := 16 * m * m * int64(d+2)
 	subset := exactBytes(min(exactLevel, n/levelGrowth))
+	if n <= denseRows {
+		subset = exactBytes(n) // of a polish
+	}
 	peak := programBytes + int64(garbage*float64(max(live, subset)+fisher+tableBytes(rows, d)))
 	if o.Memory > 0 {
 		return min(peak, o.Memory)

@@ -22,8 +22,8 @@ func subsetStarts(kernel string, d int) []Params {
 
 const (
 	prefitEvals = 40   // of a subset, from each start
-	polishEvals = 20   // dense ones, after those by products
-	polishWorth = 0.1  // times eps is a gain worth a stage there
+	polishEvals = 15   // dense ones, after those by products
+	polishWorth = 0.3  // times eps is a gain worth a stage there
 	prefitSlack = 2    // times eps is a gain worth a stage on a subset
 	resetNoise  = 0.01 // least noise to start on more rows with
 	levelGrowth = 3    // times the rows of a subset has the next

@@ -35,15 +35,25 @@ const (
 // nearSizes are the numbers of neighbours that are considered.
 var nearSizes = []int{32, 48, 64, 96, 128, 192, 256}
 
-// A seen says how many passes an evaluation took with so many neighbours, and at
-// and below which σ_n²/σ_f² float32 products have failed on fewer rows.
+// A seen says how many passes an evaluation of so many rows took with so many
+// neighbours, and at and below which σ_n²/σ_f² float32 products have failed on
+// fewer rows.
 type seen struct {
-	passes, neighbours int
-	wide               float64
+	passes, neighbours, rows int
+	wide                     float64
 }
 
-// Without any evaluation, 48 neighbours are taken to need 12 passes.
+// note takes what ev tells.
+func (s *seen) note(ev *Evaluation) {
+	s.passes, s.neighbours, s.rows = ev.Passes-ev.Wasted, ev.Neighbours, len(ev.Alpha)
+}
+
+// Without any evaluation, 48 neighbours are taken to need 12 passes, whatever n.
 var unseen = seen{passes: 12, neighbours: 48}
+
+// rowPower: passes grow like n^0.5 (kin40k at fixed parameters and 48 neighbours:
+// 18, 30, 60, 80 with 5000, 10000, 20000, 40000 rows; fits: less).
+const rowPower = 0.5
 
 // nearPower: passes fall like neighbours^-0.75 (kin40k: 60, 33, 22, 16 with 32,
 // 64, 128, 192; pol: 10, 8, 7, 5 with 48, 64, 96, 128).
@@ -62,6 +72,9 @@ func nearCost(n, d, nn, m, uses int, prec kernelmv.Precision, s seen) float64 {
 	k, r := float64(nn), float64(m)
 	pass := pair*float64(n) + 8*r + 12*k
 	passes := float64(s.passes) * math.Pow(float64(s.neighbours)/k, nearPower)
+	if s.rows > 0 {
+		passes *= math.Pow(float64(n)/float64(s.rows), rowPower)
+	}
 	build := k * k * (0.06*k + 1.3 + 0.07*float64(d) + 0.06*r)
 	return build + float64(uses)*(passes+1)*pass
 }
@@ -134,7 +147,7 @@ func choosePrecond(n int, p Params, noise []float64, prec kernelmv.Precision, op
 		}
 		*reason = fmt.Sprintf("%d columns leave %.2g of the trace of K, %.2g of the noise", rank, trace/all, trace/total)
 		if near > 0 && opt.Seen.passes > 0 {
-			*reason += fmt.Sprintf("; the last evaluation took %d passes with %d neighbours", opt.Seen.passes, opt.Seen.neighbours)
+			*reason += fmt.Sprintf("; the last evaluation, of %d rows, took %d passes with %d neighbours", opt.Seen.rows, opt.Seen.passes, opt.Seen.neighbours)
 		}
 		return columns, near
 	}

@@ -34,6 +34,7 @@ type Evaluation struct {
 	Alpha []float64
 
 	Passes, Products    int    // passes over the kernel matrix, columns multiplied
+	Wasted              int    // passes in float32 that were not accurate enough
 	Replayed            int    // passes made twice because the basis did not fit Memory
 	Rank, Neighbours    int    // of the preconditioner
 	Reason              string // why it is as large as it is

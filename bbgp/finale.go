@@ -17,7 +17,8 @@ func (f *fit) complete(ctx context.Context, m *Model, t *trainer) {
 	r := &m.Result
 	r.Parameters = m.Parameters
 	ev := best.ev
-	if ctx.Err() == nil && f.opt.Method == "bbgp" {
+	exact := ev.BoundKind == "exact"
+	if ctx.Err() == nil && f.opt.Method == "bbgp" && !exact {
 		t.phase, t.stage = "final", t.stage+1
 		last, err := f.last(ctx, t, best)
 		switch {
@@ -36,7 +37,7 @@ func (f *fit) complete(ctx context.Context, m *Model, t *trainer) {
 	}
 	m.weights = ev.Alpha
 	m.meanError, m.recipe = math.Inf(1), recipeOf(f.opt, ev)
-	if f.opt.Method == "exact" {
+	if exact {
 		m.meanError = 0
 	} else if ctx.Err() == nil {
 		if err := m.refine(ctx, f.opt.Engine, meanTol); err != nil && ctx.Err() == nil {
@@ -62,7 +63,8 @@ func (f *fit) last(ctx context.Context, t *trainer, best point) (*Evaluation, er
 	opt := t.eval
 	opt.Gradient, opt.Reject, opt.Eps = false, nil, f.opt.Eps
 	opt.Probes = max(minLastProbes, f.opt.Probes)
-	opt.Uses, opt.Seen.passes, opt.Seen.neighbours = 2, best.ev.Passes, best.ev.Neighbours
+	opt.Uses = 2
+	opt.Seen.note(best.ev)
 	var sum *Evaluation
 	square := 0.0 // Σ over runs of (probes · stderr)²
 	for run, total := 0, 0; ; run++ {

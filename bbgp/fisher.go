@@ -48,12 +48,17 @@ func subset(n, m int, seed uint64) []int {
 	return rows
 }
 
+// fisherSize is the number of rows of the subset. An evaluation of few rows is
+// cheap; its metric must not be dearer.
+func fisherSize(n, dims int) int {
+	return min(n, fisherRows, max(n/2, 200), int(math.Sqrt(float64(fisherCells)/float64(dims+2))))
+}
+
 // newFisher computes the information at p on a random subset of d's rows.
 func newFisher(ctx context.Context, e *linalg.Engine, d *Data, p Params, seed uint64) (*fisher, error) {
 	dims := d.X.Cols
 	n := d.X.Rows
-	// An evaluation of few rows is cheap; its metric must not be dearer.
-	rows := min(n, fisherRows, max(n/2, 200), int(math.Sqrt(float64(fisherCells)/float64(dims+2))))
+	rows := fisherSize(n, dims)
 	sub := d.Rows(subset(n, rows, seed))
 	o, err := newExactObjective(e, sub, p)
 	if err != nil {

@@ -164,6 +164,9 @@ func (f *fit) train(ctx context.Context, m *Model) (*Model, error) {
 		climb, cancel = context.WithDeadlineCause(work, f.count.start.Add(f.opt.Time*4/5), errTime)
 	}
 	why, err := search(climb, start)
+	if err == nil && f.wantsPolish(t.cur.ev) {
+		err = f.polish(climb, t)
+	}
 	cancel()
 	if t.cur.ev == nil {
 		return nil, f.ended(ctx, err)
@@ -183,6 +186,34 @@ func (f *fit) train(ctx context.Context, m *Model) (*Model, error) {
 	}
 	f.complete(work, m, t)
 	return m, ctx.Err()
+}
+
+// wantsPolish says whether the noise of the probes hides gains that dense
+// evaluations would see, where predictions come from a dense factor in any case.
+func (f *fit) wantsPolish(ev *Evaluation) bool {
+	n := f.raw.X.Rows
+	return f.opt.Method == "bbgp" && f.opt.Optimizer != "adam" && n <= denseRows && f.denseFits(n) &&
+		ev.StdErr > f.opt.Eps && f.count.evals < f.opt.MaxSteps
+}
+
+// polish goes on with dense evaluations, which for few rows cost little more.
+func (f *fit) polish(ctx context.Context, t *trainer) error {
+	obj, err := newExactObjective(f.opt.Engine, f.std, t.cur.p)
+	if err != nil {
+		return err
+	}
+	last := f.trainer(f.opt.wrap(obj, f.std), f.std, "train")
+	last.constant = f.flat
+	last.eps, last.rough = min(last.eps, polishWorth*f.opt.Eps), true
+	last.stageSteps, last.maxEvals = stageStepsOf("exact"), min(f.count.evals+polishEvals, f.opt.MaxSteps)
+	_, err = last.run(ctx, t.cur.p)
+	switch {
+	case last.cur.ev != nil:
+		t.cur = last.cur
+	case notFinite(err): // rounding: the probes' word stands
+		return nil
+	}
+	return err
 }
 
 // ended returns the error of a fit that has no result.

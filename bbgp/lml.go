@@ -64,6 +64,9 @@ func LogMarginalLikelihood(ctx context.Context, d *Data, p Params, opt Options) 
 		return nil, err
 	}
 	eval := opt.evalOptions()
+	if eval.Seen, err = opt.pilot(ctx, std, p); err != nil {
+		return nil, err
+	}
 	eval.Gradient = !opt.NoGradient
 	ev, remark, err := opt.insistExact(ctx, obj, std, p, eval)
 	if err != nil {
@@ -91,4 +94,32 @@ func LogMarginalLikelihood(ctx context.Context, d *Data, p Params, opt Options) 
 	cpu, peak := usage()
 	r.Seconds, r.CPUSeconds, r.PeakBytes = time.Since(start).Seconds(), cpu-cpu0, peak
 	return r, nil
+}
+
+// A pilot of 1/pilotPart of the rows costs 1/pilotPart² of an evaluation and tells
+// how many neighbours that needs, and whether float32 will do.
+const (
+	pilotPart = 6
+	pilotRows = 1500 // at least
+)
+
+// pilot evaluates a random part of d at p.
+func (o *Options) pilot(ctx context.Context, d *Data, p Params) (s seen, err error) {
+	n := d.X.Rows
+	if o.Method != "bbgp" || n < pilotPart*pilotRows {
+		return s, nil
+	}
+	sub := d.Rows(subset(n, n/pilotPart, o.Seed+3))
+	obj, err := newKrylovObjective(o.Engine, sub, p)
+	if err != nil {
+		return s, err
+	}
+	eval := o.evalOptions()
+	eval.Gradient = false
+	if ev, err := obj.Evaluate(ctx, p, eval); err == nil {
+		s.learn(ev, p)
+	} else if !notFinite(err) { // the whole table finds its own answers
+		return s, err
+	}
+	return s, nil
 }

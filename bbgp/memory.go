@@ -10,12 +10,13 @@ func exactBytes(n int) int64 { return 16 * int64(n) * int64(n) }
 
 const (
 	// programBytes is what a process has before it computes.
-	programBytes = 50 << 20
-	// garbage: the collector lets the heap grow to about twice what lives.
-	garbage        = 1.9
+	programBytes = 30 << 20
+	// garbage: the collector lets the heap grow to about half more than what lives.
+	garbage        = 1.5
 	typicalPasses  = 20 // of an evaluation: what the basis must have room for
 	typicalColumns = 64 // of the gradient
-	typicalNear    = 64 // neighbours of a row in the preconditioner
+	// A preconditioner that is not chosen yet has as a rule no more than these.
+	typicalRank, typicalNear = mixedRank, 128
 	// Of a row: a column of the low-rank part as pivots make it and as factor; a
 	// neighbour as index, weight and packed weight (elevators, bike: heap peaks).
 	bytesPerRank, bytesPerNear = 22, 24
@@ -49,10 +50,10 @@ func (o *Options) liveBytes(n, d, rank, near int) (all, basis int64) {
 		return sparseBytes(n, min(o.inducing(), n)), 0
 	}
 	if rank < 0 {
-		rank = min(mostRank, n/4)
+		rank = min(typicalRank, n/4)
 	}
 	if near < 0 {
-		near = typicalNear
+		near = min(typicalNear, n/4)
 	}
 	cols := max(o.Probes, minLastProbes) + 1
 	basis = basisBytes(n, cols)
@@ -62,8 +63,13 @@ func (o *Options) liveBytes(n, d, rank, near int) (all, basis int64) {
 // peakBytes predicts the peak of the process in a fit of n places in so many rows.
 func (o *Options) peakBytes(n, rows, d, rank, near int) int64 {
 	live, _ := o.liveBytes(n, d, rank, near)
-	prefit := exactBytes(min(exactLevel, n/levelGrowth)) + 8*fisherCells/2
-	peak := programBytes + int64(garbage*float64(max(live, prefit)+tableBytes(rows, d)))
+	m := int64(fisherSize(n, d))
+	fisher := 16 * m * m * int64(d+2)
+	subset := exactBytes(min(exactLevel, n/levelGrowth))
+	if n <= denseRows {
+		subset = exactBytes(n) // of a polish
+	}
+	peak := programBytes + int64(garbage*float64(max(live, subset)+fisher+tableBytes(rows, d)))
 	if o.Memory > 0 {
 		return min(peak, o.Memory)
 	}

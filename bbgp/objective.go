@@ -111,7 +111,7 @@ func (o *krylovObjective) Rebuild(ctx context.Context, p Params, opt EvalOptions
 
 func probeCount(opt EvalOptions) int {
 	if opt.Probes < 1 {
-		return 8
+		return 7
 	}
 	return opt.Probes
 }
@@ -179,7 +179,7 @@ func (o *krylovObjective) Evaluate(ctx context.Context, p Params, opt EvalOption
 	if err := o.op.Reset(kernelOf(p), noiseOf(p, o.d)); err != nil {
 		return nil, err
 	}
-	passes := 0
+	passes, wasted := 0, 0
 	run := func(prec kernelmv.Precision) (*Evaluation, error) {
 		r := &run{o: o, ctx: ctx, p: p, far: far, opt: opt, prec: prec, op: o.op.With(prec)}
 		ev, err := r.evaluate()
@@ -187,9 +187,12 @@ func (o *krylovObjective) Evaluate(ctx context.Context, p Params, opt EvalOption
 		return ev, err
 	}
 	prec := o.precision(p, opt)
+	if prec == kernelmv.F32 && opt.Precision != "f32" && o.tooCoarse(p, opt.Eps) {
+		prec = kernelmv.F64
+	}
 	ev, err := run(prec)
 	if prec == kernelmv.F32 && opt.Precision != "f32" && errors.Is(err, errPrecision) {
-		o.wide = max(o.wide, p.Noise/p.Variance)
+		o.wide, wasted = max(o.wide, p.Noise/p.Variance), passes
 		ev, err = run(kernelmv.F64)
 	}
 	if errors.Is(err, errPrecision) {
@@ -198,7 +201,7 @@ func (o *krylovObjective) Evaluate(ctx context.Context, p Params, opt EvalOption
 	if err != nil {
 		return nil, err
 	}
-	ev.Passes = passes
+	ev.Passes, ev.Wasted = passes, wasted
 	ev.Seconds = time.Since(begin).Seconds()
 	ev.SecondsByPhase = o.phases.report()
 	return ev, nil

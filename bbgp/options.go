@@ -29,8 +29,8 @@ type Options struct {
 	// Eps bounds the bias of an evaluation and is the gain below which training
 	// stops, in nats; 0 means 1.
 	Eps float64
-	// Probes is the number of random probes; 0 means 8. The last evaluation of a
-	// fit takes more, see LMLStdErr.
+	// Probes is the number of random probes; 0 means 7, which with the target fill
+	// the 8 columns of a tile. The last evaluation of a fit takes more, see LMLStdErr.
 	Probes int
 	// LMLStdErr is the standard error per row asked of the reported likelihood;
 	// 0 means 1e-3.
@@ -146,7 +146,7 @@ func (o Options) settle(n, d int) (Options, error) {
 	}
 	setNumber(&o.Eps, 1)
 	setNumber(&o.LMLStdErr, 1e-3)
-	setNumber(&o.Probes, 8)
+	setNumber(&o.Probes, 7)
 	setNumber(&o.MaxSteps, 400)
 	setNumber(&o.PrefitRows, 500)
 	if o.Engine == nil {

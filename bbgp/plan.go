@@ -89,13 +89,10 @@ func NewPlan(ctx context.Context, d *Data, opt Options) (*Plan, error) {
 		p.CPUSeconds = once*r.CPUSeconds/r.Seconds + adapted*(evals+finalWork)*at.cpu(more, power)
 		p.Seconds = p.CPUSeconds * at.Seconds / at.CPUSeconds
 	}
-	rank := r.Rank
-	if set.Rank == 0 { // others are tried on the way
-		rank = max(rank, min(mostRank, n/4))
-	}
 	p.LeastBytes = set.leastBytes(n, d.X.Rows, d.X.Cols)
 	set.Memory = budget
-	p.Bytes = set.peakBytes(n, d.X.Rows, d.X.Cols, rank, r.Neighbours)
+	eval := set.evalOptions()
+	p.Bytes = set.peakBytes(n, d.X.Rows, d.X.Cols, eval.Rank, eval.Neighbours)
 	p.Took = time.Since(began).Seconds()
 	return p, nil
 }

@@ -13,14 +13,33 @@ import (
 // What float32 products have done to an evaluation: judged by a sample,
 // corrected by float64 products where it matters.
 
+// entryError is the rms of K64 - K32 in units of s2: without pattern, such errors
+// E leave ‖K̂^-1/2 E K̂^-1/2‖_F²/4 nats after a correction of first order.
+const entryError = 5e-8
+
+func secondOrder(variance, trace float64) float64 {
+	size := entryError * variance * trace
+	return size * size / 4
+}
+
 // coarse reports that the first-order correction does not make float32 products
-// good enough: it is above eps/4 and what it leaves, ‖K̂^-1/2 E K̂^-1/2‖_F²/4 nats
-// for errors E of an rms of 5e-8 s2 without pattern, is not negligible; or it is
+// good enough: it is above eps/4 and what it leaves is not negligible; or it is
 // above 2 eps.
 func (r *run) coarse(t *tail) bool {
-	size := 5e-8 * r.p.Variance * r.o.e.Dot(t.u.Data, t.u.Data)
-	first, second := math.Abs(t.fix)/2, size*size/4
+	first := math.Abs(t.fix) / 2
+	second := secondOrder(r.p.Variance, r.o.e.Dot(t.u.Data, t.u.Data))
 	return first > 2*r.opt.Eps || first > r.opt.Eps/4 && second > r.opt.Eps/20
+}
+
+// tooCoarse foresees that, before any pass, by tr P⁻¹ from one probe: on elevators,
+// pol, bike and kin40k within a fifth of the sum of squares of U.
+func (o *krylovObjective) tooCoarse(p Params, eps float64) bool {
+	z := linalg.NewMatrix(o.n, 1)
+	for i := range o.n {
+		z.Data[i] = o.probes.At(i, 0)
+	}
+	o.pre.FInvTransTo(z, z)
+	return secondOrder(p.Variance, o.e.Dot(z.Data, z.Data)) > eps/20
 }
 
 // sample judges what float32 products have done. Where they are harmless in the

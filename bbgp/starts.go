@@ -22,6 +22,8 @@ func subsetStarts(kernel string, d int) []Params {
 
 const (
 	prefitEvals = 40   // of a subset, from each start
+	polishEvals = 15   // dense ones, after those by products
+	polishWorth = 0.3  // times eps is a gain worth a stage there
 	prefitSlack = 2    // times eps is a gain worth a stage on a subset
 	resetNoise  = 0.01 // least noise to start on more rows with
 	levelGrowth = 3    // times the rows of a subset has the next
@@ -128,7 +130,7 @@ func (f *fit) climb(ctx context.Context, rows int, starts []Params) (point, erro
 	if err != nil {
 		return point{}, err
 	}
-	f.learn(t.cur)
+	f.seen.learn(t.cur.ev, t.cur.p)
 	for j, still := range t.constant {
 		if still && !f.flat[j] {
 			t.cur.p.Lengthscales[j] = 1 // unknown to the subset
@@ -138,14 +140,13 @@ func (f *fit) climb(ctx context.Context, rows int, starts []Params) (point, erro
 }
 
 // learn keeps what an evaluation of a subset tells about those of more rows.
-func (f *fit) learn(pt point) {
-	ev := pt.ev
+func (s *seen) learn(ev *Evaluation, p Params) {
 	if ev.BoundKind == "exact" {
 		return
 	}
-	f.seen.passes, f.seen.neighbours = ev.Passes, ev.Neighbours
+	s.note(ev)
 	if ev.Precision == "f64" {
-		f.seen.wide = max(f.seen.wide, pt.p.Noise/pt.p.Variance)
+		s.wide = max(s.wide, p.Noise/p.Variance)
 	}
 }
 

@@ -58,7 +58,7 @@ type trainer struct {
 	// stages end after so many steps, training after so many evaluations
 	stageSteps, maxEvals int
 	eps                  float64 // the gain that is worth a stage; eval.Eps is at least that
-	rough                bool    // the result is a start for more rows
+	rough                bool    // the end need not be looked at twice
 	constant             []bool  // inputs without variation: out for good
 
 	out   []bool    // inputs out of the distance: +Inf
@@ -211,6 +211,10 @@ func withOut(p Params, out []bool) Params {
 
 // begin starts a stage at t.cur with new preconditioner and probes.
 func (t *trainer) begin(ctx context.Context) error {
+	if t.known() {
+		t.fresh, t.moved, t.cur.eps = true, false, 0
+		return nil
+	}
 	t.eval.Seed = t.opt.Seed + uint64(t.stage)*7919
 	t.eval.Eps = coarseEps * t.eps
 	if t.cur.ev != nil {
@@ -233,11 +237,26 @@ func (t *trainer) begin(ctx context.Context) error {
 	return nil
 }
 
+// known says whether an evaluation at t.cur would bring nothing: without probes it
+// is what it was, and without inputs that are out but may return no derivative
+// is wanted that it does not have.
+func (t *trainer) known() bool {
+	if t.cur.ev == nil || t.cur.g == nil || t.cur.ev.BoundKind != "exact" {
+		return false
+	}
+	for j, o := range t.out {
+		if o && !t.constant[j] {
+			return false
+		}
+	}
+	return true
+}
+
 // rebuild makes a preconditioner for so many evaluations at p.
 func (t *trainer) rebuild(ctx context.Context, p Params, uses int) error {
 	t.eval.Uses = uses
 	if ev := t.cur.ev; ev != nil {
-		t.eval.Seen.passes, t.eval.Seen.neighbours = ev.Passes, ev.Neighbours
+		t.eval.Seen.note(ev)
 	}
 	return t.obj.Rebuild(ctx, p, t.eval)
 }

@@ -157,7 +157,7 @@ func (r *reading) inputs() (inputs.Options, error) {
 // modelling flags set how a model is computed.
 type modelling struct {
 	kernel, method, precision string
-	eps                       float64
+	eps, lmlStdErr            float64
 	probes                    int
 	rank, neighbours          string
 	seed                      uint64
@@ -170,6 +170,7 @@ func (m *modelling) add(f *pflag.FlagSet) {
 	f.StringVar(&m.method, "method", "", "bbgp, exact, sgpr, cglb, iterative or rr (default: bbgp, or exact where that is cheaper)")
 	f.Float64Var(&m.eps, "eps", 1, "bound of the bias of an evaluation, in nats")
 	f.IntVar(&m.probes, "probes", 7, "random probes, 1 to 63; 7, with the target, fill a block of 8 columns")
+	f.Float64Var(&m.lmlStdErr, "lml-se", 1e-3, "standard error per row of the likelihood that a fit reports; smaller takes more probes at its end")
 	f.StringVar(&m.rank, "rank", "auto", "rank of the preconditioner, 0 for none")
 	f.StringVar(&m.neighbours, "neighbours", "auto", "neighbours per row in the preconditioner, 0 for none")
 	f.Uint64Var(&m.seed, "seed", 0, "start of every random stream")
@@ -180,11 +181,14 @@ func (m *modelling) add(f *pflag.FlagSet) {
 }
 
 func (m *modelling) options(e *linalg.Engine) (bbgp.Options, error) {
-	o := bbgp.Options{Kernel: m.kernel, Method: m.method, Eps: m.eps, Probes: m.probes, Precision: m.precision,
+	o := bbgp.Options{Kernel: m.kernel, Method: m.method, Eps: m.eps, Probes: m.probes, LMLStdErr: m.lmlStdErr, Precision: m.precision,
 		NoScale: m.noScale, Seed: m.seed, Time: m.time, Engine: e}
 	var err error
 	if !(m.eps > 0) || math.IsInf(m.eps, 0) {
 		return o, usagef("--eps %v is not a positive number", m.eps)
+	}
+	if !(m.lmlStdErr > 0) || math.IsInf(m.lmlStdErr, 0) {
+		return o, usagef("--lml-se %v is not a positive number", m.lmlStdErr)
 	}
 	if m.probes < 1 {
 		return o, usagef("--probes %d is not between 1 and 63", m.probes)

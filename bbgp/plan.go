@@ -35,7 +35,7 @@ type Plan struct {
 
 const (
 	planRows         = 1500             // of the sample; half of the rows if that is less
-	planTime         = 20 * time.Second // for the sample
+	planTime         = 60 * time.Second // for the sample
 	usualEvaluations = 16               // of a fit
 	planSteps        = 4                // times the sample's rows, for one evaluation
 	finalWork        = 3.5              // evaluations that the end of a fit is worth

@@ -71,9 +71,6 @@ type head struct {
 	Measured    bool    `json:"measured"` // nothing is left to do
 }
 
-// capped tells whether a cap ended the run.
-func (h *head) capped() bool { return h.Stopped == "cpu-cap" || h.Stopped == "max-steps" }
-
 // writeFile writes b to path, whole or not at all.
 func writeFile(path string, b []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

@@ -35,13 +35,12 @@ type band struct{ x, low, mid, high []float64 }
 const gridPoints = 120
 
 // bandOf makes a band on a grid of equal ratios, where at least half of the
-// series have a value.
+// series that have values have one.
 func bandOf(all []series, smooth bool) band {
+	all = slices.DeleteFunc(slices.Clone(all), func(s series) bool { return len(s.x) == 0 })
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for _, s := range all {
-		if len(s.x) > 0 {
-			lo, hi = min(lo, s.x[0]), max(hi, s.x[len(s.x)-1])
-		}
+		lo, hi = min(lo, s.x[0]), max(hi, s.x[len(s.x)-1])
 	}
 	var b band
 	if !(lo > 0) || math.IsInf(lo, 1) {

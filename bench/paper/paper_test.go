@@ -131,7 +131,7 @@ func TestBands(t *testing.T) {
 			t.Errorf("at(%v, %v) = %v, want %v", c.x, c.smooth, got, c.want)
 		}
 	}
-	b := bandOf([]series{{x: []float64{1, 4}, y: []float64{0, 2}}, {x: []float64{1, 2}, y: []float64{4, 8}}}, false)
+	b := bandOf([]series{{x: []float64{1, 4}, y: []float64{0, 2}}, {x: []float64{1, 2}, y: []float64{4, 8}}, {}, {}, {}}, false)
 	last := len(b.x) - 1
 	if b.x[0] != 1 || b.x[last] != 4 || b.mid[0] != 2 || b.mid[last] != 5 || b.low[last] != 3.5 || b.high[last] != 6.5 {
 		t.Errorf("the band is %+v", b)

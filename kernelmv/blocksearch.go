@@ -129,6 +129,15 @@ func (s *rowSet) row(i, dim int) []float64 {
 	return s.x[i*dim : (i+1)*dim]
 }
 
+// squared returns Σ_c (x_c - y_c)², with the bits of asm.Kit.Dist.
+func squared(x, y []float64) (sum float64) {
+	for c, v := range y {
+		t := x[c] - v
+		sum = math.FMA(t, t, sum)
+	}
+	return sum
+}
+
 // longest returns the largest distance of a member from the origin.
 func (s *rowSet) longest(dim int) float64 {
 	most := 0.0
@@ -273,12 +282,8 @@ func (s *blockSearch) compare(w *blockWorker, keys []uint64, i int) {
 	x := s.left.row(i, d)
 	w.exact = w.exact[:0]
 	for _, key := range keys {
-		name, sum := int32(uint32(key)), 0.0
-		for c, v := range s.named(name) {
-			t := x[c] - v
-			sum = math.FMA(t, t, sum) // the bits of asm.Kit.Dist
-		}
-		w.exact = append(w.exact, exactKey{candidate{sum, name}, key})
+		name := int32(uint32(key))
+		w.exact = append(w.exact, exactKey{candidate{squared(x, s.named(name)), name}, key})
 	}
 	slices.SortFunc(w.exact, func(a, b exactKey) int { return compare(a.candidate, b.candidate) })
 	for k, c := range w.exact {
@@ -315,16 +320,12 @@ func (s *blockSearch) again(w *blockWorker, dst []int32, i int) {
 	x := s.left.row(i, d)
 	n.reset(s.k)
 	for pos := range s.end(i) {
-		sum, name := 0.0, int32(pos)
+		name := int32(pos)
 		if s.names != nil {
 			name = s.names[pos]
 		}
-		for c, v := range s.right.row(pos, d) {
-			t := x[c] - v
-			sum = math.FMA(t, t, sum) // the bits of asm.Kit.Dist
-		}
-		if sum <= n.limit {
-			n.add(sum, name)
+		if d2 := squared(x, s.right.row(pos, d)); d2 <= n.limit {
+			n.add(d2, name)
 		}
 	}
 	n.write(dst)

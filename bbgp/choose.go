@@ -59,18 +59,23 @@ const rowPower = 0.5
 // 64, 128, 192; pol: 10, 8, 7, 5 with 48, 64, 96, 128).
 const nearPower = 0.75
 
+// pairCost is the cost in cycles of a pair of rows of d inputs in a product of 8
+// columns (AVX-512).
+func pairCost(d int, prec kernelmv.Precision) float64 {
+	if prec == kernelmv.F64 {
+		return 2.3 + 0.03*float64(d)
+	}
+	return 0.8 + 0.024*float64(d)
+}
+
 // nearCost is the cost in cycles a row of a preconditioner with nn neighbours
 // and m columns and of the passes of uses evaluations with it. A pass costs a
 // tile row, the preconditioner's two solves; the neighbours cost a
 // factorisation, their entries of K, and what the low-rank part takes off them
 // (AVX-512, fitted to pol and kin40k).
 func nearCost(n, d, nn, m, uses int, prec kernelmv.Precision, s seen) float64 {
-	pair := 0.8 + 0.024*float64(d)
-	if prec == kernelmv.F64 {
-		pair = 2.3 + 0.03*float64(d)
-	}
 	k, r := float64(nn), float64(m)
-	pass := pair*float64(n) + 8*r + 12*k
+	pass := pairCost(d, prec)*float64(n) + 8*r + 12*k
 	passes := float64(s.passes) * math.Pow(float64(s.neighbours)/k, nearPower)
 	if s.rows > 0 {
 		passes *= math.Pow(float64(n)/float64(s.rows), rowPower)

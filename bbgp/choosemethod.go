@@ -24,7 +24,7 @@ func exactCost(n, d int) float64 {
 // products of 8 columns, and one float64 product.
 func krylovCost(n, d int) float64 {
 	nn := neighbours(n, d, 0, kernelmv.F32, EvalOptions{})
-	last := 1.6*(0.8+0.024*float64(d)) + 2.3 + 0.03*float64(d)
+	last := 1.6*pairCost(d, kernelmv.F32) + pairCost(d, kernelmv.F64)
 	return float64(n) * (nearCost(n, d, nn, 0, 1, kernelmv.F32, unseen) + last*float64(n))
 }
 
@@ -40,7 +40,7 @@ func (o *Options) chooseMethod(n, d int) {
 	switch need := exactBytes(n); {
 	case dense > products:
 		o.Method, o.methodReason = "bbgp", costs
-	case o.Memory > 0 && need > o.Memory:
+	case !o.hasRoom(need):
 		o.Method, o.methodReason = "bbgp", fmt.Sprintf("the dense matrices take %d bytes of a budget of %d", need, o.Memory)
 	default:
 		o.Method, o.methodReason = "exact", costs

@@ -57,8 +57,7 @@ func insistAt(ctx context.Context, obj objective, n int, p Params, opt EvalOptio
 func (o *Options) insistExact(ctx context.Context, obj objective, d *Data, p Params, opt EvalOptions) (ev *Evaluation, remark string, err error) {
 	n := d.X.Rows
 	ev, used, err := insistAt(ctx, obj, n, p, opt)
-	fits := o.Memory <= 0 || exactBytes(n) <= o.Memory
-	if err != nil && hopeless(err) && o.Method == "bbgp" && fits {
+	if err != nil && hopeless(err) && o.Method == "bbgp" && o.hasRoom(exactBytes(n)) {
 		dense, e := newExactObjective(o.Engine, d, p)
 		if e != nil {
 			return nil, "", e

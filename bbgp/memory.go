@@ -36,6 +36,9 @@ func basisBytes(n, cols int) int64 { return 4 * int64(n) * int64(cols) * typical
 // sparseBytes is the memory of sgpr and cglb with m inducing rows.
 func sparseBytes(n, m int) int64 { return 8 * int64(n) * int64(m) * 4 }
 
+// hasRoom says whether so many bytes fit the budget, if there is one.
+func (o *Options) hasRoom(bytes int64) bool { return o.Memory <= 0 || bytes <= o.Memory }
+
 // tableBytes is a table of so many rows, as read and as inputs.
 func tableBytes(rows, d int) int64 { return 16 * int64(rows) * int64(d+1) }
 
@@ -86,7 +89,7 @@ func (o *Options) leastBytes(n, rows, d int) int64 {
 
 // checkMemory refuses what cannot fit the budget.
 func (o *Options) checkMemory(n, rows, d int) error {
-	if need := o.leastBytes(n, rows, d); o.Memory > 0 && need > o.Memory {
+	if need := o.leastBytes(n, rows, d); !o.hasRoom(need) {
 		return &MemoryError{fmt.Sprintf("method %s on %d rows of %d inputs", o.Method, n, d), need, o.Memory}
 	}
 	return nil

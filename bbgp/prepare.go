@@ -35,7 +35,7 @@ const (
 // recipeOf returns the recipe for a model whose last evaluation was ev.
 func recipeOf(opt *Options, ev *Evaluation) recipe {
 	n := int64(len(ev.Alpha))
-	fits := opt.Memory == 0 || 8*n*n <= opt.Memory/4
+	fits := opt.hasRoom(4 * 8 * n * n)
 	r := recipe{Dense: opt.Method == "exact" || n <= denseRows && fits, Rank: ev.Rank, Neighbours: ev.Neighbours, Seed: opt.Seed, Node: ev.Node}
 	if opt.Method != "exact" && opt.Method != "bbgp" { // their ranks mean something else
 		r.Rank, r.Neighbours, r.Node = -1, -1, 0

@@ -90,7 +90,7 @@ func (f *fit) starts(ctx context.Context) ([]Params, error) {
 
 // denseFits says whether an exact fit takes a quarter of the budget at most.
 func (f *fit) denseFits(rows int) bool {
-	return f.opt.Memory <= 0 || 4*exactBytes(rows) <= f.opt.Memory
+	return f.opt.hasRoom(4 * exactBytes(rows))
 }
 
 // noiseStarts returns p and, where its noise is small, p with more of it.

@@ -35,9 +35,8 @@ func Fit(ctx context.Context, d *Data, opt Options) (*Model, error) {
 		return nil, err
 	}
 	opt.guided = tooFewRows(full.X.Rows, d.X.Cols) && !opt.NoScale
-	cpu, _ := usage()
 	f := &fit{opt: &opt, raw: d, full: full, count: &counters{
-		start: time.Now(), cpu0: cpu, progress: opt.Progress, seconds: map[string]float64{}}}
+		start: time.Now(), cpu0: cpuTime(), progress: opt.Progress, seconds: map[string]float64{}}}
 	m := f.newModel()
 	if constant(full.Y) {
 		f.constantModel(m)
@@ -122,13 +121,12 @@ func (f *fit) constantModel(m *Model) {
 
 // cost fills in what the fit has cost so far.
 func (f *fit) cost(r *Result) {
-	cpu, peak := usage()
 	c := f.count
 	r.Evaluations, r.Passes, r.Trace, r.SecondsByPhase = c.evals, c.passes, c.trace, c.seconds
 	if r.Trace == nil {
 		r.Trace = []Step{}
 	}
-	r.Seconds, r.CPUSeconds, r.PeakBytes = time.Since(c.start).Seconds(), cpu-c.cpu0, peak
+	r.Seconds, r.CPUSeconds, r.PeakBytes = time.Since(c.start).Seconds(), cpuTime()-c.cpu0, peakMemory()
 }
 
 // train finds parameters and completes m.

@@ -56,7 +56,7 @@ func LogMarginalLikelihood(ctx context.Context, d *Data, p Params, opt Options) 
 		return nil, err
 	}
 	start := time.Now()
-	cpu0, _ := usage()
+	cpu0 := cpuTime()
 	s := NewScaling(full, opt.NoScale)
 	std := s.apply(d)
 	obj, err := opt.newObjective(std, p)
@@ -91,8 +91,7 @@ func LogMarginalLikelihood(ctx context.Context, d *Data, p Params, opt Options) 
 	if r.SecondsByPhase == nil {
 		r.SecondsByPhase = map[string]float64{}
 	}
-	cpu, peak := usage()
-	r.Seconds, r.CPUSeconds, r.PeakBytes = time.Since(start).Seconds(), cpu-cpu0, peak
+	r.Seconds, r.CPUSeconds, r.PeakBytes = time.Since(start).Seconds(), cpuTime()-cpu0, peakMemory()
 	return r, nil
 }
 

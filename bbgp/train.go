@@ -128,8 +128,7 @@ func (t *trainer) report(pt point, accepted bool) {
 	s := Step{Phase: t.phase, Stage: t.stage, Step: len(c.trace) + 1, Accepted: accepted, Rejected: pt.ev.Rejected,
 		LML: pt.ev.LML, Lower: pt.ev.Lower, Upper: pt.ev.Upper, StdErr: pt.ev.StdErr, Evaluations: c.evals, Passes: c.passes,
 		Seconds: time.Since(c.start).Seconds(), Parameters: pt.p.Clone()}
-	cpu, _ := usage()
-	s.CPUSeconds = cpu - c.cpu0
+	s.CPUSeconds = cpuTime() - c.cpu0
 	if s.Rejected { // nothing is known but the upper bound
 		s.LML, s.Lower, s.StdErr = 0, math.Inf(-1), 0
 	}

@@ -9,10 +9,14 @@ import (
 
 var processStart = time.Now()
 
-// usage returns an upper bound of the CPU time of the process, wall time by
-// processors, and the memory that Go obtained from the system.
-func usage() (cpu float64, peak int64) {
+// cpuTime returns an upper bound of the CPU time of the process: wall time by processors.
+func cpuTime() float64 {
+	return time.Since(processStart).Seconds() * float64(runtime.GOMAXPROCS(0))
+}
+
+// peakMemory returns the memory that Go obtained from the system, in bytes.
+func peakMemory() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	return time.Since(processStart).Seconds() * float64(runtime.GOMAXPROCS(0)), int64(m.Sys)
+	return int64(m.Sys)
 }

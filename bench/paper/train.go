@@ -101,7 +101,7 @@ func (j *job) train() (*record, error) {
 		res := &model.Result
 		h.Stopped, h.Remark = res.Stopped, strings.Join(res.Warnings, "; ")
 		h.Evaluations, h.Passes, h.ISA = res.Evaluations, res.Passes, res.ISA
-		h.PeakBytes = peakBytes(res.PeakBytes)
+		h.PeakBytes = res.PeakBytes
 	}
 	switch {
 	case context.Cause(ctx) == errCPU:
@@ -164,23 +164,6 @@ func machine() string {
 		}
 	}
 	return runtime.GOOS + "/" + runtime.GOARCH
-}
-
-// peakBytes is the peak of the resident memory of this process. What getrusage says
-// counts what the process shared with its parent before it became this program; usage
-// is taken where the system does not tell the other.
-func peakBytes(usage int64) int64 {
-	b, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return usage
-	}
-	var kib int64
-	for line := range strings.Lines(string(b)) {
-		if _, err := fmt.Sscanf(line, "VmHWM: %d kB", &kib); err == nil {
-			return kib << 10
-		}
-	}
-	return usage
 }
 
 // revision is the commit that the program was built from, set by the linker.

@@ -105,6 +105,11 @@ var (
 	precisions = []string{"auto", "f32", "f64"}
 )
 
+// Methods, Optimizers and Precisions return what the options of these names take.
+func Methods() []string    { return slices.Clone(methods) }
+func Optimizers() []string { return slices.Clone(optimizers) }
+func Precisions() []string { return slices.Clone(precisions) }
+
 // settle fills the defaults in for n rows of d inputs and checks the rest.
 func (o Options) settle(n, d int) (Options, error) {
 	set := func(s *string, v string) {

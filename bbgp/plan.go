@@ -33,14 +33,16 @@ type Plan struct {
 	Took        float64 `json:"sample_seconds"`
 }
 
+// UsualEvaluations of all rows are what a fit takes, more or less.
+const UsualEvaluations = 16
+
 const (
-	planRows         = 1500             // of the sample; half of the rows if that is less
-	planTime         = 60 * time.Second // for the sample
-	usualEvaluations = 16               // of a fit
-	planSteps        = 4                // times the sample's rows, for one evaluation
-	finalWork        = 3.5              // evaluations that the end of a fit is worth
-	adapted          = 0.8              // of the work of a first evaluation: later ones know what P should be
-	precGrowth       = 1.2              // time of the preconditioner, as a power of n
+	planRows   = 1500             // of the sample; half of the rows if that is less
+	planTime   = 60 * time.Second // for the sample
+	planSteps  = 4                // times the sample's rows, for one evaluation
+	finalWork  = 3.5              // evaluations that the end of a fit is worth
+	adapted    = 0.8              // of the work of a first evaluation: later ones know what P should be
+	precGrowth = 1.2              // time of the preconditioner, as a power of n
 	// A low-rank part covers more of a small sample, which overstates the growth.
 	planShare  = 0.8
 	leastPower = 0.2 // growth of passes, as a power of n
@@ -63,9 +65,9 @@ func NewPlan(ctx context.Context, d *Data, opt Options) (*Plan, error) {
 	p := &Plan{Rows: d.X.Rows, Distinct: n, Inputs: d.X.Cols, Method: set.Method}
 	p.Sample = min(n, max(min(n/2, planRows), 50))
 	sub := m.Rows(subset(n, p.Sample, set.Seed+2))
-	budget := set.Memory
-	set.Time, set.Memory, set.Journal, set.Progress = planTime, 0, nil, nil
-	fit, err := Fit(ctx, sub, set)
+	sample := set
+	sample.Time, sample.Memory, sample.Journal, sample.Progress = planTime, 0, nil, nil
+	fit, err := Fit(ctx, sub, sample)
 	if err != nil {
 		return nil, err
 	}
@@ -73,13 +75,13 @@ func NewPlan(ctx context.Context, d *Data, opt Options) (*Plan, error) {
 	p.Precision, p.Rank, p.Neighbours, p.Probes = r.Precision, r.Rank, r.Neighbours, r.Probes
 	grow := float64(n) / float64(p.Sample)
 	did := float64(max(r.Evaluations, 1))
-	evals := math.Min(usualEvaluations*math.Pow(did/usualEvaluations, min(2/(grow*grow), 0.5)), float64(set.MaxSteps))
+	evals := math.Min(UsualEvaluations*math.Pow(did/UsualEvaluations, min(2/(grow*grow), 0.5)), float64(set.MaxSteps))
 	p.Evaluations = int(evals + 0.5)
 	if set.Method == "exact" {
 		p.CPUSeconds = denseCPU(r, evals/did, grow, n <= 2*set.PrefitRows)
 		p.Seconds = p.CPUSeconds * r.Seconds / r.CPUSeconds
 	} else {
-		at, power, err := evaluateLarger(ctx, m, sub, fit.Parameters, set)
+		at, power, err := evaluateLarger(ctx, m, sub, fit.Parameters, sample)
 		if err != nil {
 			return nil, err
 		}
@@ -90,7 +92,6 @@ func NewPlan(ctx context.Context, d *Data, opt Options) (*Plan, error) {
 		p.Seconds = p.CPUSeconds * at.Seconds / at.CPUSeconds
 	}
 	p.LeastBytes = set.leastBytes(n, d.X.Rows, d.X.Cols)
-	set.Memory = budget
 	eval := set.evalOptions()
 	p.Bytes = set.peakBytes(n, d.X.Rows, d.X.Cols, eval.Rank, eval.Neighbours)
 	p.Took = time.Since(began).Seconds()

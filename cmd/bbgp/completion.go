@@ -59,8 +59,8 @@ func (a *app) completionCommand() *cobra.Command {
 // completeValues lets completions offer the values of flags that have few.
 func completeValues(root *cobra.Command) error {
 	values := map[string][]string{
-		"kernel": bbgp.Families(), "method": {"bbgp", "exact", "sgpr", "cglb", "iterative", "rr"}, "optimizer": {"levenberg", "lbfgs", "adam"},
-		"precision": {"auto", "f32", "f64"}, "missing": inputs.Rules, "progress": {"plain", "json", "none"},
+		"kernel": bbgp.Families(), "method": bbgp.Methods(), "optimizer": bbgp.Optimizers(),
+		"precision": bbgp.Precisions(), "missing": inputs.Rules, "progress": {"plain", "json", "none"},
 		"header": {"auto", "yes", "no"}, "decimal": {"point", "comma"}, "delimiter": {"tab"},
 		"rank": {"auto", "0"}, "neighbours": {"auto", "0"},
 	}

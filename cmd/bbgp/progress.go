@@ -85,14 +85,11 @@ func (t *teller) tell(s bbgp.Step) {
 	}
 }
 
-const (
-	usualEvaluations = 16 // of a fit; see bbgp.Plan
-	barCells         = 10
-)
+const barCells = 10
 
 // done is the share of the usual evaluations that is behind, below 1.
 func done(s bbgp.Step) float64 {
-	return 1 - math.Exp(-1.5*float64(s.Evaluations)/usualEvaluations)
+	return 1 - math.Exp(-1.5*float64(s.Evaluations)/bbgp.UsualEvaluations)
 }
 
 // bar draws done.
@@ -111,7 +108,7 @@ func (t *teller) left(s bbgp.Step) string {
 		return ""
 	}
 	each := (s.Seconds - t.began) / float64(s.Evaluations-t.first)
-	left := each * float64(max(usualEvaluations-s.Evaluations, 3))
+	left := each * float64(max(bbgp.UsualEvaluations-s.Evaluations, 3))
 	if t.budget > 0 {
 		left = min(left, max(t.budget.Seconds()-s.Seconds, 0))
 	}

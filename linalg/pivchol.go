@@ -13,6 +13,9 @@ type PivotOptions struct {
 	MaxRank int
 	// TraceTol ends the factorisation as soon as tr(K - L L') <= TraceTol.
 	TraceTol float64
+	// More, if not nil, is asked before each block of random pivots, by the rank
+	// and the trace of the residual so far, whether more can help.
+	More func(rank int, trace float64) bool
 	// Greedy takes the largest residual each time, one pivot after the other.
 	// Otherwise pivots are drawn in proportion to the residuals, in blocks.
 	Greedy bool
@@ -30,7 +33,7 @@ const (
 // PivotedCholesky computes a partial factorisation K ≈ L L', L n×m, that is
 // exact in the rows and columns of the pivots, and the trace of the residual
 // K - L L', which is positive semidefinite. m is less than MaxRank if the trace
-// reaches TraceTol, or if nothing but rounding errors is left: residuals below
+// reaches TraceTol, if More says so, or if nothing but rounding errors is left: residuals below
 // 2^-52 (m + 8) K_ii count as 0, so that copies of a row are never pivots
 // together. It returns ctx.Err() if ctx ends first.
 //
@@ -157,6 +160,9 @@ func (p *pivoting) random(ctx context.Context) error {
 			return nil
 		}
 		m := len(p.pivots)
+		if p.opt.More != nil && !p.opt.More(m, total) {
+			return nil
+		}
 		drawn := make([]int32, proposals)
 		for t := range drawn {
 			drawn[t] = int32(p.draw(sums, rng.Float64()*total))

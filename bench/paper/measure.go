@@ -60,10 +60,10 @@ func (m *meter) likelihood(w *row, dense bool) error {
 	return nil
 }
 
-// errors measures RMSE, NLPD if asked for, and the likelihood at the parameters of w. One
+// errors measures RMSE, NLPD and the likelihood at the parameters of w. One
 // evaluation of a fit that starts there makes the model.
-func (m *meter) errors(w *row, density bool) error {
-	if !math.IsNaN(w.RMSE) && (!density || !math.IsNaN(w.NLPD)) {
+func (m *meter) errors(w *row) error {
+	if !math.IsNaN(w.NLPD) {
 		return nil
 	}
 	p, err := w.params()
@@ -82,13 +82,9 @@ func (m *meter) errors(w *row, density bool) error {
 	if math.IsNaN(w.LML) {
 		w.LML, w.LMLErr = model.Result.LML, model.Result.StdErr
 	}
-	pred, err := model.Predict(ctx, nil, m.held.X, bbgp.PredictOptions{SD: density, SDTol: deviationTol})
+	pred, err := model.Predict(ctx, nil, m.held.X, bbgp.PredictOptions{SD: true, SDTol: deviationTol})
 	if err != nil {
 		return err
-	}
-	if !density {
-		w.RMSE = rmse(pred.Mean, m.held.Y) / model.Scaling.YScale
-		return nil
 	}
 	s, err := model.Score(pred, m.held.Y)
 	if err != nil {
@@ -96,14 +92,6 @@ func (m *meter) errors(w *row, density bool) error {
 	}
 	w.RMSE, w.NLPD = s.RMSEStd, s.NLPDStd
 	return nil
-}
-
-func rmse(mean, y []float64) float64 {
-	sum := 0.0
-	for i, v := range y {
-		sum += (v - mean[i]) * (v - mean[i])
-	}
-	return math.Sqrt(sum / float64(len(y)))
 }
 
 // measure measures at so many points of the way of r, in equal ratios of the
@@ -115,7 +103,7 @@ func (m *meter) measure(r *record, points int, path string) error {
 	for k, c := range chosen {
 		w := &r.Rows[at[c]]
 		end := k == len(chosen)-1
-		err := m.errors(w, end || k%3 == 2)
+		err := m.errors(w)
 		if err == nil {
 			err = m.likelihood(w, end)
 		}
@@ -144,16 +132,20 @@ func spread(n, k int) []int {
 }
 
 // reach returns the CPU seconds at which the likelihood of the run first was at
-// level, NaN if it never was, by bisection of its way: it rises along it but for
-// its noise.
+// level, NaN if it is at none of the points that are measured. Between the first of
+// these that is and the one before, it is looked up by bisection: it rises along the way but
+// for its noise, at least until it first comes so high.
 func (m *meter) reach(r *record, level float64) (float64, error) {
 	at := r.way()
-	lo, hi := 0, len(at)-1
+	lo := 0
+	hi := slices.IndexFunc(at, func(i int) bool { return r.Rows[i].LML >= level })
 	if hi < 0 {
 		return math.NaN(), nil
 	}
-	if end := r.last(); math.IsNaN(end.LML) || end.LML < level {
-		return math.NaN(), nil
+	for i := range hi {
+		if !math.IsNaN(r.Rows[at[i]].LML) {
+			lo = i + 1
+		}
 	}
 	for lo < hi {
 		mid := (lo + hi) / 2
@@ -167,5 +159,5 @@ func (m *meter) reach(r *record, level float64) (float64, error) {
 			lo = mid + 1
 		}
 	}
-	return r.Rows[at[lo]].CPU, nil
+	return r.Rows[at[hi]].CPU, nil
 }

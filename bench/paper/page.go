@@ -135,7 +135,7 @@ func (s *settings) newChapter(dir string, runs []*record) (*chapter, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, set := range []string{"bike", "elevators", "pol"} {
+	for _, set := range setNames {
 		var of []*record
 		for _, r := range runs {
 			if r.Head.Set == set && slices.Contains(order, r.Head.Method) {
@@ -153,7 +153,11 @@ func (s *settings) newChapter(dir string, runs []*record) (*chapter, error) {
 		c.Sections = append(c.Sections, section{Set: set, Figure: "results/" + name, Table: methodTable(of)})
 	}
 	c.What, c.Over = whatTable(runs), overTable(runs)
-	c.Arrivals, c.Verdict = arrivalTable(found), verdict(found)
+	titles := map[string]string{}
+	for _, r := range runs {
+		titles[r.Head.Method] = r.Head.Title
+	}
+	c.Arrivals, c.Verdict = arrivalTable(found, titles), verdict(found, titles)
 	return c, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"image/color"
 	"math"
 	"path/filepath"
+	"strings"
 
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
@@ -24,6 +25,9 @@ func setFigure(base, set string, runs []*record) error {
 	top := ceiling(runs)
 	var styles []style
 	for _, name := range names {
+		if strings.HasSuffix(name, withPrefit) {
+			continue // in the tables
+		}
 		group := groups[name]
 		s := styleOf(name, group[0].Head.Title)
 		styles = append(styles, s)

@@ -3,6 +3,8 @@ package main
 import (
 	"math"
 	"slices"
+
+	"gonum.org/v1/plot/plotter"
 )
 
 // A series is one run as a function of x: rising x, with a value from each x on.
@@ -30,6 +32,14 @@ func (s *series) at(x float64, smooth bool) float64 {
 	}
 	t := math.Log(x/s.x[i-1]) / math.Log(s.x[i]/s.x[i-1])
 	return s.y[i-1] + t*(s.y[i]-s.y[i-1])
+}
+
+func (s *series) points() plotter.XYs {
+	pts := make(plotter.XYs, len(s.x))
+	for i, x := range s.x {
+		pts[i] = plotter.XY{X: x, Y: s.y[i]}
+	}
+	return pts
 }
 
 // A band is the median of several series on a grid, and their quartiles.

@@ -66,7 +66,7 @@ func plainMethod(name string, n int) (method, error) {
 	m := method{name: name, opt: bbgp.Options{PrefitRows: -1}}
 	switch kind {
 	case "bbgp":
-		m.title, m.opt = "BBGP, our defaults", bbgp.Options{Method: "bbgp"}
+		m.title, m.opt = "BBGP (our defaults)", bbgp.Options{Method: "bbgp"}
 	case "exact":
 		m.title, m.opt.Method = "exact GP", kind
 	case "iterative":

@@ -19,6 +19,7 @@ var pageText string
 type chapter struct {
 	Name     string // of the folder
 	Title    string
+	Args     string // that choose its rows
 	Sections []section
 	Arrivals string // table
 	Verdict  string // on CPU time to a given likelihood
@@ -129,7 +130,7 @@ func commitsOf(chapters []chapter) string {
 func (s *settings) newChapter(dir string, runs []*record) (*chapter, error) {
 	c := &chapter{Name: filepath.Base(dir), all: runs, Title: "All training rows"}
 	if n := rowsOf(dir); n != math.MaxInt {
-		c.Title = fmt.Sprintf("The first %d training rows", n)
+		c.Title, c.Args = fmt.Sprintf("The first %d training rows", n), fmt.Sprintf("-n %d ", n)
 	}
 	found, err := loadArrivals(dir)
 	if err != nil {

@@ -189,7 +189,7 @@ func TestVerdict(t *testing.T) {
 	got := verdict(all, titles)
 	for _, want := range []string{"bike: BBGP reached CGLB's end less 1 nat 4.0 times sooner", "elevators: BBGP reached CGLB's end less 1 nat 3.0 times later",
 		"pol: BBGP did not reach CGLB's end less 1 nat, CGLB did after 8.0",
-		"Sooner than BBGP with our defaults: elevators, CGLB's end less 1 nat: CGLB after 3.0 CPU s, BBGP after 9.0", "pol, CGLB's end less 1 nat: CGLB after 8.0 CPU s, BBGP never"} {
+		"not the first there:\n  - elevators, CGLB's end less 1 nat: CGLB after 3.0 CPU s, BBGP after 9.0", "pol, CGLB's end less 1 nat: CGLB after 8.0 CPU s, BBGP never"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not in %q", want, got)
 		}

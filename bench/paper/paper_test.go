@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -175,6 +176,21 @@ func TestReach(t *testing.T) {
 		if err != nil || got != c.want && !(math.IsNaN(got) && math.IsNaN(c.want)) {
 			t.Errorf("level %v is reached at %v, %v; want %v", c.level, got, err, c.want)
 		}
+	}
+}
+
+// What was measured at the same parameters of the same data is not measured again.
+func TestBorrow(t *testing.T) {
+	nan := math.NaN()
+	at := func(params string, lml, stderr, rmse, nlpd float64) row {
+		return row{Params: params, LML: lml, LMLErr: stderr, RMSE: rmse, NLPD: nlpd}
+	}
+	r := &record{Head: head{Set: "pol"}, Rows: []row{at("a", nan, nan, nan, nan), at("", nan, nan, nan, nan), at("b", -2, 3, 0.5, nan), at("c", nan, nan, nan, nan)}}
+	r.borrow([]*record{{Head: head{Set: "pol"}, Rows: []row{at("a", -1, 2, 0.25, nan), at("", -9, 0, 9, 9), at("b", -2.5, 0, 0.5, 1)}},
+		{Head: head{Set: "pol", Split: 1}, Rows: []row{at("c", -7, 0, 7, 7)}}})
+	want := []row{at("a", -1, 2, 0.25, nan), at("", nan, nan, nan, nan), at("b", -2.5, 0, 0.5, 1), at("c", nan, nan, nan, nan)}
+	if got := fmt.Sprint(r.Rows); got != fmt.Sprint(want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }
 

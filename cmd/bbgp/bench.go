@@ -96,7 +96,7 @@ func (a *app) benchDense() *cobra.Command {
 	spec := bench.DenseSpec{}
 	c := &cobra.Command{
 		Use:     "dense",
-		Short:   "Dense products and factorisations in float64",
+		Short:   "Dense products and factorisations",
 		Example: "  bbgp bench dense\n  bbgp bench dense --ops gemm,cholesky --threads 1 --json",
 		Args:    exactly(),
 		RunE: func(c *cobra.Command, args []string) error {

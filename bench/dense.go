@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"bbgp.dev/asm"
@@ -20,14 +21,14 @@ type DenseReport struct {
 	M          int     `json:"m"` // the other size, 0 if there is none
 	Precision  string  `json:"precision"`
 	Threads    int     `json:"threads"`
-	ISA        string  `json:"isa"`
 	Gflops     float64 `json:"gflops"`      // Flops / Seconds, the best
 	FMAShare   float64 `json:"fma_share"`   // of the peak, for the CPU time used: the middle one
 	CPUSeconds float64 `json:"cpu_seconds"` // of one run, all threads, the best
-	Seconds    float64 `json:"seconds"`     // wall time of one run, the best
-	PeakGflops float64 `json:"peak_gflops"` // of one thread, by CPU time, the best of a run
-	Flops      float64 `json:"flops"`       // that one run needs
-	Runs       int     `json:"runs"`
+	ISA        string  `json:"-"`
+	Seconds    float64 `json:"-"` // wall time of one run, the best
+	PeakGflops float64 `json:"-"` // of one thread, by CPU time, the best of a run
+	Flops      float64 `json:"-"` // that one run needs
+	Runs       int     `json:"-"`
 }
 
 // A DenseSpec says what Dense measures.
@@ -174,7 +175,7 @@ func (c *denseCase) measure(ctx context.Context, e *linalg.Engine, limit time.Du
 		prec = kernelmv.F32
 	}
 	r := DenseReport{
-		Op: c.op, N: c.n, M: c.m, Precision: prec.String(), Threads: e.Par.Threads(), ISA: e.Impl.Name,
+		Op: strings.TrimSuffix(c.op, "-f32"), N: c.n, M: c.m, Precision: prec.String(), Threads: e.Par.Threads(), ISA: e.Impl.Name,
 		Flops: c.flops, CPUSeconds: math.Inf(1), Seconds: math.Inf(1),
 	}
 	reset, run := c.prepare(e, rand.New(rand.NewPCG(1, uint64(c.n))), c.n, c.m)

@@ -40,9 +40,9 @@ type ProductReport struct {
 	CyclesPair float64 `json:"cycles_per_pair"`
 	FMAShare   float64 `json:"fma_share"`
 	PeakGFlops float64 `json:"peak_gflops"` // of all threads
-	FMAPerPair float64 `json:"fma_per_pair"`
-	PortCycles float64 `json:"port_cycles,omitempty"` // see portCycles; products only
-	Products   int     `json:"products"`
+	FMAPerPair float64 `json:"-"`
+	PortCycles float64 `json:"-"` // see portCycles; products only
+	Products   int     `json:"-"`
 }
 
 // Product measures Y = K V for n standard normal points with D inputs.

@@ -55,7 +55,7 @@ func elem(m Matrix, trans bool, i, j int) float64 {
 }
 
 // checkProduct compares c with alpha op(a) op(b) + beta c0 where shape covers it
-// and with c0 elsewhere. unit is the rounding unit of sums over gemmKC terms.
+// and with c0 elsewhere. unit is the rounding unit of sums over gemmKX terms.
 func checkProduct(t *testing.T, c, c0 Matrix, alpha float64, a Matrix, ta bool, b Matrix, tb bool, beta float64, lower bool, unit float64) {
 	t.Helper()
 	_, depth := shapeOf(rect[float64](a), ta)
@@ -77,7 +77,7 @@ func checkProduct(t *testing.T, c, c0 Matrix, alpha float64, a Matrix, ta bool, 
 				want += p
 				scale += math.Abs(p)
 			}
-			if got := c.At(i, j); !(math.Abs(got-want) <= float64(2*min(depth, gemmKC)+4)*unit*scale) {
+			if got := c.At(i, j); !(math.Abs(got-want) <= float64(2*min(depth, gemmKX)+4)*unit*scale) {
 				t.Fatalf("element (%d, %d): %g, want %g", i, j, got, want)
 			}
 		}
@@ -170,7 +170,7 @@ func TestGemm32Deep(t *testing.T) {
 		}
 		e.Gemm32To(c, 1, a, false, a, true, 0)
 		want := float64(a.Data[0]) * float64(a.Data[0]) * depth
-		if rel := math.Abs(c.At(0, 0)-want) / want; !(rel <= 0x1p-24*gemmKC) {
+		if rel := math.Abs(c.At(0, 0)-want) / want; !(rel <= 0x1p-24*gemmKX) {
 			t.Errorf("relative error %g", rel)
 		}
 	})

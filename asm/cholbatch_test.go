@@ -104,6 +104,48 @@ func TestCholBatchTruth(t *testing.T) {
 	}
 }
 
+// TestCholBatchCondition regresses on points so close to each other that N has a
+// condition of up to 1e14 (lane l: 1 to 10^14): the residual of N b = c stays
+// within rounding of the terms, n eps Σ |N_ij b_j| with the bound 1 for N_ij.
+func TestCholBatchCondition(t *testing.T) {
+	forEach(t, func(t *testing.T, im *Impl) {
+		for _, n := range sizes([]int{1, 5, 33, 65, 129}, []int{5, 33}) {
+			a, tau := make([]float64, n*(n+1)/2*CholLanes), make([]float64, n*CholLanes)
+			for l := range CholLanes {
+				for i := range n {
+					for j := range i + 1 {
+						d := float64(i-j) / float64(n)
+						a[(i*(i+1)/2+j)*CholLanes+l] = math.Exp(-2 * d * d)
+					}
+					// The largest eigenvalue is near n, the smallest what is added.
+					a[(i*(i+1)/2+i)*CholLanes+l] += float64(n) * math.Pow(10, -2*float64(l))
+					tau[i*CholLanes+l] = 1e-18
+				}
+			}
+			got := append([]float64(nil), a...)
+			im.CholBatch(got, tau, n)
+			at := func(a []float64, i, j, l int) float64 {
+				return a[(max(i, j)*(max(i, j)+1)/2+min(i, j))*CholLanes+l]
+			}
+			for l := range CholLanes {
+				scale, size := at(got, n-1, n-1, l), 1.0
+				for j := range n - 1 {
+					size += math.Abs(at(got, n-1, j, l) / scale)
+				}
+				for i := range n - 1 {
+					s := at(a, n-1, i, l)
+					for j := range n - 1 {
+						s += at(a, i, j, l) * at(got, n-1, j, l) / scale
+					}
+					if diagonal := at(a, i, i, l); math.Abs(s) > float64(n+4)*0x1p-52*diagonal*size {
+						t.Fatalf("n=%d lane %d: residual %g in row %d, Σ|b| = %g", n, l, s, i, size)
+					}
+				}
+			}
+		}
+	})
+}
+
 // TestCholBatchDrop drops the second of two equal variables: the result is that
 // without it.
 func TestCholBatchDrop(t *testing.T) {

@@ -17,8 +17,6 @@ func TestBadLengths(t *testing.T) {
 			"Narrow":   func() { im.Narrow(b, a) },
 			"Widen":    func() { im.Widen(a, b) },
 			"WidenAdd": func() { im.WidenAdd(a, b) },
-			"Dot":      func() { im.Dot(a, a[:2]) },
-			"Axpy":     func() { im.Axpy(1, a, a[:2]) },
 		} {
 			if !panics(f) {
 				t.Errorf("%s accepted wrong lengths", name)
@@ -66,6 +64,8 @@ func testBadLengths[T Float](t *testing.T, k *Kit[T]) {
 		"WeightRadii":  func() { k.WeightRadii(Matern32, 50, o[1:], rows, cols) },
 		"FusedRadii":   func() { k.FusedRadii(Matern32, 50, yi, o, m(rows*cols), m(rows*p), m(cols*p), rows, cols, 4) },
 		"RowSum":       func() { k.RowSum(yi[:rows-1], m(rows*cols), rows, cols) },
+		"Dot":          func() { k.Dot(o, o[1:]) },
+		"Axpy":         func() { k.Axpy(1, o, o[1:]) },
 		"Peak":         func() { k.Peak(0) },
 	} {
 		if !panics(f) {

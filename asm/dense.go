@@ -5,29 +5,35 @@ import (
 	"unsafe"
 )
 
-// Routines of dense linear algebra, float64.
+// Routines of dense linear algebra.
 
 const (
 	GemmRows = 8  // rows of a micro-tile of Gemm
-	GemmCols = 24 // its columns
+	GemmCols = 24 // its columns for float64: see GemmWidth
 
 	TriUnit = 24 // unknowns that TriSolve solves for
 
 	TransRows = 8 // rows that Transpose takes
 )
 
+// GemmWidth is the number of columns of a micro-tile of Gemm: 192 bytes of B,
+// which are 24 float64 or 48 float32.
+func GemmWidth[T Float]() int { return 3 * Block[T]() }
+
 // Gemm sets the micro-tile C = A B, or adds C += A B. C has GemmRows rows and
-// GemmCols columns, row stride ldc; A is packed [depth][GemmRows], B
-// [depth][GemmCols].
-func (im *Impl) Gemm(c []float64, ldc int, a, b []float64, depth int, add bool) {
-	if depth < 1 || ldc < GemmCols || len(c) < (GemmRows-1)*ldc+GemmCols || len(a) < depth*GemmRows || len(b) < depth*GemmCols {
+// GemmWidth columns, row stride ldc; A is packed [depth][GemmRows], B
+// [depth][GemmWidth]. The sum over the depth is taken in T, in order, and added
+// to C in float64: a caller whose depth grows with the data cuts it.
+func (k *Kit[T]) Gemm(c []float64, ldc int, a, b []T, depth int, add bool) {
+	if width := GemmWidth[T](); depth < 1 || ldc < width || len(c) < (GemmRows-1)*ldc+width ||
+		len(a) < depth*GemmRows || len(b) < depth*width {
 		panic("asm: Gemm: bad lengths")
 	}
 	flag := 0
 	if add {
 		flag = 1
 	}
-	im.gemm(&c[0], ldc, &a[0], &b[0], depth, flag)
+	k.gemm(&c[0], ldc, &a[0], &b[0], depth, flag)
 }
 
 // TriSolve solves triangular systems by substitution for GemmCols right-hand
@@ -49,35 +55,37 @@ func (im *Impl) TriSolve(x []float64, at, stride int, l []float64) {
 
 // Transpose sets dst[k·dstStride+i] = src[i·srcStride+k], i < TransRows, k < n.
 // dst and src do not overlap.
-func (im *Impl) Transpose(dst []float64, dstStride int, src []float64, srcStride, n int) {
+func (k *Kit[T]) Transpose(dst []T, dstStride int, src []T, srcStride, n int) {
 	if n < 1 || dstStride < TransRows || srcStride < n || len(dst) < (n-1)*dstStride+TransRows ||
 		len(src) < (TransRows-1)*srcStride+n {
 		panic("asm: Transpose: bad lengths")
 	}
 	whole := n / TransRows * TransRows
 	if whole > 0 {
-		im.transpose(&dst[0], dstStride, &src[0], srcStride, whole)
+		k.transpose(&dst[0], dstStride, &src[0], srcStride, whole)
 	}
-	for k := whole; k < n; k++ {
+	for j := whole; j < n; j++ {
 		for i := range TransRows {
-			dst[k*dstStride+i] = src[i*srcStride+k]
+			dst[j*dstStride+i] = src[i*srcStride+j]
 		}
 	}
 }
 
-func genericGemm(c *float64, ldc int, a, b *float64, k, add int) {
-	out := unsafe.Slice(c, (GemmRows-1)*ldc+GemmCols)
-	x, y := unsafe.Slice(a, k*GemmRows), unsafe.Slice(b, k*GemmCols)
+func genericGemm[T Float](c *float64, ldc int, a, b *T, k, add int) {
+	width := GemmWidth[T]()
+	out := unsafe.Slice(c, (GemmRows-1)*ldc+width)
+	x, y := unsafe.Slice(a, k*GemmRows), unsafe.Slice(b, k*width)
 	for i := range GemmRows {
-		for j := range GemmCols {
-			s := 0.0
+		for j := range width {
+			var s T
 			for l := range k {
-				s = math.FMA(x[l*GemmRows+i], y[l*GemmCols+j], s)
+				s = fma(x[l*GemmRows+i], y[l*width+j], s)
 			}
+			sum := float64(s)
 			if add != 0 {
-				s += out[i*ldc+j]
+				sum += out[i*ldc+j]
 			}
-			out[i*ldc+j] = s
+			out[i*ldc+j] = sum
 		}
 	}
 }
@@ -101,7 +109,7 @@ func genericTriSolve(x *float64, stride int, l *float64) {
 	}
 }
 
-func genericTranspose(dst *float64, dstStride int, src *float64, srcStride, n int) {
+func genericTranspose[T Float](dst *T, dstStride int, src *T, srcStride, n int) {
 	out := unsafe.Slice(dst, (n-1)*dstStride+TransRows)
 	in := unsafe.Slice(src, (TransRows-1)*srcStride+n)
 	for i := range TransRows {

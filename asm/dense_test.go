@@ -6,29 +6,33 @@ import (
 	"testing"
 )
 
-func TestGemm(t *testing.T) {
-	r := newRand(6)
-	forEach(t, func(t *testing.T, im *Impl) {
-		for _, depth := range sizes(append(span(1, 90, 1), 256), span(1, 90, 7)) {
-			ldc := GemmCols + depth%5
-			a := guard(normals[float64](r, depth*GemmRows, 1), 1)
-			b := guard(normals[float64](r, depth*GemmCols, 1), 2)
-			c0 := normals[float64](r, (GemmRows-1)*ldc+GemmCols, 1)
-			for _, add := range []bool{false, true} {
-				c := guard(c0, 3)
-				im.Gemm(c.data, ldc, a.data, b.data, depth, add)
-				c.check(t)
-				checkGemm(t, c.data, c0, ldc, a.data, b.data, depth, add)
-			}
+func TestGemm(t *testing.T) { forEachKit(t, testGemm[float32], testGemm[float64]) }
+
+// testGemm compares with the reference bit by bit, and the sums with the truth.
+func testGemm[T Float](t *testing.T, k *Kit[T]) {
+	r, width := newRand(6), GemmWidth[T]()
+	for _, depth := range sizes(append(span(1, 90, 1), 256), span(1, 90, 7)) {
+		ldc := width + depth%5
+		a := guard(normals[T](r, depth*GemmRows, 1), 1)
+		b := guard(normals[T](r, depth*width, 1), 2)
+		c0 := normals[float64](r, (GemmRows-1)*ldc+width, 1)
+		for add, flag := range map[bool]int{false: 0, true: 1} {
+			c, want := guard(c0, 3), append([]float64(nil), c0...)
+			k.Gemm(c.data, ldc, a.data, b.data, depth, add)
+			c.check(t)
+			genericGemm(&want[0], ldc, &a.data[0], &b.data[0], depth, flag)
+			sameBits(t, fmt.Sprint("Gemm, depth ", depth, add), c.data, want)
+			checkGemm(t, c.data, c0, ldc, a.data, b.data, depth, add)
 		}
-	})
+	}
 }
 
-func checkGemm(t *testing.T, c, c0 []float64, ldc int, a, b []float64, depth int, add bool) {
+func checkGemm[T Float](t *testing.T, c, c0 []float64, ldc int, a, b []T, depth int, add bool) {
 	t.Helper()
+	width := GemmWidth[T]()
 	for i := range c0 {
 		row, col := i/ldc, i%ldc
-		if col >= GemmCols {
+		if col >= width {
 			if c[i] != c0[i] {
 				t.Fatalf("depth %d: wrote outside the micro-tile", depth)
 			}
@@ -39,9 +43,9 @@ func checkGemm(t *testing.T, c, c0 []float64, ldc int, a, b []float64, depth int
 			want.add(c0[i], 1)
 		}
 		for l := range depth {
-			want.add(a[l*GemmRows+row], b[l*GemmCols+col])
+			want.add(float64(a[l*GemmRows+row]), float64(b[l*width+col]))
 		}
-		if !want.near(c[i], 0x1p-52) {
+		if !want.near(c[i], eps[T]()) {
 			t.Fatalf("depth %d: c[%d][%d] = %v, want %v", depth, row, col, c[i], want.hi)
 		}
 	}
@@ -103,44 +107,44 @@ func TestTriSolveTruth(t *testing.T) {
 	}
 }
 
-func TestTranspose(t *testing.T) {
+func TestTranspose(t *testing.T) { forEachKit(t, testTranspose[float32], testTranspose[float64]) }
+
+func testTranspose[T Float](t *testing.T, k *Kit[T]) {
 	r := newRand(8)
-	forEach(t, func(t *testing.T, im *Impl) {
-		for _, n := range sizes(append(span(1, 33, 1), 256), span(1, 33, 5)) {
-			w, stride := TransRows+n%3*8, n+n%4
-			src := normals[float64](r, (TransRows-1)*stride+n, 1)
-			dst := guard(make([]float64, (n-1)*w+TransRows), 1)
-			im.Transpose(dst.data, w, guard(src, 3).data, stride, n)
-			dst.check(t)
-			for i, got := range dst.data {
-				want := 0.0
-				if i%w < TransRows {
-					want = src[i%w*stride+i/w]
-				}
-				if got != want {
-					t.Fatalf("n = %d: row %d, column %d is %v, want %v", n, i/w, i%w, got, want)
-				}
+	for _, n := range sizes(append(span(1, 33, 1), 256), span(1, 33, 5)) {
+		w, stride := TransRows+n%3*8, n+n%4
+		src := normals[T](r, (TransRows-1)*stride+n, 1)
+		dst := guard(make([]T, (n-1)*w+TransRows), 1)
+		k.Transpose(dst.data, w, guard(src, 3).data, stride, n)
+		dst.check(t)
+		for i, got := range dst.data {
+			var want T
+			if i%w < TransRows {
+				want = src[i%w*stride+i/w]
+			}
+			if got != want {
+				t.Fatalf("n = %d: row %d, column %d is %v, want %v", n, i/w, i%w, got, want)
 			}
 		}
-	})
+	}
 }
 
 func TestDensePanics(t *testing.T) {
-	z := make([]float64, 10000)
+	z, k := make([]float64, 10000), &generic.F64
 	for name, f := range map[string]func(){
-		"Gemm c":        func() { generic.Gemm(z[:GemmCols], GemmCols, z, z, 1, true) },
-		"Gemm ldc":      func() { generic.Gemm(z, GemmCols-1, z, z, 1, true) },
-		"Gemm depth":    func() { generic.Gemm(z, GemmCols, z, z, 0, true) },
-		"Gemm a":        func() { generic.Gemm(z, GemmCols, z[:15], z, 2, true) },
-		"Gemm b":        func() { generic.Gemm(z, GemmCols, z, z[:47], 2, true) },
+		"Gemm c":        func() { k.Gemm(z[:GemmCols], GemmCols, z, z, 1, true) },
+		"Gemm ldc":      func() { k.Gemm(z, GemmCols-1, z, z, 1, true) },
+		"Gemm depth":    func() { k.Gemm(z, GemmCols, z, z, 0, true) },
+		"Gemm a":        func() { k.Gemm(z, GemmCols, z[:15], z, 2, true) },
+		"Gemm b":        func() { k.Gemm(z, GemmCols, z, z[:47], 2, true) },
 		"TriSolve rows": func() { generic.TriSolve(z, 0, GemmCols-1, z) },
 		"TriSolve x":    func() { generic.TriSolve(z[:TriUnit*GemmCols-1], 0, GemmCols, z) },
 		"TriSolve up":   func() { generic.TriSolve(z, (TriUnit-1)*GemmCols-1, -GemmCols, z) },
 		"TriSolve l":    func() { generic.TriSolve(z, 0, GemmCols, z[:TriUnit*TriUnit-1]) },
-		"Transpose n":   func() { generic.Transpose(z, 8, z, 8, 0) },
-		"Transpose dst": func() { generic.Transpose(z[:15], 8, z, 8, 2) },
-		"Transpose src": func() { generic.Transpose(z, 8, z[:57], 8, 2) },
-		"Transpose w":   func() { generic.Transpose(z, 7, z, 8, 2) },
+		"Transpose n":   func() { k.Transpose(z, 8, z, 8, 0) },
+		"Transpose dst": func() { k.Transpose(z[:15], 8, z, 8, 2) },
+		"Transpose src": func() { k.Transpose(z, 8, z[:57], 8, 2) },
+		"Transpose w":   func() { k.Transpose(z, 7, z, 8, 2) },
 	} {
 		if !panics(f) {
 			t.Errorf("%s: no panic", name)
@@ -149,22 +153,35 @@ func TestDensePanics(t *testing.T) {
 }
 
 func BenchmarkDense(b *testing.B) {
-	const depth = 256
-	r := newRand(1)
-	x, y := normals[float64](r, depth*GemmRows, 1), normals[float64](r, depth*GemmCols, 1)
-	c := make([]float64, GemmRows*GemmCols)
-	l, rhs := triProblem(1, GemmCols)
-	z := make([]float64, TransRows*depth)
 	for _, im := range All() {
-		report := func(name string, vecs float64, f func()) {
-			b.Run(fmt.Sprintf("%s/isa=%s", name, im.Name), func(b *testing.B) {
-				b.ReportMetric(0, "ns/op")
-				b.ReportMetric(cyclesPerCall(b, f)/vecs, "cycles/vec")
-			})
-		}
-		lanes := im.F64.lanes()
-		report("gemm/depth=256", float64(depth*GemmRows*GemmCols/lanes), func() { im.Gemm(c, GemmCols, x, y, depth, false) })
-		report("triSolve", float64(TriUnit*TriUnit/2*GemmCols/lanes), func() { im.TriSolve(rhs, 0, GemmCols, l) })
-		report("transpose", float64(TransRows*depth/lanes), func() { im.Transpose(z, TransRows, x, depth, depth) })
+		benchDense(b, im.Name, &im.F32)
+		benchDense(b, im.Name, &im.F64)
+		l, rhs := triProblem(1, GemmCols)
+		benchVectors(b, "triSolve/isa="+im.Name, float64(TriUnit*TriUnit/2*GemmCols/im.F64.lanes()), func() { im.TriSolve(rhs, 0, GemmCols, l) })
 	}
+}
+
+func benchDense[T Float](b *testing.B, isa string, k *Kit[T]) {
+	const depth, n = 256, 4096
+	r, width := newRand(1), GemmWidth[T]()
+	x, y := normals[T](r, depth*GemmRows, 1), normals[T](r, depth*width, 1)
+	c, z := make([]float64, GemmRows*width), make([]T, TransRows*depth)
+	u, v := normals[T](r, n, 1), normals[T](r, n, 1)
+	for name, f := range map[string]func(){
+		"gemm/depth=256": func() { k.Gemm(c, width, x, y, depth, false) },
+		"transpose":      func() { k.Transpose(z, TransRows, x, depth, depth) },
+		"dot/n=4096":     func() { k.Dot(u, v) },
+		"axpy/n=4096":    func() { k.Axpy(1e-9, u, v) },
+	} {
+		elements := map[byte]int{'g': depth * GemmRows * width, 't': len(z), 'd': n, 'a': n}[name[0]]
+		benchVectors(b, fmt.Sprintf("%s/f%d/isa=%s", name, 512/Block[T](), isa), float64(elements/k.lanes()), f)
+	}
+}
+
+// benchVectors reports the cycles of f for each of its vectors.
+func benchVectors(b *testing.B, name string, vecs float64, f func()) {
+	b.Run(name, func(b *testing.B) {
+		b.ReportMetric(0, "ns/op")
+		b.ReportMetric(cyclesPerCall(b, f)/vecs, "cycles/vec")
+	})
 }

@@ -27,11 +27,12 @@
 // implementation likes: distances or their squares. NaN passes through Dist,
 // Cov and Weight; infinite coordinates are not allowed.
 //
-// Elementwise routines (Dist, Cov, Weight, Narrow, Widen) give the same bits in
-// every implementation: lanes run across points, and generic.go follows the
-// same order with fused multiply-adds. Reductions (AccJ, AccI, Fused, RowSum,
-// Gemm, Dot) may add in another order; they differ from the exact sum by at
-// most n eps Σ|terms|, n the number of terms and eps that of T.
+// Elementwise routines (Dist, Cov, Weight, Narrow, Widen, Axpy) give the same
+// bits in every implementation: lanes run across points, and generic.go follows
+// the same order with fused multiply-adds. So do Gemm, whose sums run in order,
+// and Dot, which has its own lanes. The other reductions (AccJ, AccI, Fused,
+// RowSum) may add in another order; they differ from the exact sum by at most
+// n eps Σ|terms|, n the number of terms and eps that of T.
 //
 //go:generate go run ../gen
 package asm

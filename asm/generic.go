@@ -16,13 +16,9 @@ var generic = Impl{
 	narrow:   genericNarrow,
 	widen:    genericWiden,
 	widenAdd: genericWidenAdd,
-	dot:      genericDot,
-	axpy:     genericAxpy,
 	within:   genericWithin,
 
-	gemm:      genericGemm,
-	triSolve:  genericTriSolve,
-	transpose: genericTranspose,
+	triSolve: genericTriSolve,
 
 	cholRows: genericCholRows,
 	cholLast: genericCholLast,
@@ -42,6 +38,7 @@ func genericKit[T Float](tileCols int) Kit[T] {
 		TileRows: RowUnit, TileCols: tileCols,
 		dist: genericDist[T], accJ: genericAccJ[T], accI: genericAccI[T],
 		outer: genericOuter[T], rowSum: genericRowSum[T],
+		gemm: genericGemm[T], transpose: genericTranspose[T], dot: genericDot[T], axpy: genericAxpy[T],
 		peak: genericPeak[T], peakFlops: 2 * genericPeakFMAs,
 	}
 	for f := range families {
@@ -285,17 +282,23 @@ func genericWidenAdd(dst *float64, src *float32, n int) {
 	}
 }
 
-func genericDot(x, y *float64, n int) float64 {
-	a, b, s := unsafe.Slice(x, n), unsafe.Slice(y, n), 0.0
+func genericDot[T Float](x, y *T, n int) float64 {
+	a, b := unsafe.Slice(x, n), unsafe.Slice(y, n)
+	var s [lanes]float64
 	for i, v := range a {
-		s = math.FMA(v, b[i], s)
+		s[i%lanes] = math.FMA(float64(v), float64(b[i]), s[i%lanes])
 	}
-	return s
+	for half := lanes / 2; half > 0; half /= 2 {
+		for l := range half {
+			s[l] += s[l+half]
+		}
+	}
+	return s[0]
 }
 
-func genericAxpy(a float64, x, y *float64, n int) {
+func genericAxpy[T Float](a T, x, y *T, n int) {
 	u, v := unsafe.Slice(x, n), unsafe.Slice(y, n)
 	for i, b := range u {
-		v[i] = math.FMA(a, b, v[i])
+		v[i] = fma(a, b, v[i])
 	}
 }

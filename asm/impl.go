@@ -2,6 +2,7 @@ package asm
 
 import (
 	"fmt"
+	"math"
 	"unsafe"
 )
 
@@ -80,13 +81,9 @@ type Impl struct {
 	narrow   func(dst *float32, src *float64, n int)
 	widen    func(dst *float64, src *float32, n int)
 	widenAdd func(dst *float64, src *float32, n int)
-	dot      func(x, y *float64, n int) float64
-	axpy     func(a float64, x, y *float64, n int)
 	within   func(mask *uint32, tile, limit *float32, rows, cols int)
 
-	gemm      func(c *float64, ldc int, a, b *float64, k, add int)
-	triSolve  func(x *float64, stride int, l *float64)
-	transpose func(dst *float64, dstStride int, src *float64, srcStride, n int)
+	triSolve func(x *float64, stride int, l *float64)
 
 	cholRows func(a, tau *float64, i int)
 	cholLast func(a, tau *float64, n int)
@@ -116,6 +113,11 @@ type Kit[T Float] struct {
 	rowSum func(dst *float64, k *T, rows, cols int)
 
 	roots []rootKit[T] // by minDepth; for less depth, Radii is Dist
+
+	gemm      func(c *float64, ldc int, a, b *T, k, add int)
+	transpose func(dst *T, dstStride int, src *T, srcStride, n int)
+	dot       func(x, y *T, n int) float64
+	axpy      func(a T, x, y *T, n int)
 
 	peak      func(n int)
 	peakFlops int // operations in a round of peak
@@ -231,8 +233,8 @@ func badTile(rows, cols int) bool {
 
 func badCols(p int) bool { return p < 1 || p%ColUnit != 0 }
 
-// lanes is the multiple that the vector routines work on; the methods below
-// finish the rest in Go.
+// lanes is the multiple that the vector routines work on; their
+// methods finish the rest in Go.
 const lanes = 32
 
 // Narrow sets dst[i] = float32(src[i]), rounded to nearest.
@@ -277,31 +279,35 @@ func (im *Impl) WidenAdd(dst []float64, src []float32) {
 	}
 }
 
-// Dot returns Σ_i x[i] y[i].
-func (im *Impl) Dot(x, y []float64) float64 {
+// Dot returns Σ_i x[i] y[i], in float64 for both types: element i belongs to
+// sum i mod 32 of fused multiply-adds, the 32 sums are added by halves (l and
+// l + 16, l + 8, ...), and what is beyond the last whole 32 elements follows in
+// order. All implementations give the same bits.
+func (k *Kit[T]) Dot(x, y []T) float64 {
 	if len(x) != len(y) {
 		panic("asm: Dot: bad lengths")
 	}
 	n, s := len(x)/lanes*lanes, 0.0
 	if n > 0 {
-		s = im.dot(&x[0], &y[0], n)
+		s = k.dot(&x[0], &y[0], n)
 	}
 	for i := n; i < len(x); i++ {
-		s += float64(x[i] * y[i])
+		s = math.FMA(float64(x[i]), float64(y[i]), s)
 	}
 	return s
 }
 
-// Axpy adds y[i] += a x[i].
-func (im *Impl) Axpy(a float64, x, y []float64) {
+// Axpy adds y[i] += a x[i] by fused multiply-adds: the same bits in every
+// implementation.
+func (k *Kit[T]) Axpy(a T, x, y []T) {
 	if len(x) != len(y) {
 		panic("asm: Axpy: bad lengths")
 	}
 	n := len(x) / lanes * lanes
 	if n > 0 {
-		im.axpy(a, &x[0], &y[0], n)
+		k.axpy(a, &x[0], &y[0], n)
 	}
 	for i := n; i < len(x); i++ {
-		y[i] += float64(a * x[i])
+		y[i] = fma(a, x[i], y[i])
 	}
 }

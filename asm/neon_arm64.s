@@ -3890,6 +3890,493 @@ step:
 	BNE row
 	RET
 
+// func neonGemmF32(c *float64, ldc int, a, b *float32, k, add int)
+TEXT ·neonGemmF32(SB), NOSPLIT, $0-48
+	MOVD c+0(FP), R0
+	MOVD ldc+8(FP), R1
+	MOVD a+16(FP), R2
+	MOVD b+24(FP), R3
+	MOVD k+32(FP), R4
+	MOVD add+40(FP), R5
+	LSL $3, R1, R1 // bytes of a row of C
+	MOVD $4, R6 // strips of columns
+strip:
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+	VEOR V14.B16, V14.B16, V14.B16
+	VEOR V15.B16, V15.B16, V15.B16
+	VEOR V16.B16, V16.B16, V16.B16
+	VEOR V17.B16, V17.B16, V17.B16
+	VEOR V18.B16, V18.B16, V18.B16
+	VEOR V19.B16, V19.B16, V19.B16
+	VEOR V20.B16, V20.B16, V20.B16
+	VEOR V21.B16, V21.B16, V21.B16
+	VEOR V22.B16, V22.B16, V22.B16
+	VEOR V23.B16, V23.B16, V23.B16
+	MOVD R2, R7 // a
+	MOVD R3, R8 // b
+	MOVD R4, R9
+step:
+	FMOVQ 0(R8), F24
+	FMOVQ 16(R8), F25
+	FMOVQ 32(R8), F26
+	FLDPQ 0(R7), (F27, F28)
+	ADD $32, R7
+	ADD $192, R8
+	WORD $0x4f9b1300 // fmla v0.4s, v24.4s, v27.s[0]
+	WORD $0x4f9b1321 // fmla v1.4s, v25.4s, v27.s[0]
+	WORD $0x4f9b1342 // fmla v2.4s, v26.4s, v27.s[0]
+	WORD $0x4fbb1303 // fmla v3.4s, v24.4s, v27.s[1]
+	WORD $0x4fbb1324 // fmla v4.4s, v25.4s, v27.s[1]
+	WORD $0x4fbb1345 // fmla v5.4s, v26.4s, v27.s[1]
+	WORD $0x4f9b1b06 // fmla v6.4s, v24.4s, v27.s[2]
+	WORD $0x4f9b1b27 // fmla v7.4s, v25.4s, v27.s[2]
+	WORD $0x4f9b1b48 // fmla v8.4s, v26.4s, v27.s[2]
+	WORD $0x4fbb1b09 // fmla v9.4s, v24.4s, v27.s[3]
+	WORD $0x4fbb1b2a // fmla v10.4s, v25.4s, v27.s[3]
+	WORD $0x4fbb1b4b // fmla v11.4s, v26.4s, v27.s[3]
+	WORD $0x4f9c130c // fmla v12.4s, v24.4s, v28.s[0]
+	WORD $0x4f9c132d // fmla v13.4s, v25.4s, v28.s[0]
+	WORD $0x4f9c134e // fmla v14.4s, v26.4s, v28.s[0]
+	WORD $0x4fbc130f // fmla v15.4s, v24.4s, v28.s[1]
+	WORD $0x4fbc1330 // fmla v16.4s, v25.4s, v28.s[1]
+	WORD $0x4fbc1351 // fmla v17.4s, v26.4s, v28.s[1]
+	WORD $0x4f9c1b12 // fmla v18.4s, v24.4s, v28.s[2]
+	WORD $0x4f9c1b33 // fmla v19.4s, v25.4s, v28.s[2]
+	WORD $0x4f9c1b54 // fmla v20.4s, v26.4s, v28.s[2]
+	WORD $0x4fbc1b15 // fmla v21.4s, v24.4s, v28.s[3]
+	WORD $0x4fbc1b36 // fmla v22.4s, v25.4s, v28.s[3]
+	WORD $0x4fbc1b57 // fmla v23.4s, v26.4s, v28.s[3]
+	SUBS $1, R9
+	BNE step
+	MOVD R0, R10
+	CBZ R5, set
+	WORD $0x0e617818 // fcvtl v24.2d, v0.2s
+	WORD $0x4e617819 // fcvtl2 v25.2d, v0.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4e7ad718 // fadd v24.2d, v24.2d, v26.2d
+	WORD $0x4e7bd739 // fadd v25.2d, v25.2d, v27.2d
+	FSTPQ (F24, F25), 0(R10)
+	WORD $0x0e617838 // fcvtl v24.2d, v1.2s
+	WORD $0x4e617839 // fcvtl2 v25.2d, v1.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4e7ad718 // fadd v24.2d, v24.2d, v26.2d
+	WORD $0x4e7bd739 // fadd v25.2d, v25.2d, v27.2d
+	FSTPQ (F24, F25), 32(R10)
+	WORD $0x0e617858 // fcvtl v24.2d, v2.2s
+	WORD $0x4e617859 // fcvtl2 v25.2d, v2.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4e7ad718 // fadd v24.2d, v24.2d, v26.2d
+	WORD $0x4e7bd739 // fadd v25.2d, v25.2d, v27.2d
+	FSTPQ (F24, F25), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617878 // fcvtl v24.2d, v3.2s
+	WORD $0x4e617879 // fcvtl2 v25.2d, v3.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4e7ad718 // fadd v24.2d, v24.2d, v26.2d
+	WORD $0x4e7bd739 // fadd v25.2d, v25.2d, v27.2d
+	FSTPQ (F24, F25), 0(R10)
+	WORD $0x0e617898 // fcvtl v24.2d, v4.2s
+	WORD $0x4e617899 // fcvtl2 v25.2d, v4.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4e7ad718 // fadd v24.2d, v24.2d, v26.2d
+	WORD $0x4e7bd739 // fadd v25.2d, v25.2d, v27.2d
+	FSTPQ (F24, F25), 32(R10)
+	WORD $0x0e6178b8 // fcvtl v24.2d, v5.2s
+	WORD $0x4e6178b9 // fcvtl2 v25.2d, v5.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4e7ad718 // fadd v24.2d, v24.2d, v26.2d
+	WORD $0x4e7bd739 // fadd v25.2d, v25.2d, v27.2d
+	FSTPQ (F24, F25), 64(R10)
+	ADD R1, R10
+	WORD $0x0e6178d8 // fcvtl v24.2d, v6.2s
+	WORD $0x4e6178d9 // fcvtl2 v25.2d, v6.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4e7ad718 // fadd v24.2d, v24.2d, v26.2d
+	WORD $0x4e7bd739 // fadd v25.2d, v25.2d, v27.2d
+	FSTPQ (F24, F25), 0(R10)
+	WORD $0x0e6178f8 // fcvtl v24.2d, v7.2s
+	WORD $0x4e6178f9 // fcvtl2 v25.2d, v7.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4e7ad718 // fadd v24.2d, v24.2d, v26.2d
+	WORD $0x4e7bd739 // fadd v25.2d, v25.2d, v27.2d
+	FSTPQ (F24, F25), 32(R10)
+	WORD $0x0e617918 // fcvtl v24.2d, v8.2s
+	WORD $0x4e617919 // fcvtl2 v25.2d, v8.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4e7ad718 // fadd v24.2d, v24.2d, v26.2d
+	WORD $0x4e7bd739 // fadd v25.2d, v25.2d, v27.2d
+	FSTPQ (F24, F25), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617938 // fcvtl v24.2d, v9.2s
+	WORD $0x4e617939 // fcvtl2 v25.2d, v9.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4e7ad718 // fadd v24.2d, v24.2d, v26.2d
+	WORD $0x4e7bd739 // fadd v25.2d, v25.2d, v27.2d
+	FSTPQ (F24, F25), 0(R10)
+	WORD $0x0e617958 // fcvtl v24.2d, v10.2s
+	WORD $0x4e617959 // fcvtl2 v25.2d, v10.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4e7ad718 // fadd v24.2d, v24.2d, v26.2d
+	WORD $0x4e7bd739 // fadd v25.2d, v25.2d, v27.2d
+	FSTPQ (F24, F25), 32(R10)
+	WORD $0x0e617978 // fcvtl v24.2d, v11.2s
+	WORD $0x4e617979 // fcvtl2 v25.2d, v11.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4e7ad718 // fadd v24.2d, v24.2d, v26.2d
+	WORD $0x4e7bd739 // fadd v25.2d, v25.2d, v27.2d
+	FSTPQ (F24, F25), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617998 // fcvtl v24.2d, v12.2s
+	WORD $0x4e617999 // fcvtl2 v25.2d, v12.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4e7ad718 // fadd v24.2d, v24.2d, v26.2d
+	WORD $0x4e7bd739 // fadd v25.2d, v25.2d, v27.2d
+	FSTPQ (F24, F25), 0(R10)
+	WORD $0x0e6179b8 // fcvtl v24.2d, v13.2s
+	WORD $0x4e6179b9 // fcvtl2 v25.2d, v13.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4e7ad718 // fadd v24.2d, v24.2d, v26.2d
+	WORD $0x4e7bd739 // fadd v25.2d, v25.2d, v27.2d
+	FSTPQ (F24, F25), 32(R10)
+	WORD $0x0e6179d8 // fcvtl v24.2d, v14.2s
+	WORD $0x4e6179d9 // fcvtl2 v25.2d, v14.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4e7ad718 // fadd v24.2d, v24.2d, v26.2d
+	WORD $0x4e7bd739 // fadd v25.2d, v25.2d, v27.2d
+	FSTPQ (F24, F25), 64(R10)
+	ADD R1, R10
+	WORD $0x0e6179f8 // fcvtl v24.2d, v15.2s
+	WORD $0x4e6179f9 // fcvtl2 v25.2d, v15.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4e7ad718 // fadd v24.2d, v24.2d, v26.2d
+	WORD $0x4e7bd739 // fadd v25.2d, v25.2d, v27.2d
+	FSTPQ (F24, F25), 0(R10)
+	WORD $0x0e617a18 // fcvtl v24.2d, v16.2s
+	WORD $0x4e617a19 // fcvtl2 v25.2d, v16.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4e7ad718 // fadd v24.2d, v24.2d, v26.2d
+	WORD $0x4e7bd739 // fadd v25.2d, v25.2d, v27.2d
+	FSTPQ (F24, F25), 32(R10)
+	WORD $0x0e617a38 // fcvtl v24.2d, v17.2s
+	WORD $0x4e617a39 // fcvtl2 v25.2d, v17.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4e7ad718 // fadd v24.2d, v24.2d, v26.2d
+	WORD $0x4e7bd739 // fadd v25.2d, v25.2d, v27.2d
+	FSTPQ (F24, F25), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617a58 // fcvtl v24.2d, v18.2s
+	WORD $0x4e617a59 // fcvtl2 v25.2d, v18.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4e7ad718 // fadd v24.2d, v24.2d, v26.2d
+	WORD $0x4e7bd739 // fadd v25.2d, v25.2d, v27.2d
+	FSTPQ (F24, F25), 0(R10)
+	WORD $0x0e617a78 // fcvtl v24.2d, v19.2s
+	WORD $0x4e617a79 // fcvtl2 v25.2d, v19.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4e7ad718 // fadd v24.2d, v24.2d, v26.2d
+	WORD $0x4e7bd739 // fadd v25.2d, v25.2d, v27.2d
+	FSTPQ (F24, F25), 32(R10)
+	WORD $0x0e617a98 // fcvtl v24.2d, v20.2s
+	WORD $0x4e617a99 // fcvtl2 v25.2d, v20.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4e7ad718 // fadd v24.2d, v24.2d, v26.2d
+	WORD $0x4e7bd739 // fadd v25.2d, v25.2d, v27.2d
+	FSTPQ (F24, F25), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617ab8 // fcvtl v24.2d, v21.2s
+	WORD $0x4e617ab9 // fcvtl2 v25.2d, v21.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4e7ad718 // fadd v24.2d, v24.2d, v26.2d
+	WORD $0x4e7bd739 // fadd v25.2d, v25.2d, v27.2d
+	FSTPQ (F24, F25), 0(R10)
+	WORD $0x0e617ad8 // fcvtl v24.2d, v22.2s
+	WORD $0x4e617ad9 // fcvtl2 v25.2d, v22.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4e7ad718 // fadd v24.2d, v24.2d, v26.2d
+	WORD $0x4e7bd739 // fadd v25.2d, v25.2d, v27.2d
+	FSTPQ (F24, F25), 32(R10)
+	WORD $0x0e617af8 // fcvtl v24.2d, v23.2s
+	WORD $0x4e617af9 // fcvtl2 v25.2d, v23.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4e7ad718 // fadd v24.2d, v24.2d, v26.2d
+	WORD $0x4e7bd739 // fadd v25.2d, v25.2d, v27.2d
+	FSTPQ (F24, F25), 64(R10)
+	ADD R1, R10
+	B stored
+set:
+	WORD $0x0e617818 // fcvtl v24.2d, v0.2s
+	WORD $0x4e617819 // fcvtl2 v25.2d, v0.4s
+	FSTPQ (F24, F25), 0(R10)
+	WORD $0x0e617838 // fcvtl v24.2d, v1.2s
+	WORD $0x4e617839 // fcvtl2 v25.2d, v1.4s
+	FSTPQ (F24, F25), 32(R10)
+	WORD $0x0e617858 // fcvtl v24.2d, v2.2s
+	WORD $0x4e617859 // fcvtl2 v25.2d, v2.4s
+	FSTPQ (F24, F25), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617878 // fcvtl v24.2d, v3.2s
+	WORD $0x4e617879 // fcvtl2 v25.2d, v3.4s
+	FSTPQ (F24, F25), 0(R10)
+	WORD $0x0e617898 // fcvtl v24.2d, v4.2s
+	WORD $0x4e617899 // fcvtl2 v25.2d, v4.4s
+	FSTPQ (F24, F25), 32(R10)
+	WORD $0x0e6178b8 // fcvtl v24.2d, v5.2s
+	WORD $0x4e6178b9 // fcvtl2 v25.2d, v5.4s
+	FSTPQ (F24, F25), 64(R10)
+	ADD R1, R10
+	WORD $0x0e6178d8 // fcvtl v24.2d, v6.2s
+	WORD $0x4e6178d9 // fcvtl2 v25.2d, v6.4s
+	FSTPQ (F24, F25), 0(R10)
+	WORD $0x0e6178f8 // fcvtl v24.2d, v7.2s
+	WORD $0x4e6178f9 // fcvtl2 v25.2d, v7.4s
+	FSTPQ (F24, F25), 32(R10)
+	WORD $0x0e617918 // fcvtl v24.2d, v8.2s
+	WORD $0x4e617919 // fcvtl2 v25.2d, v8.4s
+	FSTPQ (F24, F25), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617938 // fcvtl v24.2d, v9.2s
+	WORD $0x4e617939 // fcvtl2 v25.2d, v9.4s
+	FSTPQ (F24, F25), 0(R10)
+	WORD $0x0e617958 // fcvtl v24.2d, v10.2s
+	WORD $0x4e617959 // fcvtl2 v25.2d, v10.4s
+	FSTPQ (F24, F25), 32(R10)
+	WORD $0x0e617978 // fcvtl v24.2d, v11.2s
+	WORD $0x4e617979 // fcvtl2 v25.2d, v11.4s
+	FSTPQ (F24, F25), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617998 // fcvtl v24.2d, v12.2s
+	WORD $0x4e617999 // fcvtl2 v25.2d, v12.4s
+	FSTPQ (F24, F25), 0(R10)
+	WORD $0x0e6179b8 // fcvtl v24.2d, v13.2s
+	WORD $0x4e6179b9 // fcvtl2 v25.2d, v13.4s
+	FSTPQ (F24, F25), 32(R10)
+	WORD $0x0e6179d8 // fcvtl v24.2d, v14.2s
+	WORD $0x4e6179d9 // fcvtl2 v25.2d, v14.4s
+	FSTPQ (F24, F25), 64(R10)
+	ADD R1, R10
+	WORD $0x0e6179f8 // fcvtl v24.2d, v15.2s
+	WORD $0x4e6179f9 // fcvtl2 v25.2d, v15.4s
+	FSTPQ (F24, F25), 0(R10)
+	WORD $0x0e617a18 // fcvtl v24.2d, v16.2s
+	WORD $0x4e617a19 // fcvtl2 v25.2d, v16.4s
+	FSTPQ (F24, F25), 32(R10)
+	WORD $0x0e617a38 // fcvtl v24.2d, v17.2s
+	WORD $0x4e617a39 // fcvtl2 v25.2d, v17.4s
+	FSTPQ (F24, F25), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617a58 // fcvtl v24.2d, v18.2s
+	WORD $0x4e617a59 // fcvtl2 v25.2d, v18.4s
+	FSTPQ (F24, F25), 0(R10)
+	WORD $0x0e617a78 // fcvtl v24.2d, v19.2s
+	WORD $0x4e617a79 // fcvtl2 v25.2d, v19.4s
+	FSTPQ (F24, F25), 32(R10)
+	WORD $0x0e617a98 // fcvtl v24.2d, v20.2s
+	WORD $0x4e617a99 // fcvtl2 v25.2d, v20.4s
+	FSTPQ (F24, F25), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617ab8 // fcvtl v24.2d, v21.2s
+	WORD $0x4e617ab9 // fcvtl2 v25.2d, v21.4s
+	FSTPQ (F24, F25), 0(R10)
+	WORD $0x0e617ad8 // fcvtl v24.2d, v22.2s
+	WORD $0x4e617ad9 // fcvtl2 v25.2d, v22.4s
+	FSTPQ (F24, F25), 32(R10)
+	WORD $0x0e617af8 // fcvtl v24.2d, v23.2s
+	WORD $0x4e617af9 // fcvtl2 v25.2d, v23.4s
+	FSTPQ (F24, F25), 64(R10)
+	ADD R1, R10
+stored:
+	ADD $96, R0
+	ADD $48, R3
+	SUBS $1, R6
+	BNE strip
+	RET
+
+// func neonTransposeF32(dst *float32, dstStride int, src *float32, srcStride, n int)
+TEXT ·neonTransposeF32(SB), NOSPLIT, $0-40
+	MOVD dst+0(FP), R0
+	MOVD dstStride+8(FP), R1
+	MOVD src+16(FP), R2
+	MOVD srcStride+24(FP), R3
+	MOVD n+32(FP), R4
+	LSL $2, R1, R1
+	LSL $2, R3, R3
+columns:
+	MOVD R2, R5
+	FMOVQ (R5), F0
+	ADD R3, R5
+	FMOVQ (R5), F1
+	ADD R3, R5
+	FMOVQ (R5), F2
+	ADD R3, R5
+	FMOVQ (R5), F3
+	ADD R3, R5
+	FMOVQ (R5), F4
+	ADD R3, R5
+	FMOVQ (R5), F5
+	ADD R3, R5
+	FMOVQ (R5), F6
+	ADD R3, R5
+	FMOVQ (R5), F7
+	ADD R3, R5
+	VTRN1 V1.S4, V0.S4, V8.S4
+	VTRN2 V1.S4, V0.S4, V9.S4
+	VTRN1 V3.S4, V2.S4, V10.S4
+	VTRN2 V3.S4, V2.S4, V11.S4
+	VTRN1 V10.D2, V8.D2, V16.D2
+	VTRN2 V10.D2, V8.D2, V20.D2
+	VTRN1 V11.D2, V9.D2, V18.D2
+	VTRN2 V11.D2, V9.D2, V22.D2
+	VTRN1 V5.S4, V4.S4, V12.S4
+	VTRN2 V5.S4, V4.S4, V13.S4
+	VTRN1 V7.S4, V6.S4, V14.S4
+	VTRN2 V7.S4, V6.S4, V15.S4
+	VTRN1 V14.D2, V12.D2, V17.D2
+	VTRN2 V14.D2, V12.D2, V21.D2
+	VTRN1 V15.D2, V13.D2, V19.D2
+	VTRN2 V15.D2, V13.D2, V23.D2
+	FSTPQ (F16, F17), (R0)
+	ADD R1, R0
+	FSTPQ (F18, F19), (R0)
+	ADD R1, R0
+	FSTPQ (F20, F21), (R0)
+	ADD R1, R0
+	FSTPQ (F22, F23), (R0)
+	ADD R1, R0
+	ADD $16, R2
+	SUBS $4, R4
+	BNE columns
+	RET
+
+// func neonDotF32(x, y *float32, n int) float64
+TEXT ·neonDotF32(SB), NOSPLIT, $0-32
+	MOVD x+0(FP), R0
+	MOVD y+8(FP), R1
+	MOVD n+16(FP), R2
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+	VEOR V14.B16, V14.B16, V14.B16
+	VEOR V15.B16, V15.B16, V15.B16
+loop:
+	FLDPQ.P 32(R0), (F16, F17)
+	WORD $0x0e617a12 // fcvtl v18.2d, v16.2s
+	WORD $0x4e617a13 // fcvtl2 v19.2d, v16.4s
+	WORD $0x0e617a34 // fcvtl v20.2d, v17.2s
+	WORD $0x4e617a35 // fcvtl2 v21.2d, v17.4s
+	FLDPQ.P 32(R1), (F22, F23)
+	WORD $0x0e617ad8 // fcvtl v24.2d, v22.2s
+	WORD $0x4e617ad9 // fcvtl2 v25.2d, v22.4s
+	WORD $0x0e617afa // fcvtl v26.2d, v23.2s
+	WORD $0x4e617afb // fcvtl2 v27.2d, v23.4s
+	VFMLA V24.D2, V18.D2, V0.D2
+	VFMLA V25.D2, V19.D2, V1.D2
+	VFMLA V26.D2, V20.D2, V2.D2
+	VFMLA V27.D2, V21.D2, V3.D2
+	FLDPQ.P 32(R0), (F16, F17)
+	WORD $0x0e617a12 // fcvtl v18.2d, v16.2s
+	WORD $0x4e617a13 // fcvtl2 v19.2d, v16.4s
+	WORD $0x0e617a34 // fcvtl v20.2d, v17.2s
+	WORD $0x4e617a35 // fcvtl2 v21.2d, v17.4s
+	FLDPQ.P 32(R1), (F22, F23)
+	WORD $0x0e617ad8 // fcvtl v24.2d, v22.2s
+	WORD $0x4e617ad9 // fcvtl2 v25.2d, v22.4s
+	WORD $0x0e617afa // fcvtl v26.2d, v23.2s
+	WORD $0x4e617afb // fcvtl2 v27.2d, v23.4s
+	VFMLA V24.D2, V18.D2, V4.D2
+	VFMLA V25.D2, V19.D2, V5.D2
+	VFMLA V26.D2, V20.D2, V6.D2
+	VFMLA V27.D2, V21.D2, V7.D2
+	FLDPQ.P 32(R0), (F16, F17)
+	WORD $0x0e617a12 // fcvtl v18.2d, v16.2s
+	WORD $0x4e617a13 // fcvtl2 v19.2d, v16.4s
+	WORD $0x0e617a34 // fcvtl v20.2d, v17.2s
+	WORD $0x4e617a35 // fcvtl2 v21.2d, v17.4s
+	FLDPQ.P 32(R1), (F22, F23)
+	WORD $0x0e617ad8 // fcvtl v24.2d, v22.2s
+	WORD $0x4e617ad9 // fcvtl2 v25.2d, v22.4s
+	WORD $0x0e617afa // fcvtl v26.2d, v23.2s
+	WORD $0x4e617afb // fcvtl2 v27.2d, v23.4s
+	VFMLA V24.D2, V18.D2, V8.D2
+	VFMLA V25.D2, V19.D2, V9.D2
+	VFMLA V26.D2, V20.D2, V10.D2
+	VFMLA V27.D2, V21.D2, V11.D2
+	FLDPQ.P 32(R0), (F16, F17)
+	WORD $0x0e617a12 // fcvtl v18.2d, v16.2s
+	WORD $0x4e617a13 // fcvtl2 v19.2d, v16.4s
+	WORD $0x0e617a34 // fcvtl v20.2d, v17.2s
+	WORD $0x4e617a35 // fcvtl2 v21.2d, v17.4s
+	FLDPQ.P 32(R1), (F22, F23)
+	WORD $0x0e617ad8 // fcvtl v24.2d, v22.2s
+	WORD $0x4e617ad9 // fcvtl2 v25.2d, v22.4s
+	WORD $0x0e617afa // fcvtl v26.2d, v23.2s
+	WORD $0x4e617afb // fcvtl2 v27.2d, v23.4s
+	VFMLA V24.D2, V18.D2, V12.D2
+	VFMLA V25.D2, V19.D2, V13.D2
+	VFMLA V26.D2, V20.D2, V14.D2
+	VFMLA V27.D2, V21.D2, V15.D2
+	SUBS $32, R2
+	BNE loop
+	WORD $0x4e68d400 // fadd v0.2d, v0.2d, v8.2d
+	WORD $0x4e69d421 // fadd v1.2d, v1.2d, v9.2d
+	WORD $0x4e6ad442 // fadd v2.2d, v2.2d, v10.2d
+	WORD $0x4e6bd463 // fadd v3.2d, v3.2d, v11.2d
+	WORD $0x4e6cd484 // fadd v4.2d, v4.2d, v12.2d
+	WORD $0x4e6dd4a5 // fadd v5.2d, v5.2d, v13.2d
+	WORD $0x4e6ed4c6 // fadd v6.2d, v6.2d, v14.2d
+	WORD $0x4e6fd4e7 // fadd v7.2d, v7.2d, v15.2d
+	WORD $0x4e64d400 // fadd v0.2d, v0.2d, v4.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	WORD $0x6e60d400 // faddp v0.2d, v0.2d, v0.2d
+	FMOVD F0, ret+24(FP)
+	RET
+
+// func neonAxpyF32(a float32, x, y *float32, n int)
+TEXT ·neonAxpyF32(SB), NOSPLIT, $0-32
+	FMOVS a+0(FP), F31
+	MOVD x+8(FP), R0
+	MOVD y+16(FP), R1
+	MOVD n+24(FP), R2
+loop:
+	VLD1.P 64(R0), [V0.B16, V1.B16, V2.B16, V3.B16]
+	VLD1 (R1), [V4.B16, V5.B16, V6.B16, V7.B16]
+	WORD $0x4f9f1004 // fmla v4.4s, v0.4s, v31.s[0]
+	WORD $0x4f9f1025 // fmla v5.4s, v1.4s, v31.s[0]
+	WORD $0x4f9f1046 // fmla v6.4s, v2.4s, v31.s[0]
+	WORD $0x4f9f1067 // fmla v7.4s, v3.4s, v31.s[0]
+	VST1.P [V4.B16, V5.B16, V6.B16, V7.B16], 64(R1)
+	SUBS $16, R2
+	BNE loop
+	RET
+
 // func neonPeakF32(n int)
 TEXT ·neonPeakF32(SB), NOSPLIT, $0-8
 	MOVD n+0(FP), R0
@@ -8547,6 +9034,330 @@ step:
 	BNE row
 	RET
 
+// func neonGemmF64(c *float64, ldc int, a, b *float64, k, add int)
+TEXT ·neonGemmF64(SB), NOSPLIT, $0-48
+	MOVD c+0(FP), R0
+	MOVD ldc+8(FP), R1
+	MOVD a+16(FP), R2
+	MOVD b+24(FP), R3
+	MOVD k+32(FP), R4
+	MOVD add+40(FP), R5
+	LSL $3, R1, R1 // bytes of a row of C
+	MOVD $4, R6 // strips of columns
+strip:
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+	VEOR V14.B16, V14.B16, V14.B16
+	VEOR V15.B16, V15.B16, V15.B16
+	VEOR V16.B16, V16.B16, V16.B16
+	VEOR V17.B16, V17.B16, V17.B16
+	VEOR V18.B16, V18.B16, V18.B16
+	VEOR V19.B16, V19.B16, V19.B16
+	VEOR V20.B16, V20.B16, V20.B16
+	VEOR V21.B16, V21.B16, V21.B16
+	VEOR V22.B16, V22.B16, V22.B16
+	VEOR V23.B16, V23.B16, V23.B16
+	MOVD R2, R7 // a
+	MOVD R3, R8 // b
+	MOVD R4, R9
+step:
+	FMOVQ 0(R8), F24
+	FMOVQ 16(R8), F25
+	FMOVQ 32(R8), F26
+	FLDPQ 0(R7), (F27, F28)
+	FLDPQ 32(R7), (F29, F30)
+	ADD $64, R7
+	ADD $192, R8
+	WORD $0x4fdb1300 // fmla v0.2d, v24.2d, v27.d[0]
+	WORD $0x4fdb1321 // fmla v1.2d, v25.2d, v27.d[0]
+	WORD $0x4fdb1342 // fmla v2.2d, v26.2d, v27.d[0]
+	WORD $0x4fdb1b03 // fmla v3.2d, v24.2d, v27.d[1]
+	WORD $0x4fdb1b24 // fmla v4.2d, v25.2d, v27.d[1]
+	WORD $0x4fdb1b45 // fmla v5.2d, v26.2d, v27.d[1]
+	WORD $0x4fdc1306 // fmla v6.2d, v24.2d, v28.d[0]
+	WORD $0x4fdc1327 // fmla v7.2d, v25.2d, v28.d[0]
+	WORD $0x4fdc1348 // fmla v8.2d, v26.2d, v28.d[0]
+	WORD $0x4fdc1b09 // fmla v9.2d, v24.2d, v28.d[1]
+	WORD $0x4fdc1b2a // fmla v10.2d, v25.2d, v28.d[1]
+	WORD $0x4fdc1b4b // fmla v11.2d, v26.2d, v28.d[1]
+	WORD $0x4fdd130c // fmla v12.2d, v24.2d, v29.d[0]
+	WORD $0x4fdd132d // fmla v13.2d, v25.2d, v29.d[0]
+	WORD $0x4fdd134e // fmla v14.2d, v26.2d, v29.d[0]
+	WORD $0x4fdd1b0f // fmla v15.2d, v24.2d, v29.d[1]
+	WORD $0x4fdd1b30 // fmla v16.2d, v25.2d, v29.d[1]
+	WORD $0x4fdd1b51 // fmla v17.2d, v26.2d, v29.d[1]
+	WORD $0x4fde1312 // fmla v18.2d, v24.2d, v30.d[0]
+	WORD $0x4fde1333 // fmla v19.2d, v25.2d, v30.d[0]
+	WORD $0x4fde1354 // fmla v20.2d, v26.2d, v30.d[0]
+	WORD $0x4fde1b15 // fmla v21.2d, v24.2d, v30.d[1]
+	WORD $0x4fde1b36 // fmla v22.2d, v25.2d, v30.d[1]
+	WORD $0x4fde1b57 // fmla v23.2d, v26.2d, v30.d[1]
+	SUBS $1, R9
+	BNE step
+	MOVD R0, R10
+	CBZ R5, set
+	FMOVQ 0(R10), F24
+	WORD $0x4e78d400 // fadd v0.2d, v0.2d, v24.2d
+	FMOVQ F0, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4e78d421 // fadd v1.2d, v1.2d, v24.2d
+	FMOVQ F1, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4e78d442 // fadd v2.2d, v2.2d, v24.2d
+	FMOVQ F2, 32(R10)
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4e78d463 // fadd v3.2d, v3.2d, v24.2d
+	FMOVQ F3, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4e78d484 // fadd v4.2d, v4.2d, v24.2d
+	FMOVQ F4, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4e78d4a5 // fadd v5.2d, v5.2d, v24.2d
+	FMOVQ F5, 32(R10)
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4e78d4c6 // fadd v6.2d, v6.2d, v24.2d
+	FMOVQ F6, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4e78d4e7 // fadd v7.2d, v7.2d, v24.2d
+	FMOVQ F7, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4e78d508 // fadd v8.2d, v8.2d, v24.2d
+	FMOVQ F8, 32(R10)
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4e78d529 // fadd v9.2d, v9.2d, v24.2d
+	FMOVQ F9, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4e78d54a // fadd v10.2d, v10.2d, v24.2d
+	FMOVQ F10, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4e78d56b // fadd v11.2d, v11.2d, v24.2d
+	FMOVQ F11, 32(R10)
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4e78d58c // fadd v12.2d, v12.2d, v24.2d
+	FMOVQ F12, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4e78d5ad // fadd v13.2d, v13.2d, v24.2d
+	FMOVQ F13, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4e78d5ce // fadd v14.2d, v14.2d, v24.2d
+	FMOVQ F14, 32(R10)
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4e78d5ef // fadd v15.2d, v15.2d, v24.2d
+	FMOVQ F15, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4e78d610 // fadd v16.2d, v16.2d, v24.2d
+	FMOVQ F16, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4e78d631 // fadd v17.2d, v17.2d, v24.2d
+	FMOVQ F17, 32(R10)
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4e78d652 // fadd v18.2d, v18.2d, v24.2d
+	FMOVQ F18, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4e78d673 // fadd v19.2d, v19.2d, v24.2d
+	FMOVQ F19, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4e78d694 // fadd v20.2d, v20.2d, v24.2d
+	FMOVQ F20, 32(R10)
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4e78d6b5 // fadd v21.2d, v21.2d, v24.2d
+	FMOVQ F21, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4e78d6d6 // fadd v22.2d, v22.2d, v24.2d
+	FMOVQ F22, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4e78d6f7 // fadd v23.2d, v23.2d, v24.2d
+	FMOVQ F23, 32(R10)
+	ADD R1, R10
+	B stored
+set:
+	FMOVQ F0, 0(R10)
+	FMOVQ F1, 16(R10)
+	FMOVQ F2, 32(R10)
+	ADD R1, R10
+	FMOVQ F3, 0(R10)
+	FMOVQ F4, 16(R10)
+	FMOVQ F5, 32(R10)
+	ADD R1, R10
+	FMOVQ F6, 0(R10)
+	FMOVQ F7, 16(R10)
+	FMOVQ F8, 32(R10)
+	ADD R1, R10
+	FMOVQ F9, 0(R10)
+	FMOVQ F10, 16(R10)
+	FMOVQ F11, 32(R10)
+	ADD R1, R10
+	FMOVQ F12, 0(R10)
+	FMOVQ F13, 16(R10)
+	FMOVQ F14, 32(R10)
+	ADD R1, R10
+	FMOVQ F15, 0(R10)
+	FMOVQ F16, 16(R10)
+	FMOVQ F17, 32(R10)
+	ADD R1, R10
+	FMOVQ F18, 0(R10)
+	FMOVQ F19, 16(R10)
+	FMOVQ F20, 32(R10)
+	ADD R1, R10
+	FMOVQ F21, 0(R10)
+	FMOVQ F22, 16(R10)
+	FMOVQ F23, 32(R10)
+	ADD R1, R10
+stored:
+	ADD $48, R0
+	ADD $48, R3
+	SUBS $1, R6
+	BNE strip
+	RET
+
+// func neonTransposeF64(dst *float64, dstStride int, src *float64, srcStride, n int)
+TEXT ·neonTransposeF64(SB), NOSPLIT, $0-40
+	MOVD dst+0(FP), R0
+	MOVD dstStride+8(FP), R1
+	MOVD src+16(FP), R2
+	MOVD srcStride+24(FP), R3
+	MOVD n+32(FP), R4
+	LSL $3, R1, R1
+	LSL $3, R3, R3
+columns:
+	MOVD R2, R5
+	FMOVQ (R5), F0
+	ADD R3, R5
+	FMOVQ (R5), F1
+	ADD R3, R5
+	FMOVQ (R5), F2
+	ADD R3, R5
+	FMOVQ (R5), F3
+	ADD R3, R5
+	FMOVQ (R5), F4
+	ADD R3, R5
+	FMOVQ (R5), F5
+	ADD R3, R5
+	FMOVQ (R5), F6
+	ADD R3, R5
+	FMOVQ (R5), F7
+	ADD R3, R5
+	VTRN1 V1.D2, V0.D2, V8.D2
+	VTRN2 V1.D2, V0.D2, V12.D2
+	VTRN1 V3.D2, V2.D2, V9.D2
+	VTRN2 V3.D2, V2.D2, V13.D2
+	VTRN1 V5.D2, V4.D2, V10.D2
+	VTRN2 V5.D2, V4.D2, V14.D2
+	VTRN1 V7.D2, V6.D2, V11.D2
+	VTRN2 V7.D2, V6.D2, V15.D2
+	VST1 [V8.B16, V9.B16, V10.B16, V11.B16], (R0)
+	ADD R1, R0
+	VST1 [V12.B16, V13.B16, V14.B16, V15.B16], (R0)
+	ADD R1, R0
+	ADD $16, R2
+	SUBS $2, R4
+	BNE columns
+	RET
+
+// func neonDotF64(x, y *float64, n int) float64
+TEXT ·neonDotF64(SB), NOSPLIT, $0-32
+	MOVD x+0(FP), R0
+	MOVD y+8(FP), R1
+	MOVD n+16(FP), R2
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+	VEOR V14.B16, V14.B16, V14.B16
+	VEOR V15.B16, V15.B16, V15.B16
+loop:
+	VLD1.P 64(R0), [V18.B16, V19.B16, V20.B16, V21.B16]
+	VLD1.P 64(R1), [V24.B16, V25.B16, V26.B16, V27.B16]
+	VFMLA V24.D2, V18.D2, V0.D2
+	VFMLA V25.D2, V19.D2, V1.D2
+	VFMLA V26.D2, V20.D2, V2.D2
+	VFMLA V27.D2, V21.D2, V3.D2
+	VLD1.P 64(R0), [V18.B16, V19.B16, V20.B16, V21.B16]
+	VLD1.P 64(R1), [V24.B16, V25.B16, V26.B16, V27.B16]
+	VFMLA V24.D2, V18.D2, V4.D2
+	VFMLA V25.D2, V19.D2, V5.D2
+	VFMLA V26.D2, V20.D2, V6.D2
+	VFMLA V27.D2, V21.D2, V7.D2
+	VLD1.P 64(R0), [V18.B16, V19.B16, V20.B16, V21.B16]
+	VLD1.P 64(R1), [V24.B16, V25.B16, V26.B16, V27.B16]
+	VFMLA V24.D2, V18.D2, V8.D2
+	VFMLA V25.D2, V19.D2, V9.D2
+	VFMLA V26.D2, V20.D2, V10.D2
+	VFMLA V27.D2, V21.D2, V11.D2
+	VLD1.P 64(R0), [V18.B16, V19.B16, V20.B16, V21.B16]
+	VLD1.P 64(R1), [V24.B16, V25.B16, V26.B16, V27.B16]
+	VFMLA V24.D2, V18.D2, V12.D2
+	VFMLA V25.D2, V19.D2, V13.D2
+	VFMLA V26.D2, V20.D2, V14.D2
+	VFMLA V27.D2, V21.D2, V15.D2
+	SUBS $32, R2
+	BNE loop
+	WORD $0x4e68d400 // fadd v0.2d, v0.2d, v8.2d
+	WORD $0x4e69d421 // fadd v1.2d, v1.2d, v9.2d
+	WORD $0x4e6ad442 // fadd v2.2d, v2.2d, v10.2d
+	WORD $0x4e6bd463 // fadd v3.2d, v3.2d, v11.2d
+	WORD $0x4e6cd484 // fadd v4.2d, v4.2d, v12.2d
+	WORD $0x4e6dd4a5 // fadd v5.2d, v5.2d, v13.2d
+	WORD $0x4e6ed4c6 // fadd v6.2d, v6.2d, v14.2d
+	WORD $0x4e6fd4e7 // fadd v7.2d, v7.2d, v15.2d
+	WORD $0x4e64d400 // fadd v0.2d, v0.2d, v4.2d
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	WORD $0x6e60d400 // faddp v0.2d, v0.2d, v0.2d
+	FMOVD F0, ret+24(FP)
+	RET
+
+// func neonAxpyF64(a float64, x, y *float64, n int)
+TEXT ·neonAxpyF64(SB), NOSPLIT, $0-32
+	FMOVD a+0(FP), F31
+	MOVD x+8(FP), R0
+	MOVD y+16(FP), R1
+	MOVD n+24(FP), R2
+loop:
+	VLD1.P 64(R0), [V0.B16, V1.B16, V2.B16, V3.B16]
+	VLD1 (R1), [V4.B16, V5.B16, V6.B16, V7.B16]
+	WORD $0x4fdf1004 // fmla v4.2d, v0.2d, v31.d[0]
+	WORD $0x4fdf1025 // fmla v5.2d, v1.2d, v31.d[0]
+	WORD $0x4fdf1046 // fmla v6.2d, v2.2d, v31.d[0]
+	WORD $0x4fdf1067 // fmla v7.2d, v3.2d, v31.d[0]
+	VST1.P [V4.B16, V5.B16, V6.B16, V7.B16], 64(R1)
+	SUBS $8, R2
+	BNE loop
+	RET
+
 // func neonPeakF64(n int)
 TEXT ·neonPeakF64(SB), NOSPLIT, $0-8
 	MOVD n+0(FP), R0
@@ -8657,63 +9468,6 @@ loop:
 	BNE loop
 	RET
 
-// func neonDot(x, y *float64, n int) float64
-TEXT ·neonDot(SB), NOSPLIT, $0-32
-	MOVD x+0(FP), R0
-	MOVD y+8(FP), R1
-	MOVD n+16(FP), R2
-	VEOR V0.B16, V0.B16, V0.B16
-	VEOR V1.B16, V1.B16, V1.B16
-	VEOR V2.B16, V2.B16, V2.B16
-	VEOR V3.B16, V3.B16, V3.B16
-	VEOR V4.B16, V4.B16, V4.B16
-	VEOR V5.B16, V5.B16, V5.B16
-	VEOR V6.B16, V6.B16, V6.B16
-	VEOR V7.B16, V7.B16, V7.B16
-loop:
-	VLD1.P 64(R0), [V16.B16, V17.B16, V18.B16, V19.B16]
-	VLD1.P 64(R1), [V20.B16, V21.B16, V22.B16, V23.B16]
-	VFMLA V20.D2, V16.D2, V0.D2
-	VFMLA V21.D2, V17.D2, V1.D2
-	VFMLA V22.D2, V18.D2, V2.D2
-	VFMLA V23.D2, V19.D2, V3.D2
-	VLD1.P 64(R0), [V24.B16, V25.B16, V26.B16, V27.B16]
-	VLD1.P 64(R1), [V28.B16, V29.B16, V30.B16, V31.B16]
-	VFMLA V28.D2, V24.D2, V4.D2
-	VFMLA V29.D2, V25.D2, V5.D2
-	VFMLA V30.D2, V26.D2, V6.D2
-	VFMLA V31.D2, V27.D2, V7.D2
-	SUBS $16, R2
-	BNE loop
-	WORD $0x4e64d400 // fadd v0.2d, v0.2d, v4.2d
-	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
-	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
-	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
-	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
-	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
-	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
-	WORD $0x6e60d400 // faddp v0.2d, v0.2d, v0.2d
-	FMOVD F0, ret+24(FP)
-	RET
-
-// func neonAxpy(a float64, x, y *float64, n int)
-TEXT ·neonAxpy(SB), NOSPLIT, $0-32
-	FMOVD a+0(FP), F31
-	MOVD x+8(FP), R0
-	MOVD y+16(FP), R1
-	MOVD n+24(FP), R2
-loop:
-	VLD1.P 64(R0), [V0.B16, V1.B16, V2.B16, V3.B16]
-	VLD1 (R1), [V4.B16, V5.B16, V6.B16, V7.B16]
-	WORD $0x4fdf1004 // fmla v4.2d, v0.2d, v31.d[0]
-	WORD $0x4fdf1025 // fmla v5.2d, v1.2d, v31.d[0]
-	WORD $0x4fdf1046 // fmla v6.2d, v2.2d, v31.d[0]
-	WORD $0x4fdf1067 // fmla v7.2d, v3.2d, v31.d[0]
-	VST1.P [V4.B16, V5.B16, V6.B16, V7.B16], 64(R1)
-	SUBS $8, R2
-	BNE loop
-	RET
-
 // func neonWithin(mask *uint32, tile, limit *float32, rows, cols int)
 TEXT ·neonWithin(SB), NOSPLIT, $0-40
 	MOVD mask+0(FP), R0
@@ -8747,176 +9501,6 @@ byte:
 	BNE byte
 	SUBS $1, R3
 	BNE row
-	RET
-
-// func neonGemm(c *float64, ldc int, a, b *float64, k, add int)
-TEXT ·neonGemm(SB), NOSPLIT, $0-48
-	MOVD c+0(FP), R0
-	MOVD ldc+8(FP), R1
-	MOVD a+16(FP), R2
-	MOVD b+24(FP), R3
-	MOVD k+32(FP), R4
-	MOVD add+40(FP), R5
-	LSL $3, R1, R1 // bytes of a row of C
-	MOVD $4, R6 // strips of columns
-strip:
-	VEOR V0.B16, V0.B16, V0.B16
-	VEOR V1.B16, V1.B16, V1.B16
-	VEOR V2.B16, V2.B16, V2.B16
-	VEOR V3.B16, V3.B16, V3.B16
-	VEOR V4.B16, V4.B16, V4.B16
-	VEOR V5.B16, V5.B16, V5.B16
-	VEOR V6.B16, V6.B16, V6.B16
-	VEOR V7.B16, V7.B16, V7.B16
-	VEOR V8.B16, V8.B16, V8.B16
-	VEOR V9.B16, V9.B16, V9.B16
-	VEOR V10.B16, V10.B16, V10.B16
-	VEOR V11.B16, V11.B16, V11.B16
-	VEOR V12.B16, V12.B16, V12.B16
-	VEOR V13.B16, V13.B16, V13.B16
-	VEOR V14.B16, V14.B16, V14.B16
-	VEOR V15.B16, V15.B16, V15.B16
-	VEOR V16.B16, V16.B16, V16.B16
-	VEOR V17.B16, V17.B16, V17.B16
-	VEOR V18.B16, V18.B16, V18.B16
-	VEOR V19.B16, V19.B16, V19.B16
-	VEOR V20.B16, V20.B16, V20.B16
-	VEOR V21.B16, V21.B16, V21.B16
-	VEOR V22.B16, V22.B16, V22.B16
-	VEOR V23.B16, V23.B16, V23.B16
-	MOVD R2, R7 // a
-	MOVD R3, R8 // b
-	MOVD R4, R9
-step:
-	FMOVQ 0(R8), F24
-	FMOVQ 16(R8), F25
-	FMOVQ 32(R8), F26
-	FLDPQ (R7), (F27, F28)
-	FLDPQ 32(R7), (F29, F30)
-	ADD $64, R7
-	ADD $192, R8
-	WORD $0x4fdb1300 // fmla v0.2d, v24.2d, v27.d[0]
-	WORD $0x4fdb1321 // fmla v1.2d, v25.2d, v27.d[0]
-	WORD $0x4fdb1342 // fmla v2.2d, v26.2d, v27.d[0]
-	WORD $0x4fdb1b03 // fmla v3.2d, v24.2d, v27.d[1]
-	WORD $0x4fdb1b24 // fmla v4.2d, v25.2d, v27.d[1]
-	WORD $0x4fdb1b45 // fmla v5.2d, v26.2d, v27.d[1]
-	WORD $0x4fdc1306 // fmla v6.2d, v24.2d, v28.d[0]
-	WORD $0x4fdc1327 // fmla v7.2d, v25.2d, v28.d[0]
-	WORD $0x4fdc1348 // fmla v8.2d, v26.2d, v28.d[0]
-	WORD $0x4fdc1b09 // fmla v9.2d, v24.2d, v28.d[1]
-	WORD $0x4fdc1b2a // fmla v10.2d, v25.2d, v28.d[1]
-	WORD $0x4fdc1b4b // fmla v11.2d, v26.2d, v28.d[1]
-	WORD $0x4fdd130c // fmla v12.2d, v24.2d, v29.d[0]
-	WORD $0x4fdd132d // fmla v13.2d, v25.2d, v29.d[0]
-	WORD $0x4fdd134e // fmla v14.2d, v26.2d, v29.d[0]
-	WORD $0x4fdd1b0f // fmla v15.2d, v24.2d, v29.d[1]
-	WORD $0x4fdd1b30 // fmla v16.2d, v25.2d, v29.d[1]
-	WORD $0x4fdd1b51 // fmla v17.2d, v26.2d, v29.d[1]
-	WORD $0x4fde1312 // fmla v18.2d, v24.2d, v30.d[0]
-	WORD $0x4fde1333 // fmla v19.2d, v25.2d, v30.d[0]
-	WORD $0x4fde1354 // fmla v20.2d, v26.2d, v30.d[0]
-	WORD $0x4fde1b15 // fmla v21.2d, v24.2d, v30.d[1]
-	WORD $0x4fde1b36 // fmla v22.2d, v25.2d, v30.d[1]
-	WORD $0x4fde1b57 // fmla v23.2d, v26.2d, v30.d[1]
-	SUBS $1, R9
-	BNE step
-	MOVD R0, R10
-	CBZ R5, set
-	FMOVQ 0(R10), F24
-	WORD $0x4e78d400 // fadd v0.2d, v0.2d, v24.2d
-	FMOVQ 16(R10), F25
-	WORD $0x4e79d421 // fadd v1.2d, v1.2d, v25.2d
-	FMOVQ 32(R10), F26
-	WORD $0x4e7ad442 // fadd v2.2d, v2.2d, v26.2d
-	ADD R1, R10
-	FMOVQ 0(R10), F24
-	WORD $0x4e78d463 // fadd v3.2d, v3.2d, v24.2d
-	FMOVQ 16(R10), F25
-	WORD $0x4e79d484 // fadd v4.2d, v4.2d, v25.2d
-	FMOVQ 32(R10), F26
-	WORD $0x4e7ad4a5 // fadd v5.2d, v5.2d, v26.2d
-	ADD R1, R10
-	FMOVQ 0(R10), F24
-	WORD $0x4e78d4c6 // fadd v6.2d, v6.2d, v24.2d
-	FMOVQ 16(R10), F25
-	WORD $0x4e79d4e7 // fadd v7.2d, v7.2d, v25.2d
-	FMOVQ 32(R10), F26
-	WORD $0x4e7ad508 // fadd v8.2d, v8.2d, v26.2d
-	ADD R1, R10
-	FMOVQ 0(R10), F24
-	WORD $0x4e78d529 // fadd v9.2d, v9.2d, v24.2d
-	FMOVQ 16(R10), F25
-	WORD $0x4e79d54a // fadd v10.2d, v10.2d, v25.2d
-	FMOVQ 32(R10), F26
-	WORD $0x4e7ad56b // fadd v11.2d, v11.2d, v26.2d
-	ADD R1, R10
-	FMOVQ 0(R10), F24
-	WORD $0x4e78d58c // fadd v12.2d, v12.2d, v24.2d
-	FMOVQ 16(R10), F25
-	WORD $0x4e79d5ad // fadd v13.2d, v13.2d, v25.2d
-	FMOVQ 32(R10), F26
-	WORD $0x4e7ad5ce // fadd v14.2d, v14.2d, v26.2d
-	ADD R1, R10
-	FMOVQ 0(R10), F24
-	WORD $0x4e78d5ef // fadd v15.2d, v15.2d, v24.2d
-	FMOVQ 16(R10), F25
-	WORD $0x4e79d610 // fadd v16.2d, v16.2d, v25.2d
-	FMOVQ 32(R10), F26
-	WORD $0x4e7ad631 // fadd v17.2d, v17.2d, v26.2d
-	ADD R1, R10
-	FMOVQ 0(R10), F24
-	WORD $0x4e78d652 // fadd v18.2d, v18.2d, v24.2d
-	FMOVQ 16(R10), F25
-	WORD $0x4e79d673 // fadd v19.2d, v19.2d, v25.2d
-	FMOVQ 32(R10), F26
-	WORD $0x4e7ad694 // fadd v20.2d, v20.2d, v26.2d
-	ADD R1, R10
-	FMOVQ 0(R10), F24
-	WORD $0x4e78d6b5 // fadd v21.2d, v21.2d, v24.2d
-	FMOVQ 16(R10), F25
-	WORD $0x4e79d6d6 // fadd v22.2d, v22.2d, v25.2d
-	FMOVQ 32(R10), F26
-	WORD $0x4e7ad6f7 // fadd v23.2d, v23.2d, v26.2d
-	ADD R1, R10
-	MOVD R0, R10
-set:
-	FMOVQ F0, 0(R10)
-	FMOVQ F1, 16(R10)
-	FMOVQ F2, 32(R10)
-	ADD R1, R10
-	FMOVQ F3, 0(R10)
-	FMOVQ F4, 16(R10)
-	FMOVQ F5, 32(R10)
-	ADD R1, R10
-	FMOVQ F6, 0(R10)
-	FMOVQ F7, 16(R10)
-	FMOVQ F8, 32(R10)
-	ADD R1, R10
-	FMOVQ F9, 0(R10)
-	FMOVQ F10, 16(R10)
-	FMOVQ F11, 32(R10)
-	ADD R1, R10
-	FMOVQ F12, 0(R10)
-	FMOVQ F13, 16(R10)
-	FMOVQ F14, 32(R10)
-	ADD R1, R10
-	FMOVQ F15, 0(R10)
-	FMOVQ F16, 16(R10)
-	FMOVQ F17, 32(R10)
-	ADD R1, R10
-	FMOVQ F18, 0(R10)
-	FMOVQ F19, 16(R10)
-	FMOVQ F20, 32(R10)
-	ADD R1, R10
-	FMOVQ F21, 0(R10)
-	FMOVQ F22, 16(R10)
-	FMOVQ F23, 32(R10)
-	ADD R1, R10
-	ADD $48, R0
-	ADD $48, R3
-	SUBS $1, R6
-	BNE strip
 	RET
 
 // func neonTriSolve(x *float64, stride int, l *float64)
@@ -9496,50 +10080,6 @@ lanes:
 	ADD $16, R0
 	SUBS $2, R3
 	BNE lanes
-	RET
-
-// func neonTranspose(dst *float64, dstStride int, src *float64, srcStride, n int)
-TEXT ·neonTranspose(SB), NOSPLIT, $0-40
-	MOVD dst+0(FP), R0
-	MOVD dstStride+8(FP), R1
-	MOVD src+16(FP), R2
-	MOVD srcStride+24(FP), R3
-	MOVD n+32(FP), R4
-	LSL $3, R1, R1
-	LSL $3, R3, R3
-pair:
-	MOVD R2, R5
-	FMOVQ (R5), F0
-	ADD R3, R5
-	FMOVQ (R5), F1
-	ADD R3, R5
-	FMOVQ (R5), F2
-	ADD R3, R5
-	FMOVQ (R5), F3
-	ADD R3, R5
-	FMOVQ (R5), F4
-	ADD R3, R5
-	FMOVQ (R5), F5
-	ADD R3, R5
-	FMOVQ (R5), F6
-	ADD R3, R5
-	FMOVQ (R5), F7
-	ADD R3, R5
-	VTRN1 V1.D2, V0.D2, V8.D2
-	VTRN2 V1.D2, V0.D2, V12.D2
-	VTRN1 V3.D2, V2.D2, V9.D2
-	VTRN2 V3.D2, V2.D2, V13.D2
-	VTRN1 V5.D2, V4.D2, V10.D2
-	VTRN2 V5.D2, V4.D2, V14.D2
-	VTRN1 V7.D2, V6.D2, V11.D2
-	VTRN2 V7.D2, V6.D2, V15.D2
-	VST1 [V8.B16, V9.B16, V10.B16, V11.B16], (R0)
-	ADD R1, R0
-	VST1 [V12.B16, V13.B16, V14.B16, V15.B16], (R0)
-	ADD R1, R0
-	ADD $16, R2
-	SUBS $2, R4
-	BNE pair
 	RET
 
 // func neonCholRows(a, tau *float64, i int)

@@ -79,6 +79,19 @@ func testPages[T Float](t *testing.T, k *Kit[T], after bool) {
 		}
 		k.RowSum(paged(t, make([]float64, rows), after), tile, rows, cols)
 	}
+	for n := 1; n <= 4*lanes; n += 5 {
+		x, y := m(n), m(n)
+		k.Axpy(2, x, y)
+		if s := k.Dot(x, y); s != s {
+			t.Fatal("Dot is NaN")
+		}
+	}
+	width := GemmWidth[T]()
+	for depth := 1; depth < 70; depth += 1 + depth/5 {
+		ldc := width + 3
+		k.Gemm(paged(t, make([]float64, (GemmRows-1)*ldc+width), after), ldc, m(depth*GemmRows), m(depth*width), depth, true)
+		k.Transpose(m((depth-1)*TransRows+TransRows), TransRows, m((TransRows-1)*(depth+1)+depth), depth+1, depth)
+	}
 }
 
 func testVectorPages(t *testing.T, im *Impl, after bool) {
@@ -91,17 +104,8 @@ func testVectorPages(t *testing.T, im *Impl, after bool) {
 		im.Widen(x, z)
 		im.WidenAdd(y, z)
 		im.Narrow(z, x)
-		im.Axpy(2, x, y)
-		if s := im.Dot(x, y); s != s {
-			t.Fatal("Dot is NaN")
-		}
 	}
 	m := func(n int) []float64 { return paged(t, normals[float64](r, n, 1), after) }
-	for depth := 1; depth < 70; depth += 1 + depth/5 {
-		const ldc = GemmCols + 3
-		im.Gemm(m((GemmRows-1)*ldc+GemmCols), ldc, m(depth*GemmRows), m(depth*GemmCols), depth, true)
-		im.Transpose(m((depth-1)*TransRows+TransRows), TransRows, m((TransRows-1)*(depth+1)+depth), depth+1, depth)
-	}
 	for _, d := range []int{1, 8, 13} { // a prefetch beyond the end is no access
 		const n, stride = 9, 20
 		idx := paged(t, make([]int32, n*CholLanes), after)

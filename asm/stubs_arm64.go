@@ -109,6 +109,26 @@ func neonAccIF32(yi *float64, k, vj *float32, rows, cols, p int)
 //go:noescape
 func neonRowSumF32(dst *float64, k *float32, rows, cols int)
 
+// neonGemmF32 works like genericGemm.
+//
+//go:noescape
+func neonGemmF32(c *float64, ldc int, a, b *float32, k, add int)
+
+// neonTransposeF32 works like genericTranspose.
+//
+//go:noescape
+func neonTransposeF32(dst *float32, dstStride int, src *float32, srcStride, n int)
+
+// neonDotF32 works like genericDot.
+//
+//go:noescape
+func neonDotF32(x, y *float32, n int) float64
+
+// neonAxpyF32 works like genericAxpy.
+//
+//go:noescape
+func neonAxpyF32(a float32, x, y *float32, n int)
+
 // neonPeakF32 runs n rounds of 24 independent vector FMAs.
 //
 //go:noescape
@@ -219,6 +239,26 @@ func neonAccIF64(yi *float64, k, vj *float64, rows, cols, p int)
 //go:noescape
 func neonRowSumF64(dst *float64, k *float64, rows, cols int)
 
+// neonGemmF64 works like genericGemm.
+//
+//go:noescape
+func neonGemmF64(c *float64, ldc int, a, b *float64, k, add int)
+
+// neonTransposeF64 works like genericTranspose.
+//
+//go:noescape
+func neonTransposeF64(dst *float64, dstStride int, src *float64, srcStride, n int)
+
+// neonDotF64 works like genericDot.
+//
+//go:noescape
+func neonDotF64(x, y *float64, n int) float64
+
+// neonAxpyF64 works like genericAxpy.
+//
+//go:noescape
+func neonAxpyF64(a float64, x, y *float64, n int)
+
 // neonPeakF64 runs n rounds of 24 independent vector FMAs.
 //
 //go:noescape
@@ -239,35 +279,15 @@ func neonWiden(dst *float64, src *float32, n int)
 //go:noescape
 func neonWidenAdd(dst *float64, src *float32, n int)
 
-// neonDot works like genericDot.
-//
-//go:noescape
-func neonDot(x, y *float64, n int) float64
-
-// neonAxpy works like genericAxpy.
-//
-//go:noescape
-func neonAxpy(a float64, x, y *float64, n int)
-
 // neonWithin works like genericWithin.
 //
 //go:noescape
 func neonWithin(mask *uint32, tile, limit *float32, rows, cols int)
 
-// neonGemm works like genericGemm.
-//
-//go:noescape
-func neonGemm(c *float64, ldc int, a, b *float64, k, add int)
-
 // neonTriSolve works like genericTriSolve.
 //
 //go:noescape
 func neonTriSolve(x *float64, stride int, l *float64)
-
-// neonTranspose works like genericTranspose.
-//
-//go:noescape
-func neonTranspose(dst *float64, dstStride int, src *float64, srcStride, n int)
 
 // neonCholRows works like genericCholRows.
 //

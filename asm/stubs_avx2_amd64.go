@@ -109,6 +109,26 @@ func avx2AccIF32(yi *float64, k *float32, vj *float32, rows int, cols int, p int
 //go:noescape
 func avx2RowSumF32(dst *float64, k *float32, rows int, cols int)
 
+// avx2GemmF32 works like genericGemm.
+//
+//go:noescape
+func avx2GemmF32(c *float64, ldc int, a *float32, b *float32, k int, add int)
+
+// avx2TransposeF32 works like genericTranspose.
+//
+//go:noescape
+func avx2TransposeF32(dst *float32, dstStride int, src *float32, srcStride int, n int)
+
+// avx2DotF32 works like genericDot.
+//
+//go:noescape
+func avx2DotF32(x *float32, y *float32, n int) float64
+
+// avx2AxpyF32 works like genericAxpy.
+//
+//go:noescape
+func avx2AxpyF32(a float32, x *float32, y *float32, n int)
+
 // avx2PeakF32 runs n rounds of 12 independent vector FMAs.
 //
 //go:noescape
@@ -284,6 +304,26 @@ func avx2AccIF64(yi *float64, k *float64, vj *float64, rows int, cols int, p int
 //go:noescape
 func avx2RowSumF64(dst *float64, k *float64, rows int, cols int)
 
+// avx2GemmF64 works like genericGemm.
+//
+//go:noescape
+func avx2GemmF64(c *float64, ldc int, a *float64, b *float64, k int, add int)
+
+// avx2TransposeF64 works like genericTranspose.
+//
+//go:noescape
+func avx2TransposeF64(dst *float64, dstStride int, src *float64, srcStride int, n int)
+
+// avx2DotF64 works like genericDot.
+//
+//go:noescape
+func avx2DotF64(x *float64, y *float64, n int) float64
+
+// avx2AxpyF64 works like genericAxpy.
+//
+//go:noescape
+func avx2AxpyF64(a float64, x *float64, y *float64, n int)
+
 // avx2PeakF64 runs n rounds of 12 independent vector FMAs.
 //
 //go:noescape
@@ -304,35 +344,15 @@ func avx2Widen(dst *float64, src *float32, n int)
 //go:noescape
 func avx2WidenAdd(dst *float64, src *float32, n int)
 
-// avx2Dot works like genericDot.
-//
-//go:noescape
-func avx2Dot(x *float64, y *float64, n int) float64
-
-// avx2Axpy works like genericAxpy.
-//
-//go:noescape
-func avx2Axpy(a float64, x *float64, y *float64, n int)
-
 // avx2Within works like genericWithin.
 //
 //go:noescape
 func avx2Within(mask *uint32, tile *float32, limit *float32, rows int, cols int)
 
-// avx2Gemm works like genericGemm.
-//
-//go:noescape
-func avx2Gemm(c *float64, ldc int, a *float64, b *float64, k int, add int)
-
 // avx2TriSolve works like genericTriSolve.
 //
 //go:noescape
 func avx2TriSolve(x *float64, stride int, l *float64)
-
-// avx2Transpose works like genericTranspose.
-//
-//go:noescape
-func avx2Transpose(dst *float64, dstStride int, src *float64, srcStride int, n int)
 
 // avx2CholRows works like genericCholRows.
 //

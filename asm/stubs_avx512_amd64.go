@@ -174,6 +174,26 @@ func avx512AccIF32(yi *float64, k *float32, vj *float32, rows int, cols int, p i
 //go:noescape
 func avx512RowSumF32(dst *float64, k *float32, rows int, cols int)
 
+// avx512GemmF32 works like genericGemm.
+//
+//go:noescape
+func avx512GemmF32(c *float64, ldc int, a *float32, b *float32, k int, add int)
+
+// avx512TransposeF32 works like genericTranspose.
+//
+//go:noescape
+func avx512TransposeF32(dst *float32, dstStride int, src *float32, srcStride int, n int)
+
+// avx512DotF32 works like genericDot.
+//
+//go:noescape
+func avx512DotF32(x *float32, y *float32, n int) float64
+
+// avx512AxpyF32 works like genericAxpy.
+//
+//go:noescape
+func avx512AxpyF32(a float32, x *float32, y *float32, n int)
+
 // avx512PeakF32 runs n rounds of 12 independent vector FMAs.
 //
 //go:noescape
@@ -479,6 +499,26 @@ func avx512AccIF64(yi *float64, k *float64, vj *float64, rows int, cols int, p i
 //go:noescape
 func avx512RowSumF64(dst *float64, k *float64, rows int, cols int)
 
+// avx512GemmF64 works like genericGemm.
+//
+//go:noescape
+func avx512GemmF64(c *float64, ldc int, a *float64, b *float64, k int, add int)
+
+// avx512TransposeF64 works like genericTranspose.
+//
+//go:noescape
+func avx512TransposeF64(dst *float64, dstStride int, src *float64, srcStride int, n int)
+
+// avx512DotF64 works like genericDot.
+//
+//go:noescape
+func avx512DotF64(x *float64, y *float64, n int) float64
+
+// avx512AxpyF64 works like genericAxpy.
+//
+//go:noescape
+func avx512AxpyF64(a float64, x *float64, y *float64, n int)
+
 // avx512PeakF64 runs n rounds of 12 independent vector FMAs.
 //
 //go:noescape
@@ -499,35 +539,15 @@ func avx512Widen(dst *float64, src *float32, n int)
 //go:noescape
 func avx512WidenAdd(dst *float64, src *float32, n int)
 
-// avx512Dot works like genericDot.
-//
-//go:noescape
-func avx512Dot(x *float64, y *float64, n int) float64
-
-// avx512Axpy works like genericAxpy.
-//
-//go:noescape
-func avx512Axpy(a float64, x *float64, y *float64, n int)
-
 // avx512Within works like genericWithin.
 //
 //go:noescape
 func avx512Within(mask *uint32, tile *float32, limit *float32, rows int, cols int)
 
-// avx512Gemm works like genericGemm.
-//
-//go:noescape
-func avx512Gemm(c *float64, ldc int, a *float64, b *float64, k int, add int)
-
 // avx512TriSolve works like genericTriSolve.
 //
 //go:noescape
 func avx512TriSolve(x *float64, stride int, l *float64)
-
-// avx512Transpose works like genericTranspose.
-//
-//go:noescape
-func avx512Transpose(dst *float64, dstStride int, src *float64, srcStride int, n int)
 
 // avx512CholRows works like genericCholRows.
 //

@@ -1,6 +1,7 @@
 package asm
 
 import (
+	"fmt"
 	"math"
 	"testing"
 )
@@ -9,7 +10,7 @@ func TestVectors(t *testing.T) {
 	forEach(t, func(t *testing.T, im *Impl) {
 		r := newRand(8)
 		for n := 0; n <= 20*lanes; n += 1 + n/7 {
-			x, y := guard(normals[float64](r, n, 1), n%9), guard(normals[float64](r, n, 1), n%5)
+			x := guard(normals[float64](r, n, 1), n%9)
 			x32 := guard(normals[float32](r, n, 1), n%3)
 			narrow, wide := guard(make([]float32, n), 1), guard(make([]float64, n), 1)
 			im.Narrow(narrow.data, x.data)
@@ -28,24 +29,41 @@ func TestVectors(t *testing.T) {
 					t.Fatalf("n=%d: WidenAdd is wrong at %d", n, i)
 				}
 			}
-			var want sum
-			for i := range n {
-				want.add(x.data[i], y.data[i])
-			}
-			if got := im.Dot(x.data, y.data); !want.near(got, 0x1p-52) {
-				t.Fatalf("n=%d: Dot = %v, want %v", n, got, want.hi)
-			}
-			old := append([]float64(nil), y.data...)
-			im.Axpy(0.7, x.data, y.data)
-			y.check(t)
-			for i := range n {
-				w := math.FMA(0.7, x.data[i], old[i])
-				if math.Abs(y.data[i]-w) > 0x1p-52*(math.Abs(old[i])+math.Abs(x.data[i])) {
-					t.Fatalf("n=%d: Axpy is wrong at %d", n, i)
-				}
-			}
 		}
 	})
+}
+
+func TestDotAxpy(t *testing.T) { forEachKit(t, testDotAxpy[float32], testDotAxpy[float64]) }
+
+// testDotAxpy compares with the definitions bit by bit, and sums with the truth.
+func testDotAxpy[T Float](t *testing.T, k *Kit[T]) {
+	r := newRand(9)
+	for n := 0; n <= 20*lanes; n += 1 + n/7 {
+		x, y := guard(normals[T](r, n, 1), n%9), guard(normals[T](r, n, 1), n%5)
+		whole, dot := n/lanes*lanes, 0.0
+		if whole > 0 {
+			dot = genericDot(&x.data[0], &y.data[0], whole)
+		}
+		var want sum
+		for i := range n {
+			want.add(float64(x.data[i]), float64(y.data[i]))
+			if i >= whole {
+				dot = math.FMA(float64(x.data[i]), float64(y.data[i]), dot)
+			}
+		}
+		got := k.Dot(x.data, y.data)
+		sameBits(t, fmt.Sprint("Dot ", n), []float64{got}, []float64{dot})
+		if !want.near(got, 0x1p-52) { // float64 for both types
+			t.Fatalf("n=%d: Dot = %v, want %v", n, got, want.hi)
+		}
+		old := append([]T(nil), y.data...)
+		k.Axpy(0.7, x.data, y.data)
+		y.check(t)
+		for i := range n {
+			old[i] = fma(0.7, x.data[i], old[i])
+		}
+		sameBits(t, fmt.Sprint("Axpy ", n), y.data, old)
+	}
 }
 
 // TestVectorsSpecial passes the values that a conversion may get wrong.

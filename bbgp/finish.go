@@ -119,7 +119,7 @@ func (r *run) columns() (*tail, error) {
 	t.own = o.b.quadLow - o.b.known
 	if r.v0.Rows > 0 {
 		t.own += 2*o.e.Dot(t.v.Data, r.kv0.Data) + o.e.Dot(r.v0.Data, r.kv0.Data)
-		o.e.Impl.Axpy(1, r.v0.Data, t.v.Data)
+		o.e.Axpy(1, r.v0.Data, t.v.Data)
 	}
 	return t, nil
 }
@@ -190,7 +190,7 @@ func (r *run) refine(t *tail) error {
 		if err != nil {
 			return err
 		}
-		o.e.Impl.Axpy(1, step.Data, t.v.Data)
+		o.e.Axpy(1, step.Data, t.v.Data)
 		kv := linalg.NewMatrix(o.n, 1)
 		if err := r.exactly(kv, t.v); err != nil {
 			return err
@@ -250,9 +250,7 @@ func (r *run) residual(t *tail, kx linalg.Matrix) {
 	white, next := linalg.NewMatrix(o.n, 1), linalg.NewMatrix(o.n, 1)
 	o.pre.FInvTo(white, t.r)
 	o.lanczos.NextTo(next, o.b.tail)
-	for i, v := range next.Data {
-		white.Data[i] += v
-	}
+	o.e.Axpy(1, next.Data, white.Data)
 	o.phases.precond += time.Since(start).Seconds()
 	t.excess = o.e.Dot(white.Data, white.Data)
 	r.seen(t)
@@ -275,10 +273,10 @@ func (r *run) repaired(t *tail, kx linalg.Matrix) {
 // quadratic forms r and q.
 func (r *run) quadratic(t *tail, kx linalg.Matrix) {
 	o := r.o
-	t.kv = 0
-	for i := range o.n {
-		t.r.Data[i] = r.resid.Data[i] - kx.Data[i*kx.Stride]
-		t.kv += t.v.Data[i] * kx.Data[i*kx.Stride]
+	t.r.CopyFrom(kx.Sub(0, o.n, 0, 1))
+	t.kv = o.e.Dot(t.v.Data, t.r.Data)
+	for i, kv := range t.r.Data {
+		t.r.Data[i] = r.resid.Data[i] - kv
 	}
 	t.q = 2*o.e.Dot(t.r.Data, t.v.Data) + t.kv
 }

@@ -146,19 +146,10 @@ func fisherFactors(ctx context.Context, o *exactObjective, p Params, inv linalg.
 // the rows of a: the product of a with the rows of all transposes.
 func fisherGram(e *linalg.Engine, f, a linalg.Matrix, n int, scale float64) {
 	t := linalg.NewMatrix(a.Rows, a.Cols)
-	const tile = 16 // of the transposition, for the cache's sake
-	e.Par.For(a.Rows, func(_, i int) {
-		src, dst := a.Row(i), t.Row(i)
-		for r0 := 0; r0 < n; r0 += tile {
-			for c0 := 0; c0 < n; c0 += tile {
-				for r := r0; r < min(r0+tile, n); r++ {
-					for c := c0; c < min(c0+tile, n); c++ {
-						dst[c*n+r] = src[r*n+c]
-					}
-				}
-			}
-		}
-	})
+	square := func(row []float64) linalg.Matrix {
+		return linalg.Matrix{Rows: n, Cols: n, Stride: n, Data: row}
+	}
+	e.Par.For(a.Rows, func(_, i int) { e.TransposeTo(square(t.Row(i)), square(a.Row(i))) })
 	e.GemmTo(f, scale, a, false, t, true, 0)
 	for i := range f.Rows {
 		for j := range i {

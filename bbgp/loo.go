@@ -165,9 +165,7 @@ func (m *Model) looRegress(ctx context.Context, p *prepared, g *gauge, rows []in
 		size[i] = 1
 		for t, b := range coef.Row(a) {
 			size[i] += math.Abs(b)
-			for s, v := range g.own.Row(int(lists[a*(1+nn)+1+t]))[:gaugeProbes] {
-				e[s] -= b * v
-			}
+			p.e.Axpy(-b, g.own.Row(int(lists[a*(1+nn)+1+t]))[:gaugeProbes], e)
 		}
 		sum := 0.0
 		for s, w := range g.cols.Row(i) {

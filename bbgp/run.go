@@ -81,7 +81,7 @@ func (r *run) begin() error {
 	}
 	left, white := r.resid.Clone(), linalg.NewMatrix(o.n, 1)
 	if known > 0 {
-		o.e.Impl.Axpy(-1, r.kv0.Data, left.Data)
+		o.e.Axpy(-1, r.kv0.Data, left.Data)
 	}
 	o.pre.FInvTo(white, left)
 	for i, v := range white.Data {

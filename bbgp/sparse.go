@@ -248,7 +248,7 @@ func (s *sparse) blockGradients(f *sparseFactors, tau float64, u []float64) (guf
 	s.e.GemmTo(guf, 1, mid, false, f.ad, false, 0)
 	f.lu.SolveLTransTo(au, au)
 	for k := range m {
-		s.e.Impl.Axpy(au.Data[k], u, guf.Row(k))
+		s.e.Axpy(au.Data[k], u, guf.Row(k))
 	}
 	return guf, guu, nil
 }

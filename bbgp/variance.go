@@ -266,20 +266,13 @@ func (m *Model) regressOn(ctx context.Context, p *prepared, ext *kernelmv.Op, lo
 		i, row := rows[at[a]], kg.Row(at[a])
 		left := make([]float64, gaugeProbes+1) // ω'ρ of the probes, and -x'r
 		copy(left, row[g.rank:])
-		for j, vr := range g.vr {
-			left[gaugeProbes] -= row[j] * vr
-		}
+		left[gaugeProbes] -= p.e.Dot(row[:len(g.vr)], g.vr)
 		size := 1.0
 		for t, b := range coef.Row(a) {
 			size += math.Abs(b)
-			for s, e := range g.own.Row(int(near[a*nn+t])) {
-				left[s] -= b * e
-			}
+			p.e.Axpy(-b, g.own.Row(int(near[a*nn+t])), left)
 		}
-		sum := 0.0
-		for _, x := range left[:gaugeProbes] {
-			sum += x * x
-		}
+		sum := p.e.Dot(left[:gaugeProbes], left[:gaugeProbes])
 		lo, hi, ok := g.between(upper[a], sum, size)
 		if !ok {
 			return

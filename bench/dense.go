@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"bbgp.dev/asm"
@@ -20,14 +21,14 @@ type DenseReport struct {
 	M          int     `json:"m"` // the other size, 0 if there is none
 	Precision  string  `json:"precision"`
 	Threads    int     `json:"threads"`
-	ISA        string  `json:"isa"`
 	Gflops     float64 `json:"gflops"`      // Flops / Seconds, the best
 	FMAShare   float64 `json:"fma_share"`   // of the peak, for the CPU time used: the middle one
 	CPUSeconds float64 `json:"cpu_seconds"` // of one run, all threads, the best
-	Seconds    float64 `json:"seconds"`     // wall time of one run, the best
-	PeakGflops float64 `json:"peak_gflops"` // of one thread, by CPU time
-	Flops      float64 `json:"flops"`       // that one run needs
-	Runs       int     `json:"runs"`
+	ISA        string  `json:"-"`
+	Seconds    float64 `json:"-"` // wall time of one run, the best
+	PeakGflops float64 `json:"-"` // of one thread, by CPU time, the best of a run
+	Flops      float64 `json:"-"` // that one run needs
+	Runs       int     `json:"-"`
 }
 
 // A DenseSpec says what Dense measures.
@@ -47,39 +48,65 @@ type denseCase struct {
 	flops   float64
 	prepare prepareFunc
 	flopsOf func(n, m float64) float64
+	single  bool // in float32, and so its peak
 	once    bool // takes long: run once, and only where it is asked for
 }
 
 type prepareFunc func(e *linalg.Engine, rng *rand.Rand, n, m int) (reset func(), run func(context.Context) error)
 
-// The micro-kernel alone on operands in the first cache: no product is faster, and
-// on a virtual machine whose core others share it falls with what they leave.
+// The micro-kernel alone, on the same operands all the time, at the depth of a
+// product: no product is faster.
 const (
-	kernelDepth = 64
-	kernelCalls = 20000
+	kernelDepth = 384
+	kernelCalls = 3500
 )
 
 func prepareKernel(e *linalg.Engine, rng *rand.Rand, n, _ int) (func(), func(context.Context) error) {
-	a, b, c := normal(rng, n, asm.GemmRows), normal(rng, n, asm.GemmCols), linalg.NewMatrix(asm.GemmRows, asm.GemmCols)
+	return microKernel(&e.Impl.F64, normal(rng, n, asm.GemmRows).Data, normal(rng, n, asm.GemmCols).Data)
+}
+
+func prepareKernel32(e *linalg.Engine, rng *rand.Rand, n, _ int) (func(), func(context.Context) error) {
+	return microKernel(&e.Impl.F32, narrow(normal(rng, n, asm.GemmRows)).Data, narrow(normal(rng, n, 2*asm.GemmCols)).Data)
+}
+
+func microKernel[T asm.Float](kit *asm.Kit[T], a, b []T) (func(), func(context.Context) error) {
+	width := asm.GemmWidth[T]()
+	c := make([]float64, asm.GemmRows*width)
 	return nothing, func(context.Context) error {
 		for range kernelCalls {
-			e.Impl.Gemm(c.Data, asm.GemmCols, a.Data, b.Data, n, false)
+			kit.Gemm(c, width, a, b, len(b)/width, false)
 		}
 		return nil
 	}
 }
 
+func narrow(m linalg.Matrix) linalg.Matrix32 {
+	n := linalg.Matrix32{Rows: m.Rows, Cols: m.Cols, Stride: m.Stride, Data: make([]float32, len(m.Data))}
+	for i, v := range m.Data {
+		n.Data[i] = float32(v)
+	}
+	return n
+}
+
 // denseCases are the operations at the sizes of the design card.
 var denseCases = []denseCase{
-	{op: "micro-kernel", n: kernelDepth, flopsOf: func(n, _ float64) float64 { return 2 * asm.GemmRows * asm.GemmCols * n * kernelCalls }, prepare: prepareKernel},
-	{op: "gemm", n: 2000, flopsOf: func(n, _ float64) float64 { return 2 * n * n * n }, prepare: prepareGemm},
+	{op: "micro-kernel", n: kernelDepth, flopsOf: kernelFlops(asm.GemmCols), prepare: prepareKernel},
+	{op: "gemm", n: 2000, flopsOf: gemmFlops, prepare: prepareGemm},
 	{op: "syrk", n: 2000, m: 2000, flopsOf: func(n, m float64) float64 { return n * (n + 1) * m }, prepare: prepareSyrk},
 	{op: "cholesky", n: 5000, flopsOf: func(n, _ float64) float64 { return n * n * n / 3 }, prepare: prepareCholesky},
 	{op: "inverse", n: 5000, flopsOf: func(n, _ float64) float64 { return n * n * n * 2 / 3 }, prepare: prepareInverse},
 	{op: "trsm", n: 2000, m: 2000, flopsOf: func(n, m float64) float64 { return n * n * m }, prepare: prepareTrsm},
 	{op: "qr", n: 11121, m: 1000, flopsOf: func(n, m float64) float64 { return 4 * n * m * m }, prepare: prepareQR},
 	{op: "syrk-tall", n: 11121, m: 1000, flopsOf: func(n, m float64) float64 { return n * m * (m + 1) }, prepare: prepareTallSyrk},
+	{op: "micro-kernel-f32", n: kernelDepth, single: true, flopsOf: kernelFlops(2 * asm.GemmCols), prepare: prepareKernel32},
+	{op: "gemm-f32", n: 2000, single: true, flopsOf: gemmFlops, prepare: prepareGemm32},
 }
+
+func kernelFlops(width float64) func(n, m float64) float64 {
+	return func(n, _ float64) float64 { return 2 * asm.GemmRows * width * n * kernelCalls }
+}
+
+func gemmFlops(n, _ float64) float64 { return 2 * n * n * n }
 
 // DenseOps returns the names of the operations that Dense knows: products and
 // factorisations of order n, the tall ones of n×m, and what precondCases says.
@@ -93,11 +120,11 @@ func DenseOps() []string {
 
 func allCases() []denseCase { return append(slices.Clone(denseCases), precondCases...) }
 
-// Dense measures products and factorisations in float64. FMAShare compares the
-// flops of the textbook with what the peak routine does in the same CPU time,
-// measured before and after each run, so that other work on the machine slows
-// both alike; with several threads it does not see one that waits. It returns
-// ctx.Err() if ctx ends first.
+// Dense measures products and factorisations. FMAShare compares the flops of the
+// textbook with what the peak routine does in the same CPU time, in slices all
+// through the run (meter), so that other work on the machine slows both alike;
+// with several threads it does not see one that waits. It returns ctx.Err() if
+// ctx ends first.
 func Dense(ctx context.Context, s DenseSpec) ([]DenseReport, error) {
 	cases, ops, threads := allCases(), s.Ops, s.Threads
 	if ops == nil {
@@ -143,12 +170,16 @@ func (c *denseCase) measure(ctx context.Context, e *linalg.Engine, limit time.Du
 	if limit == 0 {
 		limit = time.Second
 	}
+	prec := kernelmv.F64
+	if c.single {
+		prec = kernelmv.F32
+	}
 	r := DenseReport{
-		Op: c.op, N: c.n, M: c.m, Precision: "f64", Threads: e.Par.Threads(), ISA: e.Impl.Name,
+		Op: strings.TrimSuffix(c.op, "-f32"), N: c.n, M: c.m, Precision: prec.String(), Threads: e.Par.Threads(), ISA: e.Impl.Name,
 		Flops: c.flops, CPUSeconds: math.Inf(1), Seconds: math.Inf(1),
 	}
 	reset, run := c.prepare(e, rand.New(rand.NewPCG(1, uint64(c.n))), c.n, c.m)
-	meter := newPeak(e, kernelmv.F64)
+	m := newMeter(e, prec)
 	var shares []float64
 	least := 3
 	if c.once {
@@ -156,23 +187,18 @@ func (c *denseCase) measure(ctx context.Context, e *linalg.Engine, limit time.Du
 	}
 	for start := time.Now(); r.Runs < least || time.Since(start) < limit; r.Runs++ {
 		reset()
-		before := meter.run()
-		w0, c0 := time.Now(), cpuSeconds()
-		if err := run(ctx); err != nil {
+		one, err := m.run(func() error { return run(ctx) })
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
 			return r, err
 		}
-		wall, cpu := time.Since(w0).Seconds(), cpuSeconds()-c0
-		after := meter.run()
-		if err := ctx.Err(); err != nil {
-			return r, err
-		}
-		r.CPUSeconds, r.Seconds = min(r.CPUSeconds, cpu), min(r.Seconds, wall)
-		rate := (before.flops + after.flops) / (before.cpu + after.cpu)
-		shares = append(shares, c.flops/(cpu*rate))
-		r.PeakGflops = max(r.PeakGflops, rate/1e9)
+		r.CPUSeconds, r.Seconds = min(r.CPUSeconds, one.cpu), min(r.Seconds, one.wall)
+		shares = append(shares, c.flops/(one.cpu*one.peak))
+		r.PeakGflops = max(r.PeakGflops, one.peak/1e9)
 	}
-	slices.Sort(shares)
-	r.FMAShare, r.Gflops = shares[len(shares)/2], c.flops/r.Seconds/1e9
+	r.FMAShare, r.Gflops = median(shares), c.flops/r.Seconds/1e9
 	return r, nil
 }
 
@@ -182,6 +208,14 @@ func prepareGemm(e *linalg.Engine, rng *rand.Rand, n, _ int) (func(), func(conte
 	a, b, c := normal(rng, n, n), normal(rng, n, n), linalg.NewMatrix(n, n)
 	return nothing, func(context.Context) error {
 		e.GemmTo(c, 1, a, false, b, false, 0)
+		return nil
+	}
+}
+
+func prepareGemm32(e *linalg.Engine, rng *rand.Rand, n, _ int) (func(), func(context.Context) error) {
+	a, b, c := narrow(normal(rng, n, n)), narrow(normal(rng, n, n)), linalg.NewMatrix(n, n)
+	return nothing, func(context.Context) error {
+		e.Gemm32To(c, 1, a, false, b, false, 0)
 		return nil
 	}
 }

@@ -27,6 +27,7 @@ func TestDense(t *testing.T) {
 		if !(r.Gflops > 0 && r.FMAShare > 0 && r.FMAShare < 1.5 && r.PeakGflops > 0) {
 			t.Errorf("%+v", r)
 		}
+		sameKeys(t, r, "cpu_seconds fma_share gflops m n op precision threads")
 	}
 	if _, err := Dense(context.Background(), DenseSpec{Ops: []string{"lu"}}); err == nil {
 		t.Error("no error for an unknown operation")

@@ -25,7 +25,7 @@ type ProductSpec struct {
 	Time      time.Duration // about how long to measure; 0: a second
 }
 
-// A ProductReport is the result of a measurement, from the best times.
+// A ProductReport is the result of a measurement: see ProductSpec.measure.
 type ProductReport struct {
 	N          int     `json:"n"`
 	D          int     `json:"d"`
@@ -40,9 +40,9 @@ type ProductReport struct {
 	CyclesPair float64 `json:"cycles_per_pair"`
 	FMAShare   float64 `json:"fma_share"`
 	PeakGFlops float64 `json:"peak_gflops"` // of all threads
-	FMAPerPair float64 `json:"fma_per_pair"`
-	PortCycles float64 `json:"port_cycles,omitempty"` // see portCycles; products only
-	Products   int     `json:"products"`
+	FMAPerPair float64 `json:"-"`
+	PortCycles float64 `json:"-"` // see portCycles; products only
+	Products   int     `json:"-"`
 }
 
 // Product measures Y = K V for n standard normal points with D inputs.
@@ -50,7 +50,7 @@ type ProductReport struct {
 // FMAShare is the FMA-port bound over the CPU time. The bound counts, for an
 // ordered pair of points, (D + 8 + 2p)/2 multiply-adds (the kernel is evaluated
 // once per unordered pair, with 8 for the covariance function), at the peak
-// rate of the same cores, measured between the products of the same run.
+// rate of the same cores, measured between the parts of the same products.
 // CyclesPair takes a cycle to be the time of two vector multiply-adds at that
 // peak. A processor without an adder of its own does the D subtractions on the
 // same ports, which the bound leaves out.
@@ -150,9 +150,9 @@ func normal(rng *rand.Rand, r, c int) linalg.Matrix {
 	return m
 }
 
-// measure runs body and the peak routine in turns. The share is that of the
-// quickest run of body against the best peak: what else runs on the machine, or
-// on the other thread of the core, slows both, but not by the same factor.
+// measure runs body again and again. The peak is that of the time of a run, seen
+// in slices between the parts of its work: see meter. Shares and cycles are the
+// middle ones of the runs, times the best.
 func (s *ProductSpec) measure(e *linalg.Engine, fmaPerPair float64, body func() error) (*ProductReport, error) {
 	if err := body(); err != nil { // packs, and allocates
 		return nil, err
@@ -161,72 +161,25 @@ func (s *ProductSpec) measure(e *linalg.Engine, fmaPerPair float64, body func() 
 	if limit == 0 {
 		limit = time.Second
 	}
-	meter := newPeak(e, s.Precision)
+	m := newMeter(e, s.Precision)
 	r := &ProductReport{
 		N: s.N, D: s.D, P: s.P, Kernel: s.Kernel.String(), Precision: s.Precision.String(),
 		Threads: e.Par.Threads(), ISA: e.Impl.Name, FMAPerPair: fmaPerPair,
 		Seconds: math.Inf(1), CPUSeconds: math.Inf(1),
 	}
-	best := 0.0 // operations per CPU second
+	var room []float64 // operations that the cores could have done in a run
 	for start := time.Now(); r.Products < 3 || time.Since(start) < limit; r.Products++ {
-		w0, c0 := time.Now(), cpuSeconds()
-		if err := body(); err != nil {
+		run, err := m.run(body)
+		if err != nil {
 			return nil, err
 		}
-		r.CPUSeconds = min(r.CPUSeconds, cpuSeconds()-c0)
-		r.Seconds = min(r.Seconds, time.Since(w0).Seconds())
-		peak := meter.run()
-		r.PeakGFlops = max(r.PeakGFlops, peak.flops/peak.wall/1e9)
-		best = max(best, peak.flops/peak.cpu)
+		r.CPUSeconds, r.Seconds = min(r.CPUSeconds, run.cpu), min(r.Seconds, run.wall)
+		r.PeakGFlops = max(r.PeakGFlops, run.peak*float64(r.Threads)/1e9)
+		room = append(room, run.cpu*run.peak)
 	}
-	pairs, flops := float64(s.N)*float64(s.N), r.CPUSeconds*best
+	pairs, flops := float64(s.N)*float64(s.N), median(room)
 	r.PairsPerS = pairs / r.Seconds
 	r.FMAShare = 2 * fmaPerPair * pairs / flops
-	r.CyclesPair = flops / meter.flopsPerCycle / pairs
+	r.CyclesPair = flops / m.flopsPerCycle / pairs
 	return r, nil
-}
-
-// A peak measures the rate of fused multiply-adds on all threads.
-type peak struct {
-	e             *linalg.Engine
-	call          func(n int) float64
-	flopsPerCycle float64
-	done          []float64
-	body          func(worker, i int)
-}
-
-const (
-	peakRounds = 2000 // a call of some 10 µs
-	peakCalls  = 300  // calls of a thread in one measurement: some ms
-)
-
-func newPeak(e *linalg.Engine, prec kernelmv.Precision) *peak {
-	p := &peak{e: e, done: make([]float64, e.Par.Threads())}
-	p.call = e.Impl.F32.Peak
-	if prec == kernelmv.F64 {
-		p.call = e.Impl.F64.Peak
-	}
-	// Two multiply-adds of a vector a cycle; a round of Peak is 12 of them.
-	p.flopsPerCycle = p.call(1) / 6
-	p.body = func(_, i int) {
-		for range peakCalls {
-			p.done[i] += p.call(peakRounds)
-		}
-	}
-	return p
-}
-
-// A rate is a number of operations with the wall and CPU seconds they took.
-type rate struct{ flops, wall, cpu float64 }
-
-// run measures once.
-func (p *peak) run() (r rate) {
-	clear(p.done)
-	w0, c0 := time.Now(), cpuSeconds()
-	p.e.Par.For(len(p.done), p.body)
-	r.wall, r.cpu = time.Since(w0).Seconds(), cpuSeconds()-c0
-	for _, f := range p.done {
-		r.flops += f
-	}
-	return r
 }

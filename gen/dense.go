@@ -1,18 +1,12 @@
 package main
 
 import (
+	"github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// dense emits the routines of asm/dense.go, float64 only. The product is in gemm.go.
-func dense(e *emitter) {
-	e.gemm()
-	e.triSolve()
-	e.transpose()
-}
-
-// Sizes of asm/dense.go.
+// The routines of asm/dense.go; the product is in gemm.go.
 const (
 	triUnit   = 24 // unknowns of TriSolve
 	transRows = 8  // rows of Transpose
@@ -25,7 +19,7 @@ func (e *emitter) triSolve() {
 	x, l := e.arg("x"), e.arg("l")
 	stride := e.bytesOf(e.arg("stride"))
 	count := e.GP64()
-	e.MOVQ(operand.U64(gemmCols/e.lanes()), count)
+	e.MOVQ(operand.U64(gemmBytes/e.bytes), count)
 	group := triUnit
 	if !e.wide() {
 		group = triUnit / 2
@@ -84,9 +78,15 @@ func (e *emitter) triGroup(rows []vec, p, stride, l reg.GPVirtual, g int) {
 	}
 }
 
-// transpose: squares of 8×8 (AVX-512) or 4×4 numbers.
+// transpose: squares of 8×8 numbers, or 4×4 float64 in short vectors. Eight
+// float32 fill a short vector, so that no target needs its long ones for them.
 func (e *emitter) transpose() {
-	e.begin("Transpose", "func(dst *float64, dstStride int, src *float64, srcStride, n int)", "works like genericTranspose.")
+	if e.size == 4 && e.wide() {
+		short := *e
+		short.bytes, short.target.vec = 32, (*build.Context).YMM
+		e = &short
+	}
+	e.begin("Transpose", "func(dst *T, dstStride int, src *T, srcStride, n int)", "works like genericTranspose.")
 	dst, src := e.arg("dst"), e.arg("src")
 	dstStride, srcStride := e.bytesOf(e.arg("dstStride")), e.bytesOf(e.arg("srcStride"))
 	count := e.quotient(e.arg("n"), e.lanes())
@@ -112,21 +112,38 @@ func (e *emitter) transpose() {
 
 // square returns the columns of the square whose rows are v.
 func (e *emitter) square(v []vec) []vec {
-	// Pairs of rows, their even and their odd columns: [c0 c2 ..], 128 bits each.
-	var even, odd []vec
-	for i := 0; i < len(v); i += 2 {
-		lo, hi := e.newVec(), e.newVec()
-		e.VUNPCKLPD(v[i+1], v[i], lo)
-		e.VUNPCKHPD(v[i+1], v[i], hi)
-		even, odd = append(even, lo), append(odd, hi)
+	if e.size == 4 {
+		even, odd := e.pairs(v, e.VUNPCKLPS, e.VUNPCKHPS)
+		// Columns 0, 1 and 2, 3 of two rows, interleaved: take them for float64.
+		c0, c1 := e.pairs(even, e.VUNPCKLPD, e.VUNPCKHPD)
+		c2, c3 := e.pairs(odd, e.VUNPCKLPD, e.VUNPCKHPD)
+		out := make([]vec, len(v))
+		for k, c := range [][]vec{c0, c1, c2, c3} {
+			q := e.quarters(c)
+			out[k], out[4+k] = q[0], q[1]
+		}
+		return out
 	}
+	even, odd := e.pairs(v, e.VUNPCKLPD, e.VUNPCKHPD)
 	out := make([]vec, len(v))
-	for k, pairs := range [][]vec{even, odd} {
-		for i, c := range e.quarters(pairs) {
-			out[2*i+k] = c
+	for k, c := range [][]vec{even, odd} {
+		for i, q := range e.quarters(c) {
+			out[2*i+k] = q
 		}
 	}
 	return out
+}
+
+// pairs interleaves the lower and the upper halves of pairs of vectors, in
+// every 128 bits.
+func (e *emitter) pairs(v []vec, lower, upper func(...operand.Op)) (lo, hi []vec) {
+	for i := 0; i < len(v); i += 2 {
+		l, h := e.newVec(), e.newVec()
+		lower(v[i+1], v[i], l)
+		upper(v[i+1], v[i], h)
+		lo, hi = append(lo, l), append(hi, h)
+	}
+	return lo, hi
 }
 
 // quarters transposes a square of 128-bit pieces, 2×2 or 4×4.

@@ -7,10 +7,11 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Sizes of the micro-tile of Gemm, as in ../asm/dense.go.
+// Sizes of the micro-tile of Gemm, as in ../asm/dense.go: its rows, and the bytes
+// of a row of B, 24 float64 or 48 float32.
 const (
-	gemmRows = 8
-	gemmCols = 24
+	gemmRows  = 8
+	gemmBytes = 192
 )
 
 // A gemmShape is the part of the micro-tile that the registers hold: rows by
@@ -28,24 +29,25 @@ func (e *emitter) gemmShape() gemmShape {
 // What the loops of gemmPart ask for ahead of time.
 const (
 	gemmUnroll = 4
-	gemmAhead  = 512 // bytes of A, which comes from the second cache
-	gemmLate   = 8   // turns left when the last row of C has been asked for
+	gemmAhead  = 1024 // bytes of A or B, which come from the outer caches
+	gemmLate   = 8    // turns left when the last row of C has been asked for
 )
 
-// gemm: C = A B or C += A B.
+// gemm: C = A B or C += A B, A and B of the element type, C float64.
 func (e *emitter) gemm() {
-	e.begin("Gemm", "func(c *float64, ldc int, a, b *float64, k, add int)", "works like genericGemm.")
+	e.begin("Gemm", "func(c *float64, ldc int, a, b *T, k, add int)", "works like genericGemm.")
 	s := e.gemmShape()
-	stride := e.bytesOf(e.arg("ldc"))
+	stride := e.arg("ldc")
+	e.SHLQ(operand.Imm(3), stride)
 	for row := 0; row < gemmRows; row += s.rows {
-		for col := 0; col < gemmCols; col += s.vecs * e.lanes() {
+		for col := 0; col < gemmBytes/e.size; col += s.vecs * e.lanes() {
 			e.Commentf("rows from %d, columns from %d", row, col)
 			c, a, b := e.arg("c"), e.arg("a"), e.arg("b")
 			if row > 0 {
 				e.ADDQ(e.times(stride, row), c)
 			}
 			if row+col > 0 {
-				e.inc(col*e.size, c)
+				e.inc(8*col, c)
 				e.inc(row*e.size, a)
 				e.inc(col*e.size, b)
 			}
@@ -85,7 +87,7 @@ func (e *emitter) gemmPart(c, a, b, stride reg.GPVirtual) {
 	e.SUBQ(count, turns)
 	row := e.copyOf(c)
 	e.gemmTurns(acc, a, b, count, gemmUnroll, func() {
-		for j := range s.vecs {
+		for j := range s.vecs * 8 / e.size { // C is wider than B where that is float32
 			e.PREFETCHT0(at(row, j*e.bytes))
 		}
 		e.ADDQ(stride, row)
@@ -104,16 +106,17 @@ func (e *emitter) gemmTurns(acc [][]vec, a, b, count reg.GPVirtual, width int, a
 			ask()
 		}
 		for k := range width {
-			if e.wide() { // a step of A is a line of the cache
+			switch {
+			case e.wide() && k*gemmRows*e.size%64 == 0: // a line of the cache
 				e.PREFETCHT0(at(a, k*gemmRows*e.size+gemmAhead))
-			} else if k%2 == 0 {
-				e.PREFETCHT0(at(b, k*gemmCols*e.size+gemmAhead))
+			case !e.wide() && k%2 == 0:
+				e.PREFETCHT0(at(b, k*gemmBytes+gemmAhead))
 			}
 			e.gemmStep(acc, func(i int) operand.Mem { return at(a, (k*gemmRows+i)*e.size) },
-				func(j int) operand.Mem { return at(b, k*gemmCols*e.size+j*e.bytes) })
+				func(j int) operand.Mem { return at(b, k*gemmBytes+j*e.bytes) })
 		}
 		e.inc(width*gemmRows*e.size, a)
-		e.inc(width*gemmCols*e.size, b)
+		e.inc(width*gemmBytes, b)
 	})
 }
 
@@ -128,7 +131,7 @@ func (e *emitter) gemmStep(acc [][]vec, a, b func(int) operand.Mem) {
 	for i, row := range acc {
 		if e.wide() && i*3/8 != (i+1)*3/8 {
 			for j := range bv {
-				e.VFMADD231PD_BCST(a(i), bv[j], row[j])
+				e.pick(e.VFMADD231PS_BCST, e.VFMADD231PD_BCST)(a(i), bv[j], row[j])
 			}
 			continue
 		}
@@ -146,14 +149,53 @@ func (e *emitter) gemmStore(acc [][]vec, c, stride reg.GPVirtual) {
 	add := e.arg("add")
 	e.TESTQ(add, add)
 	e.JE(operand.LabelRef(set))
-	e.eachRow(acc, e.copyOf(c), stride, func(m operand.Mem, v vec) {
-		e.add(m, v, v)
+	e.gemmRows(acc, e.copyOf(c), stride, func(m operand.Mem, v vec) {
+		e.VADDPD(m, v, v)
 		e.store(v, m)
 	})
 	e.JMP(operand.LabelRef(stored))
 	e.Label(set)
-	e.eachRow(acc, e.copyOf(c), stride, func(m operand.Mem, v vec) { e.store(v, m) })
+	e.gemmRows(acc, e.copyOf(c), stride, func(m operand.Mem, v vec) { e.store(v, m) })
 	e.Label(stored)
+}
+
+// gemmRows calls f for every vector of the sums in float64 and its place in C.
+// It uses up the vectors.
+func (e *emitter) gemmRows(acc [][]vec, c, stride reg.GPVirtual, f func(operand.Mem, vec)) {
+	for i, row := range acc {
+		for j, v := range row {
+			if e.size == 8 {
+				f(at(c, j*e.bytes), v)
+				continue
+			}
+			low := e.newVec()
+			e.VCVTPS2PD(e.half(v), low)
+			f(at(c, 2*j*e.bytes), low)
+			e.upperHalf(v)
+			e.VCVTPS2PD(e.half(v), v)
+			f(at(c, (2*j+1)*e.bytes), v)
+		}
+		if i < len(acc)-1 {
+			e.ADDQ(stride, c)
+		}
+	}
+}
+
+// half is the lower half of a vector as a register of its own.
+func (e *emitter) half(v vec) reg.Register {
+	if e.wide() {
+		return v.AsY()
+	}
+	return v.AsX()
+}
+
+// upperHalf moves the upper half of a vector to its lower half.
+func (e *emitter) upperHalf(v vec) {
+	if e.wide() {
+		e.VEXTRACTF64X4(operand.Imm(1), v, v.AsY())
+	} else {
+		e.VEXTRACTF128(operand.Imm(1), v, v.AsX())
+	}
 }
 
 // peakFMAs is the number of independent vector FMAs in a round of peak: enough

@@ -218,6 +218,7 @@ func (g *neon) begin(e elem, name, sig, result string) {
 			loads = append(loads, fmt.Sprintf("FMOVD %s+%d(FP), F%d", p.name, off, f))
 			off, f = off+8, f-1
 		default:
+			off = (off + 7) / 8 * 8 // after a float32
 			loads = append(loads, fmt.Sprintf("MOVD %s+%d(FP), R%d", p.name, off, r))
 			off, r = off+8, r+1
 		}
@@ -277,17 +278,17 @@ func neonFiles() (map[string][]byte, error) {
 		neonAccJ(g, e)
 		neonAccI(g, e)
 		neonRowSum(g, e)
+		neonGemm(g, e)
+		neonTranspose(g, e)
+		neonDot(g, e)
+		neonAxpy(g, e)
 		neonPeak(g, e)
 	}
 	neonNarrow(g)
 	neonWiden(g)
 	neonWidenAdd(g)
-	neonDot(g)
-	neonAxpy(g)
 	neonWithin(g)
-	neonGemm(g)
 	neonTriSolve(g)
-	neonTranspose(g)
 	neonCholRows(g)
 	neonCholLast(g)
 	neonLanes(g)

@@ -2,16 +2,13 @@ package main
 
 // The routines of asm/dense.go.
 
-const (
-	neonGemmCols = 6 // columns of C that the registers hold, for all 8 rows
-	rowBytes     = neonGemmCols * 8
-)
-
-// neonGemm: C in v0 to v23, three a row, B in v24 to v26, A in v27 to v30.
-func neonGemm(g *neon) {
-	g.begin(double, "Gemm", "c *float64, ldc int, a, b *float64, k, add int", "")
+// neonGemm: C in v0 to v23, three a row, B in v24 to v26, A in v27 to v30. The
+// registers hold all rows of C and a strip of columns, for 48 bytes of B.
+func neonGemm(g *neon, e elem) {
+	const strip = 48
+	g.begin(e, "Gemm", "c *float64, ldc int, a, b *T, k, add int", "")
 	g.p("LSL $3, R1, R1 // bytes of a row of C")
-	g.p("MOVD $%d, R6 // strips of columns", gemmCols/neonGemmCols)
+	g.p("MOVD $%d, R6 // strips of columns", gemmBytes/strip)
 	g.loop("strip", "R6", 1, func() {
 		for v := range vreg(24) {
 			g.zero(v)
@@ -23,39 +20,51 @@ func neonGemm(g *neon) {
 			for j := range 3 {
 				g.p("FMOVQ %d(R8), F%d", 16*j, 24+j)
 			}
-			g.p("FLDPQ (R7), (F27, F28)")
-			g.p("FLDPQ 32(R7), (F29, F30)")
-			g.p("ADD $%d, R7", gemmRows*8)
-			g.p("ADD $%d, R8", gemmCols*8)
+			for i := 0; i < gemmRows*e.size; i += 32 {
+				g.p("FLDPQ %d(R7), (F%d, F%d)", i, 27+i/16, 28+i/16)
+			}
+			g.p("ADD $%d, R7", gemmRows*e.size)
+			g.p("ADD $%d, R8", gemmBytes)
 			for i := range gemmRows {
 				for j := range vreg(3) {
-					g.opE("fmla", double, vreg(3*i)+j, 24+j, vreg(27+i/2), i%2)
+					g.opE("fmla", e, vreg(3*i)+j, 24+j, vreg(27+i/e.lanes()), i%e.lanes())
 				}
 			}
 		})
-		g.neonGemmStore()
-		g.p("ADD $%d, R0", rowBytes)
-		g.p("ADD $%d, R3", rowBytes)
+		g.p("MOVD R0, R10")
+		g.p("CBZ R5, set")
+		g.gemmStore(e, true)
+		g.p("B stored")
+		g.at("set")
+		g.gemmStore(e, false)
+		g.at("stored")
+		g.p("ADD $%d, R0", strip*8/e.size)
+		g.p("ADD $%d, R3", strip)
 	})
 	g.end()
 }
 
-// neonGemmStore adds the sums to C, or sets C.
-func (g *neon) neonGemmStore() {
-	g.p("MOVD R0, R10")
-	g.p("CBZ R5, set")
+// gemmStore adds the sums to C, or sets C, which is float64.
+func (g *neon) gemmStore(e elem, add bool) {
 	for i := range vreg(gemmRows) {
 		for j := range vreg(3) {
-			g.p("FMOVQ %d(R10), F%d", 16*j, 24+j)
-			g.op3("fadd", double, 3*i+j, 3*i+j, 24+j)
-		}
-		g.p("ADD R1, R10")
-	}
-	g.p("MOVD R0, R10")
-	g.at("set")
-	for i := range gemmRows {
-		for j := range 3 {
-			g.p("FMOVQ F%d, %d(R10)", 3*i+j, 16*j)
+			v := 3*i + j
+			if e.size == 8 {
+				if add {
+					g.p("FMOVQ %d(R10), F24", 16*j)
+					g.op3("fadd", double, v, v, 24)
+				}
+				g.p("FMOVQ F%d, %d(R10)", v, 16*j)
+				continue
+			}
+			g.convert("fcvtl", 24, v)
+			g.convert("fcvtl2", 25, v)
+			if add {
+				g.p("FLDPQ %d(R10), (F26, F27)", 32*j)
+				g.op3("fadd", double, 24, 24, 26)
+				g.op3("fadd", double, 25, 25, 27)
+			}
+			g.p("FSTPQ (F24, F25), %d(R10)", 32*j)
 		}
 		g.p("ADD R1, R10")
 	}
@@ -65,7 +74,7 @@ func (g *neon) neonGemmStore() {
 func neonTriSolve(g *neon) {
 	g.begin(double, "TriSolve", "x *float64, stride int, l *float64", "")
 	g.p("LSL $3, R1, R1 // bytes from row to row")
-	g.p("MOVD $%d, R3", gemmCols)
+	g.p("MOVD $%d, R3", gemmBytes/8)
 	g.loop("lanes", "R3", 2, func() {
 		g.p("MOVD R0, R4")
 		for r := range triUnit {
@@ -98,26 +107,46 @@ func neonTriSolve(g *neon) {
 	g.end()
 }
 
-// neonTranspose: two columns of the eight rows at a time, in v0 to v7.
-func neonTranspose(g *neon) {
-	g.begin(double, "Transpose", "dst *float64, dstStride int, src *float64, srcStride, n int", "")
-	g.p("LSL $3, R1, R1")
-	g.p("LSL $3, R3, R3")
-	g.loop("pair", "R4", 2, func() {
+// neonTranspose: the columns of one vector of the eight rows at a time, in v0 to v7.
+func neonTranspose(g *neon, e elem) {
+	g.begin(e, "Transpose", "dst *T, dstStride int, src *T, srcStride, n int", "")
+	g.p("LSL $%d, R1, R1", e.shift())
+	g.p("LSL $%d, R3, R3", e.shift())
+	g.loop("columns", "R4", e.lanes(), func() {
 		g.p("MOVD R2, R5")
 		for i := range transRows {
 			g.p("FMOVQ (R5), F%d", i)
 			g.p("ADD R3, R5")
 		}
-		for i := range transRows / 2 {
-			g.p("VTRN1 V%d.D2, V%d.D2, V%d.D2", 2*i+1, 2*i, 8+i)
-			g.p("VTRN2 V%d.D2, V%d.D2, V%d.D2", 2*i+1, 2*i, 12+i)
-		}
-		for k := range vreg(2) {
-			g.store4("(R0)", 8+4*k)
-			g.p("ADD R1, R0")
+		if e.size == 8 {
+			for i := range vreg(transRows / 2) {
+				g.trn(double, 8+i, 12+i, 2*i, 2*i+1)
+			}
+			for k := range vreg(2) {
+				g.store4("(R0)", 8+4*k)
+				g.p("ADD R1, R0")
+			}
+		} else {
+			for q := range vreg(2) { // four rows: 2×2 numbers, then 2×2 pairs of them
+				r, t, out := 4*q, 8+4*q, 16+q
+				g.trn(single, t, t+1, r, r+1)
+				g.trn(single, t+2, t+3, r+2, r+3)
+				g.trn(double, out, out+4, t, t+2)
+				g.trn(double, out+2, out+6, t+1, t+3)
+			}
+			for k := range vreg(4) {
+				g.p("FSTPQ (F%d, F%d), (R0)", 16+2*k, 17+2*k)
+				g.p("ADD R1, R0")
+			}
 		}
 		g.p("ADD $16, R2")
 	})
 	g.end()
+}
+
+// trn sets even and odd to the elements of even and of odd number of a and b,
+// by turns.
+func (g *neon) trn(e elem, even, odd, a, b vreg) {
+	g.p("VTRN1 V%d.%s, V%d.%s, V%d.%s", b, e.goArr(), a, e.goArr(), even, e.goArr())
+	g.p("VTRN2 V%d.%s, V%d.%s, V%d.%s", b, e.goArr(), a, e.goArr(), odd, e.goArr())
 }

@@ -20,7 +20,7 @@ func neonNarrow(g *neon) {
 func neonWiden(g *neon) {
 	g.begin(double, "Widen", "dst *float64, src *float32, n int", "")
 	g.loop("loop", "R2", 8, func() {
-		g.widen8("R1")
+		g.widen8("R1", 0, 4)
 		g.store4P("R0", 4)
 	})
 	g.end()
@@ -30,7 +30,7 @@ func neonWiden(g *neon) {
 func neonWidenAdd(g *neon) {
 	g.begin(double, "WidenAdd", "dst *float64, src *float32, n int", "")
 	g.loop("loop", "R2", 8, func() {
-		g.widen8("R1")
+		g.widen8("R1", 0, 4)
 		g.load4("(R0)", 8)
 		four(func(i vreg) { g.op3("fadd", double, 8+i, 8+i, 4+i) })
 		g.store4P("R0", 8)
@@ -38,32 +38,37 @@ func neonWidenAdd(g *neon) {
 	g.end()
 }
 
-// widen8 loads 8 float32 and leaves them as float64 in v4 to v7.
-func (g *neon) widen8(ptr string) {
-	g.p("FLDPQ.P 32(%s), (F0, F1)", ptr)
+// widen8 loads 8 float32 into v and v+1 and leaves them as float64 in four
+// registers from out on.
+func (g *neon) widen8(ptr string, v, out vreg) {
+	g.p("FLDPQ.P 32(%s), (F%d, F%d)", ptr, v, v+1)
 	for i := range vreg(2) {
-		g.convert("fcvtl", 4+2*i, i)
-		g.convert("fcvtl2", 5+2*i, i)
+		g.convert("fcvtl", out+2*i, v+i)
+		g.convert("fcvtl2", out+1+2*i, v+i)
 	}
 }
 
-// neonDot emits the inner product, in 16 interleaved sums.
-func neonDot(g *neon) {
-	g.begin(double, "Dot", "x, y *float64, n int", "float64")
-	for v := range vreg(8) {
+// neonDot emits the inner product in the order of dot in vec.go: 32 sums in v0 to v15.
+func neonDot(g *neon, e elem) {
+	g.begin(e, "Dot", "x, y *T, n int", "float64")
+	for v := range vreg(16) {
 		g.zero(v)
 	}
-	g.loop("loop", "R2", 16, func() {
-		g.load4P("R0", 16)
-		g.load4P("R1", 20)
-		four(func(i vreg) { g.op3("fmla", double, i, 16+i, 20+i) })
-		g.load4P("R0", 24)
-		g.load4P("R1", 28)
-		four(func(i vreg) { g.op3("fmla", double, 4+i, 24+i, 28+i) })
+	g.loop("loop", "R2", turn, func() {
+		for k := range vreg(4) {
+			if e.size == 8 {
+				g.load4P("R0", 18)
+				g.load4P("R1", 24)
+			} else {
+				g.widen8("R0", 16, 18)
+				g.widen8("R1", 22, 24)
+			}
+			four(func(i vreg) { g.op3("fmla", double, 4*k+i, 18+i, 24+i) })
+		}
 	})
-	for step := vreg(4); step > 0; step /= 2 {
-		for v := range step {
-			g.op3("fadd", double, v, v, v+step)
+	for half := vreg(8); half > 0; half /= 2 {
+		for v := range half {
+			g.op3("fadd", double, v, v, v+half)
 		}
 	}
 	g.op3("faddp", double, 0, 0, 0)
@@ -72,12 +77,12 @@ func neonDot(g *neon) {
 }
 
 // neonAxpy emits y += a x.
-func neonAxpy(g *neon) {
-	g.begin(double, "Axpy", "a float64, x, y *float64, n int", "")
-	g.loop("loop", "R2", 8, func() {
+func neonAxpy(g *neon, e elem) {
+	g.begin(e, "Axpy", "a T, x, y *T, n int", "")
+	g.loop("loop", "R2", e.block(), func() {
 		g.load4P("R0", 0)
 		g.load4("(R1)", 4)
-		four(func(i vreg) { g.opE("fmla", double, 4+i, i, 31, 0) })
+		four(func(i vreg) { g.opE("fmla", e, 4+i, i, 31, 0) })
 		g.store4P("R1", 4)
 	})
 	g.end()

@@ -2,19 +2,20 @@ package main
 
 import (
 	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
 )
 
-// vectors emits the routines on plain vectors, whose length is a multiple of 32.
-func vectors(e *emitter) {
+// convert emits the conversions of plain vectors, whose length is a multiple of turn.
+func convert(e *emitter) {
 	e.narrow()
 	e.widen("Widen", false)
 	e.widen("WidenAdd", true)
-	e.dot()
-	e.axpy()
 }
 
-// unroll is the number of vectors of float64 in a turn of 32 elements or fewer.
-const unroll = 4
+const (
+	turn   = 32 // elements that the routines on plain vectors take at a time, as in ../asm/impl.go
+	unroll = 4  // vectors of float64 in a turn of a conversion
+)
 
 func (e *emitter) narrow() {
 	e.begin("Narrow", "func(dst *float32, src *float64, n int)", "works like genericNarrow.")
@@ -57,50 +58,77 @@ func (e *emitter) widen(name string, add bool) {
 	e.end()
 }
 
+// dot sums in turn lanes of float64, whatever the target: element i belongs to
+// lane i mod turn, and the lanes are added by halves.
 func (e *emitter) dot() {
-	e.begin("Dot", "func(x, y *float64, n int) float64", "works like genericDot.")
+	e.begin("Dot", "func(x, y *T, n int) float64", "works like genericDot.")
 	x, y := e.arg("x"), e.arg("y")
-	n := e.quotient(e.arg("n"), unroll*e.lanes())
-	acc := e.newVecs(unroll)
+	n := e.quotient(e.arg("n"), turn)
+	acc := e.newVecs(turn * 8 / e.bytes)
 	e.zero(acc...)
+	step := e.bytes * e.size / 8 // of memory, for a vector of float64
 	e.loop("loop", n, func() {
 		for i, a := range acc {
 			v := e.newVec()
-			e.load(at(x, i*e.bytes), v)
-			e.VFMADD231PD(at(y, i*e.bytes), v, a)
+			if e.size == 8 {
+				e.load(at(x, i*step), v)
+				e.VFMADD231PD(at(y, i*step), v, a)
+				continue
+			}
+			w := e.newVec()
+			e.VCVTPS2PD(at(x, i*step), v)
+			e.VCVTPS2PD(at(y, i*step), w)
+			e.VFMADD231PD(w, v, a)
 		}
-		e.inc(unroll*e.bytes, x)
-		e.inc(unroll*e.bytes, y)
+		e.inc(turn*e.size, x)
+		e.inc(turn*e.size, y)
 	})
-	e.Comment("sum across accumulators, then across lanes")
-	s := e.sum4(acc)
-	high := e.XMM()
-	e.VEXTRACTF128(operand.Imm(1), s.AsY(), high)
-	e.VADDPD(s.AsX(), high, high)
-	e.VHADDPD(high, high, high)
-	e.Store(high, e.ReturnIndex(0))
+	for n := len(acc) / 2; n > 0; n /= 2 {
+		for i, a := range acc[:n] {
+			e.VADDPD(acc[n+i], a, a)
+		}
+	}
+	e.Store(e.foldHalves(acc[0]), e.ReturnIndex(0))
 	e.end()
 }
 
+// foldHalves adds the lanes of float64 by halves. It uses up the vector.
+func (e *emitter) foldHalves(v vec) reg.Register {
+	y, high := v.AsY(), e.newVec()
+	if e.wide() {
+		e.VEXTRACTF64X4(operand.Imm(1), v, high.AsY())
+		e.VADDPD(high.AsY(), y, y)
+		e.VEXTRACTF64X2(operand.Imm(1), y, high.AsX())
+	} else {
+		e.VEXTRACTF128(operand.Imm(1), v, high.AsX())
+	}
+	x := v.AsX()
+	e.VADDPD(high.AsX(), x, x)
+	e.VUNPCKHPD(x, x, high.AsX())
+	e.VADDSD(high.AsX(), x, x)
+	return x
+}
+
+// axpy: y += a x, each element by one fused multiply-add.
 func (e *emitter) axpy() {
-	e.begin("Axpy", "func(a float64, x, y *float64, n int)", "works like genericAxpy.")
+	e.begin("Axpy", "func(a T, x, y *T, n int)", "works like genericAxpy.")
 	a := e.newVec()
 	m, err := e.Param("a").Resolve()
 	if err != nil {
 		panic(err)
 	}
-	e.VBROADCASTSD(m.Addr, a)
+	e.bcast(m.Addr, a)
 	x, y := e.arg("x"), e.arg("y")
-	n := e.quotient(e.arg("n"), unroll*e.lanes())
+	n := e.quotient(e.arg("n"), turn)
 	e.loop("loop", n, func() {
-		for i := range unroll {
+		for i := 0; i < turn*e.size; i += e.bytes {
 			v := e.newVec()
-			e.load(at(y, i*e.bytes), v)
-			e.VFMADD231PD(at(x, i*e.bytes), a, v)
-			e.store(v, at(y, i*e.bytes))
+			e.load(at(y, i), v)
+			e.fma(at(x, i), a, v)
+			e.store(v, at(y, i))
 		}
-		e.inc(unroll*e.bytes, x)
-		e.inc(unroll*e.bytes, y)
+		e.inc(turn*e.size, x)
+		e.inc(turn*e.size, y)
 	})
 	e.end()
 }

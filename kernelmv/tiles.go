@@ -24,6 +24,7 @@ type schedule struct {
 	block, count int // rows of a superblock (the last may have fewer), number of them
 
 	ctx    context.Context
+	par    *linalg.Par
 	pair   func(worker, a, b int)
 	worker func(worker, i int) // the loop body for linalg.Par, made once
 	next   atomic.Int64
@@ -70,11 +71,11 @@ func (s *schedule) run(ctx context.Context, par *linalg.Par, pair func(worker, a
 	for i := range s.done {
 		s.done[i].Store(0)
 	}
-	s.ctx, s.pair = ctx, pair
+	s.ctx, s.par, s.pair = ctx, par, pair
 	s.next.Store(0)
 	s.abort.Store(false)
 	par.For(par.Threads(), s.worker)
-	s.ctx, s.pair = nil, nil
+	s.ctx, s.par, s.pair = nil, nil, nil
 	if s.abort.Load() {
 		return ctx.Err()
 	}
@@ -118,6 +119,7 @@ func (s *schedule) work(worker int) {
 			s.done[b].Add(1)
 		}
 		s.wakeAll()
+		s.par.Pause(worker)
 	}
 	finished = true
 }

@@ -219,13 +219,22 @@ func (b *basis[F]) gramTask(worker, task int) {
 	}
 }
 
-// addWide adds dst += src in float64.
+// addWide adds dst += src in float64, wideTo sets dst = src.
 func addWide[F asm.Float](im *asm.Impl, dst []float64, src []F) {
 	switch s := any(src).(type) {
 	case []float32:
 		im.WidenAdd(dst, s)
 	case []float64:
-		im.Axpy(1, s, dst)
+		im.F64.Axpy(1, s, dst)
+	}
+}
+
+func wideTo[F asm.Float](im *asm.Impl, dst []float64, src []F) {
+	switch s := any(src).(type) {
+	case []float32:
+		im.Widen(dst, s)
+	case []float64:
+		copy(dst, s)
 	}
 }
 
@@ -234,7 +243,7 @@ func (b *basis[F]) sumTask(_, chunk int) {
 	size, m := b.job.pc*basisCols, b.used()
 	total := b.part[chunk*size : (chunk+1)*size]
 	for g := 1; g < b.job.groups; g++ {
-		b.e.Impl.Axpy(1, b.part[(g*m+chunk)*size:(g*m+chunk+1)*size], total)
+		b.e.Axpy(1, b.part[(g*m+chunk)*size:(g*m+chunk+1)*size], total)
 	}
 	out := b.vj[chunk*size : (chunk+1)*size]
 	for i, v := range total {
@@ -277,7 +286,12 @@ func (b *basis[F]) subTile(worker, t int) {
 	for c := range b.used() {
 		b.kit.AccI(yi, b.chunks[c][lo*basisCols:hi*basisCols], b.vj[c*size:(c+1)*size], hi-lo, basisCols, pc)
 	}
-	for i := lo; i < min(hi, b.n); i++ {
+	hi = min(hi, b.n)
+	if w.Cols == pc && w.Stride == pc { // the usual case: one vector
+		b.e.Axpy(-1, yi[:(hi-lo)*pc], w.Data[lo*pc:hi*pc])
+		return
+	}
+	for i := lo; i < hi; i++ {
 		s := yi[(i-lo)*pc:]
 		for c := range w.Row(i) {
 			w.Data[i*w.Stride+c] -= s[c]
@@ -313,8 +327,7 @@ func (b *basis[F]) mulTile(worker, t int) {
 	tile, yi := b.wide[worker], b.yi[worker][:asm.RowUnit*qc]
 	clear(yi)
 	for c := range b.job.groups {
-		clear(tile)
-		addWide(b.e.Impl, tile, b.chunks[c][lo*basisCols:(lo+asm.RowUnit)*basisCols])
+		wideTo(b.e.Impl, tile, b.chunks[c][lo*basisCols:(lo+asm.RowUnit)*basisCols])
 		b.e.Impl.F64.AccI(yi, tile, b.coef[c*qc*basisCols:(c+1)*qc*basisCols], asm.RowUnit, basisCols, qc)
 	}
 	for i := lo; i < min(lo+asm.RowUnit, b.n); i++ {

@@ -1,6 +1,9 @@
 package linalg
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // A BlockTri is the symmetric block tridiagonal matrix H = T'A T of a block
 // Lanczos process, k×k in t diagonal blocks, with the coupling to the block
@@ -156,13 +159,13 @@ type BlockLDL struct {
 	chol  []Matrix // lower factors L_j of S_j
 	half  []Matrix // L_j^-1 B_j', p_j×p_j+1
 	pool  []float64
-	ok    bool
+	bad   *NotPDError // why the factorisation ended
 }
 
 // Reset points the factorisation at H - shift I and computes what H holds.
 // It reports whether H - shift I is positive definite.
 func (f *BlockLDL) Reset(h *BlockTri, shift float64) bool {
-	f.h, f.shift, f.ok = h, shift, true
+	f.h, f.shift, f.bad = h, shift, nil
 	f.chol, f.half, f.pool = f.chol[:0], f.half[:0], f.pool[:0]
 	return f.Extend()
 }
@@ -170,7 +173,7 @@ func (f *BlockLDL) Reset(h *BlockTri, shift float64) bool {
 // Extend takes in the blocks that H has got since the last call. It reports
 // whether H - shift I is positive definite.
 func (f *BlockLDL) Extend() bool {
-	for j := len(f.chol); f.ok && j < f.h.Blocks(); j++ {
+	for j := len(f.chol); f.bad == nil && j < f.h.Blocks(); j++ {
 		a, b := f.h.a[j], f.h.b[j]
 		s := f.matrix(a.Rows, a.Rows)
 		s.CopyFrom(a)
@@ -180,7 +183,7 @@ func (f *BlockLDL) Extend() bool {
 		if j > 0 {
 			subGram(s, f.half[j-1])
 		}
-		if f.ok = cholSmall(s); !f.ok {
+		if f.bad = cholSmall(s, f.h.off[j]); f.bad != nil {
 			return false
 		}
 		g := f.matrix(b.Cols, b.Rows)
@@ -192,7 +195,15 @@ func (f *BlockLDL) Extend() bool {
 		solveLower(s, g, 0)
 		f.chol, f.half = append(f.chol, s), append(f.half, g)
 	}
-	return f.ok
+	return f.bad == nil
+}
+
+// Err is ErrNotDefinite with the pivot and its value, or nil.
+func (f *BlockLDL) Err() error {
+	if f.bad == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", ErrNotDefinite, f.bad)
 }
 
 func (f *BlockLDL) matrix(r, c int) Matrix {
@@ -208,7 +219,7 @@ func (f *BlockLDL) matrix(r, c int) Matrix {
 
 // SolveTo sets x = (H - σI)^-1 x in place, x k×q.
 func (f *BlockLDL) SolveTo(x Matrix) {
-	if x.Rows != f.h.Dim() || !f.ok {
+	if x.Rows != f.h.Dim() || f.bad != nil {
 		panic("linalg: BlockLDL.SolveTo: wrong rows or no factorisation")
 	}
 	for j := range f.chol {
@@ -247,9 +258,9 @@ func subGram(s, g Matrix) {
 	}
 }
 
-// cholSmall overwrites the lower triangle of s by its Cholesky factor; false
-// if s is not positive definite.
-func cholSmall(s Matrix) bool {
+// cholSmall overwrites the lower triangle of s by its Cholesky factor, unless it
+// finds that s is not positive definite; offset is that of s within a matrix.
+func cholSmall(s Matrix, offset int) *NotPDError {
 	for j := range s.Rows {
 		rj := s.Row(j)
 		for i := j; i < s.Rows; i++ {
@@ -264,12 +275,12 @@ func cholSmall(s Matrix) bool {
 			}
 			// The negation catches NaN as well.
 			if !(v > 0) || math.IsInf(v, 0) {
-				return false
+				return &NotPDError{Pivot: offset + j, Value: v}
 			}
 			rj[j] = math.Sqrt(v)
 		}
 	}
-	return true
+	return nil
 }
 
 // solveLower sets x[o:o+p] = L^-1 x[o:o+p].

@@ -2,6 +2,7 @@ package linalg
 
 import (
 	"context"
+	"fmt"
 	"math"
 )
 
@@ -154,8 +155,8 @@ func (s *CG) run(ctx context.Context, op SymOp, f Solver, x, r, z Matrix, opt CG
 		res.Passes++
 		chol = view(s.small[0], dir.Cols, dir.Cols)
 		s.e.GramTo(chol, dir, mul)
-		if !cholSmall(chol) {
-			return false, ErrNotDefinite
+		if bad := cholSmall(chol, 0); bad != nil { // of a search direction
+			return false, fmt.Errorf("%w: %w", ErrNotDefinite, bad)
 		}
 		c := view(s.small[1], dir.Cols, r.Cols)
 		s.e.GramTo(c, dir, r)

@@ -9,7 +9,8 @@ type Engine struct {
 	Impl *asm.Impl
 	Par  *Par
 
-	job   *gemmJob // work areas, made when they are needed
+	job   *gemmJob[float64] // work areas, made when they are needed
+	job32 *gemmJob[float32]
 	gram  *gramJob
 	leaf  *triJob
 	parts []float64

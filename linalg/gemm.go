@@ -6,15 +6,22 @@ import "bbgp.dev/asm"
 // framework for rapidly instantiating BLAS functionality" (2015).
 //
 // C is cut into micro-tiles of gemmMR rows and gemmNR columns. The sum over the
-// inner dimension is cut into steps of gemmKC, added in order. These two cuts
+// inner dimension is cut into steps of about gemmKC, added in order. These two cuts
 // fix the rounding of every element; the blocks of rows and columns that the
 // threads share out (gemmMC, gemmNC) do not change a bit.
+//
+// BLIS keeps a block of A in the second cache and a panel of B in the first. Here
+// a panel of B, which runs along the vectors, is three times one of A and does not
+// fit beside it: so a strip of B stays in the second cache and a panel of A in the
+// first, while it meets the panels of the strip.
 const (
-	gemmKC = 256  // depth of a packed step: a panel of B, NR·KC·8 bytes, stays near L1
-	gemmMC = 336  // rows of a packed block of A: MC·KC·8 bytes stay in L2
-	gemmNC = 4080 // columns of a packed block of B: NC·KC·8 bytes stay in L3
+	gemmKC = 384  // usual depth of a packed step: a panel of A, MR·KC·8 bytes, stays in L1
+	gemmKX = 480  // its largest depth: see depthStep
+	gemmNS = 96   // columns of a strip of B: NS·KC·8 bytes stay in L2
+	gemmMC = 504  // rows of a packed block of A: a strip of B meets them all
+	gemmNC = 2688 // columns of a packed block of B: NC·KC·8 bytes stay in L3
 	gemmMR = asm.GemmRows
-	gemmNR = asm.GemmCols
+	gemmNR = asm.GemmCols // for float64; asm.GemmWidth for both types
 )
 
 // gemmShape says which elements of C a product computes.
@@ -25,56 +32,83 @@ const (
 	gemmLower           // only elements (i, j) with j <= i
 )
 
-// A gemmJob is the state of the product that is running, and its work areas:
-// (NC·KC + threads·MC·KC)·8 bytes, at most 8.4 MB + 0.7 MB a thread.
-type gemmJob struct {
-	impl   *asm.Impl
+// A gemmJob is the state of the product that is running, for operands of type T
+// and a float64 result, and its work areas: NC·KC + threads·MC·KC numbers of
+// type T, for float64 at most 10.3 MB + 1.9 MB a thread. Float32 sums run over a
+// step of the depth; the steps are added in float64.
+type gemmJob[T asm.Float] struct {
+	kit    *asm.Kit[T]
+	nr     int // columns of a micro-tile
 	shape  gemmShape
 	c      Matrix
 	add    bool // to c, which is set otherwise
 	alpha  float64
-	a, b   Matrix
+	a, b   rect[T]
 	ta, tb bool
 
-	ready *packedRows // A, if it is packed already
+	ready [][]T // A, if it is packed already: the steps of packedRows
 
-	scaleA, scaleB float64 // alpha, on the side that has less to pack
+	scaleA, scaleB T // alpha, on the side that has less to pack
 
 	j0, jn, k0, kn, mc, blocks int // the block of B and the step that is packed
+	step                       int // depth of all steps but the last
 
-	packed []float64   // B: [jn/NR][kn][NR]
-	rows   [][]float64 // A, for each worker: [mc/MR][kn][MR]
+	packed []T         // B: [jn/NR][kn][NR]
+	rows   [][]T       // A, for each worker: [mc/MR][kn][MR]
 	tile   [][]float64 // for each worker: a micro-tile of C that is not written whole
 
 	packB, block func(worker, i int) // bound once: a loop allocates nothing
 }
 
 // gemm returns the work areas for products, made at the first call.
-func (e *Engine) gemm() *gemmJob {
+func (e *Engine) gemm() *gemmJob[float64] {
 	if e.job == nil {
-		g := &gemmJob{impl: e.Impl}
-		threads := e.Par.Threads()
-		g.rows, g.tile = make([][]float64, threads), make([][]float64, threads)
-		for w := range threads {
-			g.tile[w] = make([]float64, gemmMR*gemmNR)
-		}
-		g.packB, g.block = g.packPanels, g.multiplyBlock
-		e.job = g
+		e.job = newGemmJob(&e.Impl.F64, e.Par.Threads())
 	}
 	return e.job
+}
+
+func newGemmJob[T asm.Float](kit *asm.Kit[T], threads int) *gemmJob[T] {
+	g := &gemmJob[T]{kit: kit, nr: asm.GemmWidth[T]()}
+	g.rows, g.tile = make([][]T, threads), make([][]float64, threads)
+	for w := range threads {
+		g.tile[w] = make([]float64, gemmMR*g.nr)
+	}
+	g.packB, g.block = g.packPanels, g.multiplyBlock
+	return g
 }
 
 // GemmTo sets c = alpha op(a) op(b) + beta c, where op(x) is x or, where trans
 // says so, x'. c is m×n, op(a) m×k, op(b) k×n; c overlaps neither a nor b. With
 // beta = 0, c need not be set. NaN and Inf in a and b pass through if alpha ≠ 0.
 func (e *Engine) GemmTo(c Matrix, alpha float64, a Matrix, transA bool, b Matrix, transB bool, beta float64) {
-	m, k := shapeOf(a, transA)
-	kb, n := shapeOf(b, transB)
+	m, k := shapeOf(rect[float64](a), transA)
+	kb, n := shapeOf(rect[float64](b), transB)
 	if c.Rows != m || c.Cols != n || k != kb {
 		panic("linalg: GemmTo: shapes do not fit")
 	}
 	g := e.gemm()
-	g.shape, g.c, g.alpha, g.a, g.ta, g.b, g.tb = gemmFull, c, alpha, a, transA, b, transB
+	g.shape, g.c, g.alpha, g.a, g.ta, g.b, g.tb = gemmFull, c, alpha, rect[float64](a), transA, rect[float64](b), transB
+	g.run(e.Par, m, n, k, beta)
+}
+
+// Gemm32To is GemmTo for float32 a and b and a float64 c: products and sums over
+// at most 480 terms in float32, the rest of the sum in float64, so that
+//
+//	|error of c_ij| <= 480 · 2^-24 · |alpha| Σ_l |op(a)_il op(b)_lj|
+//
+// to first order, for any depth. alpha is rounded to float32.
+func (e *Engine) Gemm32To(c Matrix, alpha float64, a Matrix32, transA bool, b Matrix32, transB bool, beta float64) {
+	m, k := shapeOf(rect[float32](a), transA)
+	kb, n := shapeOf(rect[float32](b), transB)
+	if c.Rows != m || c.Cols != n || k != kb {
+		panic("linalg: Gemm32To: shapes do not fit")
+	}
+	if e.job32 == nil {
+		e.job32 = newGemmJob(&e.Impl.F32, e.Par.Threads())
+	}
+	g := e.job32
+	g.shape, g.c, g.alpha, g.a, g.ta, g.b, g.tb = gemmFull, c, alpha, rect[float32](a), transA, rect[float32](b), transB
 	g.run(e.Par, m, n, k, beta)
 }
 
@@ -82,12 +116,13 @@ func (e *Engine) GemmTo(c Matrix, alpha float64, a Matrix, transA bool, b Matrix
 // alpha a' a + beta c (a k×n) if trans. The part above the diagonal is left as
 // it is: Mirror fills it. c does not overlap a.
 func (e *Engine) SyrkTo(c Matrix, alpha float64, a Matrix, trans bool, beta float64) {
-	n, k := shapeOf(a, trans)
+	n, k := shapeOf(rect[float64](a), trans)
 	if c.Rows != n || c.Cols != n {
 		panic("linalg: SyrkTo: shapes do not fit")
 	}
 	g := e.gemm()
-	g.shape, g.c, g.alpha, g.a, g.ta, g.b, g.tb = gemmLower, c, alpha, a, trans, a, !trans
+	whole := rect[float64](a)
+	g.shape, g.c, g.alpha, g.a, g.ta, g.b, g.tb = gemmLower, c, alpha, whole, trans, whole, !trans
 	g.run(e.Par, n, n, k, beta)
 }
 
@@ -110,7 +145,7 @@ func (m Matrix) Mirror() {
 	}
 }
 
-func shapeOf(a Matrix, trans bool) (rows, cols int) {
+func shapeOf[T asm.Float](a rect[T], trans bool) (rows, cols int) {
 	if trans {
 		return a.Cols, a.Rows
 	}
@@ -139,7 +174,7 @@ func (m Matrix) scale(beta float64, shape gemmShape) {
 
 // run sets c to the product plus beta c: for each block of columns and each step
 // in depth, pack B, then let every block of rows pack its part of A and multiply.
-func (g *gemmJob) run(par *Par, m, n, k int, beta float64) {
+func (g *gemmJob[T]) run(par *Par, m, n, k int, beta float64) {
 	nothing := m == 0 || n == 0 || k == 0 || g.alpha == 0
 	if nothing || beta != 0 {
 		g.c.scale(beta, g.shape)
@@ -147,24 +182,35 @@ func (g *gemmJob) run(par *Par, m, n, k int, beta float64) {
 	if nothing {
 		return
 	}
-	g.scaleA, g.scaleB = g.alpha, 1
+	g.scaleA, g.scaleB = T(g.alpha), 1
 	if n < m || g.ready != nil {
-		g.scaleA, g.scaleB = 1, g.alpha
+		g.scaleA, g.scaleB = 1, T(g.alpha)
 	}
 	g.mc, g.blocks = rowBlocks(m, par.Threads())
-	g.packed = reserve(g.packed, min(gemmNC, roundUp(n, gemmNR))*min(gemmKC, k))
+	g.step = depthStep(k)
+	if g.ready != nil {
+		g.step = gemmKC
+	}
+	g.packed = reserve(g.packed, min(gemmNC, roundUp(n, g.nr))*min(g.step, k))
 	for w := range g.rows {
-		g.rows[w] = reserve(g.rows[w], g.mc*min(gemmKC, k))
+		g.rows[w] = reserve(g.rows[w], g.mc*min(g.step, k))
 	}
 	for g.j0 = 0; g.j0 < n; g.j0 += gemmNC {
 		g.jn = min(gemmNC, n-g.j0)
-		for g.k0 = 0; g.k0 < k; g.k0 += gemmKC {
-			g.kn, g.add = min(gemmKC, k-g.k0), g.k0 > 0 || beta != 0
-			par.For((g.jn+packGroup*gemmNR-1)/(packGroup*gemmNR), g.packB)
+		for g.k0 = 0; g.k0 < k; g.k0 += g.step {
+			g.kn, g.add = min(g.step, k-g.k0), g.k0 > 0 || beta != 0
+			par.For((g.jn+packGroup*g.nr-1)/(packGroup*g.nr), g.packB)
 			par.For(g.blocks, g.block)
 		}
 	}
-	g.c, g.a, g.b, g.ready = Matrix{}, Matrix{}, Matrix{}, nil // do not keep the operands alive
+	g.c, g.a, g.b, g.ready = Matrix{}, rect[T]{}, rect[T]{}, nil // do not keep the operands alive
+}
+
+// depthStep cuts a depth k into steps of equal size, so that C is not read and
+// written again for a small rest.
+func depthStep(k int) int {
+	steps := max(1, (k-(gemmKX-gemmKC)+gemmKC-1)/gemmKC)
+	return roundUp((k+steps-1)/steps, 4)
 }
 
 // rowBlocks cuts m rows into blocks of at most MC, a multiple of MR, in equal
@@ -179,26 +225,26 @@ func rowBlocks(m, threads int) (size, count int) {
 }
 
 // packPanels packs packGroup panels of the block of B, zero beyond the end.
-func (g *gemmJob) packPanels(_, i int) {
-	const group = packGroup * gemmNR
+func (g *gemmJob[T]) packPanels(_, i int) {
+	group := packGroup * g.nr
 	j, width := g.j0+i*group, min(group, g.jn-i*group)
-	dst := g.packed[i*group*g.kn:][:roundUp(width, gemmNR)*g.kn]
-	g.pack(dst, gemmNR, g.b, !g.tb, j, width)
+	dst := g.packed[i*group*g.kn:][:roundUp(width, g.nr)*g.kn]
+	g.pack(dst, g.nr, g.b, !g.tb, j, width)
 	scaleAll(dst, g.scaleB)
 }
 
 // pack packs width columns (along) or rows of m from j on, for the step in depth.
-func (g *gemmJob) pack(dst []float64, w int, m Matrix, along bool, j, width int) {
+func (g *gemmJob[T]) pack(dst []T, w int, m rect[T], along bool, j, width int) {
 	if along {
 		packAlong(dst, w, m, j, width, g.k0, g.kn)
 		return
 	}
 	for size := w * g.kn; width > 0; width, j, dst = width-w, j+w, dst[size:] {
-		packAcross(g.impl, dst[:size], m, j, min(w, width), g.k0, g.kn)
+		packAcross(g.kit, dst[:size], m, j, min(w, width), g.k0, g.kn)
 	}
 }
 
-func scaleAll(x []float64, alpha float64) {
+func scaleAll[T asm.Float](x []T, alpha T) {
 	if alpha == 1 {
 		return
 	}
@@ -209,7 +255,7 @@ func scaleAll(x []float64, alpha float64) {
 
 // multiplyBlock packs block i of the rows of A, times alpha, and adds its
 // product with the packed block of B to C.
-func (g *gemmJob) multiplyBlock(worker, i int) {
+func (g *gemmJob[T]) multiplyBlock(worker, i int) {
 	if g.shape == gemmLower {
 		i = g.blocks - 1 - i // the longest rows first: the threads end together
 	}
@@ -220,35 +266,38 @@ func (g *gemmJob) multiplyBlock(worker, i int) {
 	}
 	a, size := g.rows[worker], gemmMR*g.kn // a panel of MR rows, and where the next one is
 	if g.ready != nil {
-		a, size = g.ready.steps[g.k0/gemmKC][i0*gemmKC:], gemmMR*gemmKC
+		a, size = g.ready[g.k0/gemmKC][i0*gemmKC:], gemmMR*gemmKC
 	} else {
 		a = a[:roundUp(i1-i0, gemmMR)*g.kn]
 		g.pack(a, gemmMR, g.a, g.ta, i0, i1-i0)
 		scaleAll(a, g.scaleA)
 	}
-	for j := 0; j < g.jn; j += gemmNR {
-		b, col := g.packed[j*g.kn:][:gemmNR*g.kn], g.j0+j
-		width := min(gemmNR, g.jn-j)
-		r := i0
-		if g.shape == gemmLower && col > r {
-			r += (col - r) / gemmMR * gemmMR // tiles above the diagonal
-		}
-		for ; r < i1; r += gemmMR {
-			height := min(gemmMR, i1-r)
-			whole := height == gemmMR && width == gemmNR && (g.shape == gemmFull || col+gemmNR-1 <= r)
+	for j0 := 0; j0 < g.jn; j0 += gemmNS {
+		for r := i0; r < i1; r += gemmMR {
 			panel := a[(r-i0)/gemmMR*size:][:gemmMR*g.kn]
-			if whole {
-				g.impl.Gemm(g.c.Data[r*g.c.Stride+col:], g.c.Stride, panel, b, g.kn, g.add)
-			} else {
-				g.partTile(g.tile[worker], panel, b, r, height, col, width)
+			for j := j0; j < min(j0+gemmNS, g.jn); j += g.nr {
+				col := g.j0 + j
+				if g.shape == gemmLower && col >= r+gemmMR {
+					break // above the diagonal
+				}
+				g.multiplyTile(worker, panel, g.packed[j*g.kn:][:g.nr*g.kn], r, min(gemmMR, i1-r), col, min(g.nr, g.jn-j))
 			}
 		}
 	}
 }
 
+// multiplyTile adds the product of two panels to a micro-tile of C.
+func (g *gemmJob[T]) multiplyTile(worker int, a, b []T, r, height, col, width int) {
+	if height == gemmMR && width == g.nr && (g.shape == gemmFull || col+width-1 <= r) {
+		g.kit.Gemm(g.c.Data[r*g.c.Stride+col:], g.c.Stride, a, b, g.kn, g.add)
+	} else {
+		g.partTile(g.tile[worker], a, b, r, height, col, width)
+	}
+}
+
 // partTile computes a micro-tile of which C holds only a part.
-func (g *gemmJob) partTile(tile, a, b []float64, r, height, col, width int) {
-	g.impl.Gemm(tile, gemmNR, a, b, g.kn, false)
+func (g *gemmJob[T]) partTile(tile []float64, a, b []T, r, height, col, width int) {
+	g.kit.Gemm(tile, g.nr, a, b, g.kn, false)
 	for i := range height {
 		w := width
 		if g.shape == gemmLower {
@@ -259,10 +308,10 @@ func (g *gemmJob) partTile(tile, a, b []float64, r, height, col, width int) {
 		}
 		out := g.c.Data[(r+i)*g.c.Stride+col:][:w]
 		if !g.add {
-			copy(out, tile[i*gemmNR:])
+			copy(out, tile[i*g.nr:])
 			continue
 		}
-		for j, v := range tile[i*gemmNR:][:w] {
+		for j, v := range tile[i*g.nr:][:w] {
 			out[j] += v
 		}
 	}
@@ -287,7 +336,7 @@ func (p *packedRows) add(e *Engine, m Matrix) {
 		width, step := min(m.Cols-done, gemmKC-at), p.steps[p.k/gemmKC]
 		e.Par.For(panels, func(_, i int) {
 			dst := step[(i*gemmKC+at)*gemmMR:][:width*gemmMR]
-			packAcross(e.Impl, dst, m, i*gemmMR, min(gemmMR, p.n-i*gemmMR), done, width)
+			packAcross(&e.Impl.F64, dst, rect[float64](m), i*gemmMR, min(gemmMR, p.n-i*gemmMR), done, width)
 		})
 		done, p.k = done+width, p.k+width
 	}
@@ -299,6 +348,6 @@ func (e *Engine) mulPacked(c Matrix, alpha float64, a *packedRows, b Matrix) {
 		panic("linalg: mulPacked: shapes do not fit")
 	}
 	g := e.gemm()
-	g.shape, g.c, g.alpha, g.ready, g.b, g.tb = gemmFull, c, alpha, a, b, true
+	g.shape, g.c, g.alpha, g.ready, g.b, g.tb = gemmFull, c, alpha, a.steps, rect[float64](b), true
 	g.run(e.Par, c.Rows, c.Cols, a.k, 1)
 }

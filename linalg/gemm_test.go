@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"bbgp.dev/asm"
@@ -54,10 +55,10 @@ func elem(m Matrix, trans bool, i, j int) float64 {
 }
 
 // checkProduct compares c with alpha op(a) op(b) + beta c0 where shape covers it
-// and with c0 elsewhere.
-func checkProduct(t *testing.T, c, c0 Matrix, alpha float64, a Matrix, ta bool, b Matrix, tb bool, beta float64, lower bool) {
+// and with c0 elsewhere. unit is the rounding unit of sums over gemmKX terms.
+func checkProduct(t *testing.T, c, c0 Matrix, alpha float64, a Matrix, ta bool, b Matrix, tb bool, beta float64, lower bool, unit float64) {
 	t.Helper()
-	_, depth := shapeOf(a, ta)
+	_, depth := shapeOf(rect[float64](a), ta)
 	for i := range c.Rows {
 		for j := range c.Cols {
 			if lower && j > i {
@@ -76,7 +77,7 @@ func checkProduct(t *testing.T, c, c0 Matrix, alpha float64, a Matrix, ta bool, 
 				want += p
 				scale += math.Abs(p)
 			}
-			if got := c.At(i, j); !(math.Abs(got-want) <= float64(2*depth+4)*0x1p-52*scale) {
+			if got := c.At(i, j); !(math.Abs(got-want) <= float64(2*min(depth, gemmKX)+4)*unit*scale) {
 				t.Fatalf("element (%d, %d): %g, want %g", i, j, got, want)
 			}
 		}
@@ -104,7 +105,87 @@ func TestGemmTo(t *testing.T) {
 						c.Set(0, 0, math.NaN())
 					}
 					e.GemmTo(c, f[0], a, ta, b, tb, f[1])
-					checkProduct(t, c, c0, f[0], a, ta, b, tb, f[1], false)
+					checkProduct(t, c, c0, f[0], a, ta, b, tb, f[1], false, 0x1p-53)
+				}
+			}
+		}
+	})
+}
+
+// narrowed rounds m to float32, and returns it in both types.
+func narrowed(m Matrix) Matrix32 {
+	n := Matrix32{Rows: m.Rows, Cols: m.Cols, Stride: m.Stride, Data: make([]float32, len(m.Data))}
+	for i, v := range m.Data {
+		n.Data[i] = float32(v)
+		m.Data[i] = float64(n.Data[i])
+	}
+	return n
+}
+
+func TestGemm32To(t *testing.T) {
+	sizes := [][3]int{{0, 3, 2}, {3, 0, 2}, {3, 2, 0}, {1, 1, 1}, {13, 17, 257}, {251, 49, 40}, {24, 96, 600}, {9, 100, 300}}
+	var first Matrix
+	engines(t, func(t *testing.T, e *Engine) {
+		rng := newRand(1)
+		for _, s := range sizes {
+			for form := range 4 {
+				ta, tb := form&1 != 0, form&2 != 0
+				a, b := randMatrix(rng, s[0], s[2]), randMatrix(rng, s[2], s[1])
+				if ta {
+					a = randMatrix(rng, s[2], s[0])
+				}
+				if tb {
+					b = randMatrix(rng, s[1], s[2])
+				}
+				a32, b32 := narrowed(a), narrowed(b)
+				for _, f := range [][2]float64{{-1, 1}, {0.5, 0}, {0, 3}} {
+					c := randMatrix(rng, s[0], s[1])
+					c0 := c.Clone()
+					e.Gemm32To(c, f[0], a32, ta, b32, tb, f[1])
+					checkProduct(t, c, c0, f[0], a, ta, b, tb, f[1], false, 0x1p-24)
+					if s[2] == 600 && form == 0 && f[0] == -1 {
+						if first.Rows == 0 {
+							first = c.Clone()
+						}
+						for i := range c.Rows {
+							if !slices.Equal(c.Row(i), first.Row(i)) {
+								t.Fatalf("row %d has other bits than that of the first implementation", i)
+							}
+						}
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestGemm32Deep sums equal numbers, which all round the same way: a float32 sum
+// over the whole depth would be off by a hundred times the bound.
+func TestGemm32Deep(t *testing.T) {
+	engines(t, func(t *testing.T, e *Engine) {
+		const depth = 1 << 17
+		a, c := Matrix32{Rows: 1, Cols: depth, Stride: depth, Data: make([]float32, depth)}, NewMatrix(1, 1)
+		for i := range a.Data {
+			a.Data[i] = 0.7
+		}
+		e.Gemm32To(c, 1, a, false, a, true, 0)
+		want := float64(a.Data[0]) * float64(a.Data[0]) * depth
+		if rel := math.Abs(c.At(0, 0)-want) / want; !(rel <= 0x1p-24*gemmKX) {
+			t.Errorf("relative error %g", rel)
+		}
+	})
+}
+
+func TestTransposeTo(t *testing.T) {
+	engines(t, func(t *testing.T, e *Engine) {
+		for _, s := range [][2]int{{0, 3}, {1, 1}, {7, 9}, {8, 24}, {65, 30}} {
+			m, out := randMatrix(newRand(6), s[0], s[1]), NewMatrix(s[1], s[0])
+			e.TransposeTo(out, m)
+			for i := range m.Rows {
+				for j, v := range m.Row(i) {
+					if out.At(j, i) != v {
+						t.Fatalf("%v: element (%d, %d) is %g, want %g", s, j, i, out.At(j, i), v)
+					}
 				}
 			}
 		}
@@ -123,9 +204,9 @@ func TestSyrkTo(t *testing.T) {
 				c := randMatrix(rng, s[0], s[0])
 				c0 := c.Clone()
 				e.SyrkTo(c, -1, a, trans, 1)
-				checkProduct(t, c, c0, -1, a, trans, a, !trans, 1, true)
+				checkProduct(t, c, c0, -1, a, trans, a, !trans, 1, true, 0x1p-53)
 				e.SyrkTo(c, 2, a, trans, 0)
-				checkProduct(t, c, c0, 2, a, trans, a, !trans, 0, true)
+				checkProduct(t, c, c0, 2, a, trans, a, !trans, 0, true, 0x1p-53)
 				c.Mirror()
 				if s[0] > 1 && c.At(0, s[0]-1) != c.At(s[0]-1, 0) {
 					t.Fatal("Mirror: not symmetric")
@@ -152,6 +233,9 @@ func TestThreadsSameBits(t *testing.T) {
 		c := NewMatrix(511, 131)
 		e.GemmTo(c, 1, a, false, b, false, 0)
 		got = append(got, c.Data)
+		c32 := NewMatrix(511, 131)
+		e.Gemm32To(c32, 1, narrowed(a.Clone()), false, narrowed(b.Clone()), false, 0)
+		got = append(got, c32.Data)
 		s := NewMatrix(511, 511)
 		e.SyrkTo(s, 1, a, false, 0)
 		got = append(got, s.Data)
@@ -189,7 +273,7 @@ func TestGramTo(t *testing.T) {
 			x, y := randMatrix(rng, s[0], s[1]), randMatrix(rng, s[0], s[2])
 			c := randMatrix(rng, s[1], s[2])
 			e.GramTo(c, x, y)
-			checkProduct(t, c, c, 1, x, true, y, false, 0, false)
+			checkProduct(t, c, c, 1, x, true, y, false, 0, false, 0x1p-53)
 		}
 	})
 }

@@ -22,7 +22,7 @@ func groupRows(n int) int {
 // A gramJob is the state of GramTo. Its work areas are groups·p·q·8 bytes for
 // the sums (padded to micro-tiles) and threads·256·(p+q)·8 bytes.
 type gramJob struct {
-	impl     *asm.Impl
+	kit      *asm.Kit[float64]
 	x, y     Matrix
 	ps, qs   int // p and q rounded up to whole micro-tiles
 	size     int // rows of a group
@@ -45,7 +45,7 @@ func (e *Engine) GramTo(dst, x, y Matrix) {
 		return
 	}
 	if e.gram == nil {
-		e.gram = &gramJob{impl: e.Impl, packed: make([][]float64, e.Par.Threads())}
+		e.gram = &gramJob{kit: &e.Impl.F64, packed: make([][]float64, e.Par.Threads())}
 		e.gram.groupSum = e.gram.sumGroup
 	}
 	g := e.gram
@@ -78,11 +78,11 @@ func (g *gramJob) sumGroup(worker, k int) {
 		depth := min(groupUnit, end-r)
 		a := g.packed[worker][:depth*g.ps]
 		b := g.packed[worker][groupUnit*g.ps:][:depth*g.qs]
-		packAlong(a, gemmMR, g.x, 0, g.x.Cols, r, depth)
-		packAlong(b, gemmNR, g.y, 0, g.y.Cols, r, depth)
+		packAlong(a, gemmMR, rect[float64](g.x), 0, g.x.Cols, r, depth)
+		packAlong(b, gemmNR, rect[float64](g.y), 0, g.y.Cols, r, depth)
 		for i := 0; i < g.ps; i += gemmMR {
 			for j := 0; j < g.qs; j += gemmNR {
-				g.impl.Gemm(sum[i*g.qs+j:], g.qs, a[i*depth:][:gemmMR*depth], b[j*depth:][:gemmNR*depth], depth, true)
+				g.kit.Gemm(sum[i*g.qs+j:], g.qs, a[i*depth:][:gemmMR*depth], b[j*depth:][:gemmNR*depth], depth, true)
 			}
 		}
 	}
@@ -96,10 +96,13 @@ func (e *Engine) Dot(x, y []float64) float64 {
 	size, sum := groupRows(len(x)), 0.0
 	for r := 0; r < len(x); r += size {
 		end := min(r+size, len(x))
-		sum += e.Impl.Dot(x[r:end], y[r:end])
+		sum += e.Impl.F64.Dot(x[r:end], y[r:end])
 	}
 	return sum
 }
+
+// Axpy adds y += a x.
+func (e *Engine) Axpy(a float64, x, y []float64) { e.Impl.F64.Axpy(a, x, y) }
 
 // MulSubTo subtracts w -= x c, for w n×q, x n×p, c p×q. w overlaps neither.
 func (e *Engine) MulSubTo(w, x, c Matrix) {

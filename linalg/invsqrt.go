@@ -30,7 +30,7 @@ func InvSqrt(h *BlockTri, tol float64) (Matrix, error) {
 	for q := range int(math.Ceil((to-from)/step)) + 1 {
 		x := math.Exp(from + float64(q)*step)
 		if !ldl.Reset(h, -x) {
-			return Matrix{}, fmt.Errorf("inverse root: %w", ErrNotDefinite)
+			return Matrix{}, fmt.Errorf("inverse root: %w", ldl.Err())
 		}
 		col.Zero()
 		for i := range h.R0.Rows {
@@ -69,7 +69,7 @@ func enclose(h *BlockTri) (low, high float64, err error) {
 			return low, high, nil
 		}
 	}
-	return 0, 0, ErrNotDefinite
+	return 0, 0, ldl.Err()
 }
 
 // SolveResidual returns the largest |w_i - A x_i| / |w_i| over the columns of the
@@ -80,7 +80,7 @@ func SolveResidual(h *BlockTri) (float64, error) {
 	k, p := h.Dim(), h.R0.Cols
 	var ldl BlockLDL
 	if !ldl.Reset(h, 0) {
-		return 0, ErrNotDefinite
+		return 0, ldl.Err()
 	}
 	x := NewMatrix(k, p)
 	for i := range h.R0.Rows {

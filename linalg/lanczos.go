@@ -359,9 +359,7 @@ func (l *Lanczos) InverseTo(dst, src Matrix, f *BlockLDL) bool {
 	c = c.Sub(0, k, 0, src.Cols)
 	x := c.Clone()
 	f.SolveTo(x)
-	for i, v := range c.Data[:k*src.Cols] {
-		x.Data[i] -= v
-	}
+	l.e.Axpy(-1, c.Data[:k*src.Cols], x.Data)
 	l.t.MulTo(dst, x)
 	for i := range dst.Rows {
 		for j, v := range src.Row(i) {

@@ -80,7 +80,7 @@ func lowRankFactor(e *Engine, k Matrix, noise float64, rank int) denseFactor {
 		}
 		p.Data[i*n+i] += noise
 	}
-	if !cholSmall(p) {
+	if cholSmall(p, 0) != nil {
 		panic("lowRankFactor: not positive definite")
 	}
 	f := denseFactor{e: e, inv: NewMatrix(n, n)}

@@ -70,9 +70,9 @@ func (s side) count(b Matrix) int {
 func (t *triJob) load(x []float64, j int) {
 	width, n := min(triChunk, t.s.count(t.b)-j), t.l.Rows
 	if t.s == onLeft {
-		packAlong(x[:n*triChunk], gemmNR, t.b, j, width, 0, n)
+		packAlong(x[:n*triChunk], gemmNR, rect[float64](t.b), j, width, 0, n)
 	} else {
-		packAcross(t.e.Impl, x[:n*triChunk], t.b, j, width, 0, n)
+		packAcross(&t.e.Impl.F64, x[:n*triChunk], rect[float64](t.b), j, width, 0, n)
 	}
 	clear(x[n*triChunk : t.n*triChunk])
 }
@@ -81,7 +81,7 @@ func (t *triJob) load(x []float64, j int) {
 func (t *triJob) store(x []float64, j int) {
 	end := min(j+triChunk, t.s.count(t.b))
 	if t.s == onRight {
-		unpackAcross(t.e.Impl, t.b.Sub(j, end, 0, t.b.Cols), x, triChunk)
+		unpackAcross(&t.e.Impl.F64, t.b.Sub(j, end, 0, t.b.Cols), x, triChunk)
 		return
 	}
 	for r := range t.b.Rows {
@@ -112,7 +112,7 @@ func (t *triJob) packSolve(_, u int) {
 		case t.trans:
 			t.packColumns(dst, r, r0+triUnit)
 		default:
-			packAcross(t.e.Impl, dst, t.l, r, width, 0, depth)
+			packAcross(&t.e.Impl.F64, dst, rect[float64](t.l), r, width, 0, depth)
 		}
 		scaleAll(dst, -1)
 		out = out[len(dst):]
@@ -150,7 +150,7 @@ func (t *triJob) packTriangle(out []float64, r0 int) {
 func (t *triJob) packColumns(dst []float64, r, k0 int) {
 	have := max(0, t.l.Rows-k0) * gemmMR
 	if have > 0 {
-		packAlong(dst[:have], gemmMR, t.l, r, min(gemmMR, t.l.Rows-r), k0, have/gemmMR)
+		packAlong(dst[:have], gemmMR, rect[float64](t.l), r, min(gemmMR, t.l.Rows-r), k0, have/gemmMR)
 	}
 	clear(dst[have:])
 }
@@ -166,7 +166,7 @@ func (t *triJob) solveChunk(worker, i int) {
 			at, stride, solved = (r0+triUnit-1)*triChunk, -triChunk, x[(r0+triUnit)*triChunk:]
 		}
 		for r := r0; depth > 0 && r < r0+triUnit; r += gemmMR {
-			t.e.Impl.Gemm(x[r*triChunk:], triChunk, coef, solved, depth, true)
+			t.e.Impl.F64.Gemm(x[r*triChunk:], triChunk, coef, solved, depth, true)
 			coef = coef[depth*gemmMR:]
 		}
 		t.e.Impl.TriSolve(x, at, stride, coef)
@@ -199,7 +199,7 @@ func (t *triJob) mulChunk(worker, i int) {
 	x, tile := t.x[worker], t.tile[worker]
 	t.load(x, i*triChunk)
 	for r := 0; r < t.n; r += gemmMR {
-		t.e.Impl.Gemm(tile, triChunk, t.coef[panelAt((t.n-r)/gemmMR-1):], x[r*triChunk:], t.n-r, false)
+		t.e.Impl.F64.Gemm(tile, triChunk, t.coef[panelAt((t.n-r)/gemmMR-1):], x[r*triChunk:], t.n-r, false)
 		copy(x[r*triChunk:], tile)
 	}
 	t.store(x, i*triChunk)

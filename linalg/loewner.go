@@ -68,7 +68,7 @@ func (g *LogGrad) nodes(h *BlockTri, s int, low, high, tol float64) (Matrix, err
 	for q := range count {
 		x := math.Exp(from + float64(q)*step)
 		if !g.ldl.Reset(h, -x) {
-			return Matrix{}, fmt.Errorf("gradient of the log determinant: %w", ErrNotDefinite)
+			return Matrix{}, fmt.Errorf("gradient of the log determinant: %w", g.ldl.Err())
 		}
 		col, w := z.Sub(0, k, q*s, (q+1)*s), math.Sqrt(step*x/float64(s))
 		for i := range h.R0.Rows {

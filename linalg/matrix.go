@@ -6,6 +6,12 @@ type Matrix struct {
 	Data               []float64
 }
 
+// A Matrix32 is such a view of float32 numbers.
+type Matrix32 struct {
+	Rows, Cols, Stride int
+	Data               []float32
+}
+
 // NewMatrix returns a zero matrix with r rows and c columns.
 func NewMatrix(r, c int) Matrix {
 	if r < 0 || c < 0 {

@@ -6,22 +6,22 @@ import "bbgp.dev/asm"
 // read in pieces of several cache lines.
 const packGroup = 4
 
+// A rect is a Matrix or a Matrix32, for code that serves both.
+type rect[T asm.Float] struct {
+	Rows, Cols, Stride int
+	Data               []T
+}
+
 // packAlong packs columns j .. j+width-1 and rows k0 .. k0+depth-1 of m as panels
-// [⌈width/w⌉][depth][w], w = gemmMR or gemmNR, the last one with zeros beyond width.
-func packAlong(dst []float64, w int, m Matrix, j, width, k0, depth int) {
+// [⌈width/w⌉][depth][w], w = gemmMR or the width of a micro-tile, the last one with
+// zeros beyond width.
+func packAlong[T asm.Float](dst []T, w int, m rect[T], j, width, k0, depth int) {
 	for width >= w {
 		count := min(packGroup, width/w)
 		for k := range depth {
 			row := m.Data[(k0+k)*m.Stride+j:][:count*w]
 			for p := range count {
-				out := dst[(p*depth+k)*w:]
-				if w == gemmMR {
-					v := *(*[gemmMR]float64)(row[p*gemmMR:]) // a copy: operands that may overlap cost a call
-					*(*[gemmMR]float64)(out) = v
-				} else {
-					v := *(*[gemmNR]float64)(row[p*gemmNR:])
-					*(*[gemmNR]float64)(out) = v
-				}
+				copyPanel(dst[(p*depth+k)*w:], row[p*w:], w)
 			}
 		}
 		dst, j, width = dst[count*w*depth:], j+count*w, width-count*w
@@ -36,12 +36,28 @@ func packAlong(dst []float64, w int, m Matrix, j, width, k0, depth int) {
 	}
 }
 
+// copyPanel copies w elements, by way of an array: operands that may overlap
+// cost a call.
+func copyPanel[T asm.Float](dst, src []T, w int) {
+	switch w {
+	case gemmMR:
+		v := *(*[gemmMR]T)(src)
+		*(*[gemmMR]T)(dst) = v
+	case gemmNR:
+		v := *(*[gemmNR]T)(src)
+		*(*[gemmNR]T)(dst) = v
+	default:
+		v := *(*[2 * gemmNR]T)(src)
+		*(*[2 * gemmNR]T)(dst) = v
+	}
+}
+
 // packAcross packs rows j .. j+width-1 and columns k0 .. k0+depth-1 of m as
 // [depth][w], w = len(dst)/depth >= width, zero beyond width.
-func packAcross(impl *asm.Impl, dst []float64, m Matrix, j, width, k0, depth int) {
+func packAcross[T asm.Float](kit *asm.Kit[T], dst []T, m rect[T], j, width, k0, depth int) {
 	w, i := len(dst)/depth, 0
 	for ; i+asm.TransRows <= width; i += asm.TransRows {
-		impl.Transpose(dst[i:], w, m.Data[(j+i)*m.Stride+k0:], m.Stride, depth)
+		kit.Transpose(dst[i:], w, m.Data[(j+i)*m.Stride+k0:], m.Stride, depth)
 	}
 	if i == w {
 		return
@@ -57,10 +73,10 @@ func packAcross(impl *asm.Impl, dst []float64, m Matrix, j, width, k0, depth int
 }
 
 // unpackAcross is the inverse of packAcross for all of m: m[i][k] = src[k·w+i].
-func unpackAcross(impl *asm.Impl, m Matrix, src []float64, w int) {
+func unpackAcross(kit *asm.Kit[float64], m Matrix, src []float64, w int) {
 	done := 0
 	for ; done+asm.TransRows <= m.Cols && m.Rows > 0; done += asm.TransRows {
-		impl.Transpose(m.Data[done:], m.Stride, src[done*w:], w, m.Rows)
+		kit.Transpose(m.Data[done:], m.Stride, src[done*w:], w, m.Rows)
 	}
 	for i := range m.Rows {
 		for k := done; k < m.Cols; k++ {
@@ -69,11 +85,21 @@ func unpackAcross(impl *asm.Impl, m Matrix, src []float64, w int) {
 	}
 }
 
+// TransposeTo sets dst = src' on the calling thread. They do not overlap.
+func (e *Engine) TransposeTo(dst, src Matrix) {
+	if dst.Rows != src.Cols || dst.Cols != src.Rows {
+		panic("linalg: TransposeTo: shapes do not fit")
+	}
+	if len(src.Data) > 0 {
+		unpackAcross(&e.Impl.F64, dst, src.Data, src.Stride)
+	}
+}
+
 // reserve returns a slice of length n, s itself if it is large enough. Its
 // contents are undefined.
-func reserve(s []float64, n int) []float64 {
+func reserve[T asm.Float](s []T, n int) []T {
 	if cap(s) < n {
-		return make([]float64, n)
+		return make([]T, n)
 	}
 	return s[:n]
 }

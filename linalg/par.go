@@ -10,6 +10,10 @@ import (
 // nothing in a loop, and only here are goroutines started. One loop runs at a
 // time; an iteration must not start another one on the same Par.
 type Par struct {
+	// Between, if not nil, is called by a worker when an iteration has ended:
+	// measurements look there how fast its core is at the time.
+	Between func(worker int)
+
 	workers []func()
 	body    func(worker, i int)
 	n       int
@@ -43,6 +47,7 @@ func (p *Par) For(n int, body func(worker, i int)) {
 	if threads <= 1 {
 		for i := range n {
 			body(0, i)
+			p.Pause(0)
 		}
 		return
 	}
@@ -76,5 +81,13 @@ func (p *Par) work(worker int) {
 			return
 		}
 		p.body(worker, i)
+		p.Pause(worker)
+	}
+}
+
+// Pause calls Between. A body that takes long does it, too, from time to time.
+func (p *Par) Pause(worker int) {
+	if p.Between != nil {
+		p.Between(worker)
 	}
 }

@@ -137,7 +137,7 @@ func (p *pivoting) greedy(ctx context.Context) error {
 		p.e.Par.For((p.n+chunk-1)/chunk, func(_, c int) {
 			for i := c * chunk; i < min((c+1)*chunk, p.n); i++ {
 				row := p.l.Row(i)
-				row[m] = (col.Data[i] - p.e.Impl.Dot(row[:m], pivotRow)) * scale
+				row[m] = (col.Data[i] - p.e.Impl.F64.Dot(row[:m], pivotRow)) * scale
 			}
 		})
 		p.pivots = append(p.pivots, index[0])

@@ -289,9 +289,7 @@ func (p *Precond) SolveTo(dst, src Matrix) {
 		clear(p.small)
 		p.middle.mulAdd(p.small, p.two, q)
 		tallToFlat(p.two, p.small, p.q.cp, q)
-		for i, v := range p.two {
-			p.one[i] += v
-		}
+		p.e.Axpy(1, p.two, p.one)
 		p.q.mulAdd(p.tall, p.one, q)
 	}
 	p.mulWTrans(dst, t)

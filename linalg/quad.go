@@ -2,6 +2,7 @@ package linalg
 
 import (
 	"errors"
+	"fmt"
 	"math"
 )
 
@@ -48,7 +49,7 @@ func (q *Quad) RadauTo(dst []float64, h *BlockTri, node float64) error {
 		return q.GaussTo(dst, h)
 	}
 	if !q.ldl.Reset(h, node) {
-		return ErrNotDefinite
+		return q.ldl.Err()
 	}
 	if cap(q.ext.Data) < p*p {
 		q.ext.Data = make([]float64, p*p)
@@ -89,7 +90,7 @@ func (q *Quad) ErrorTo(dst, tail []float64, zero *BlockLDL) bool {
 	for i, v := range q.ext.Data[:p*p] {
 		q.m.Data[i] = v - q.m.Data[i]
 	}
-	if !cholSmall(q.m) {
+	if cholSmall(q.m, 0) != nil {
 		return false
 	}
 	copy(dst, tail)
@@ -111,7 +112,7 @@ func (q *Quad) sum(dst []float64, h *BlockTri) error {
 	for a, lam := range q.eig.d[:q.eig.k] {
 		q.Low, q.High = min(q.Low, lam), max(q.High, lam)
 		if !(lam > 0) {
-			return ErrNotDefinite
+			return fmt.Errorf("%w: eigenvalue %d is %g", ErrNotDefinite, a, lam)
 		}
 		w, ln := q.eig.z[a*q.eig.p:(a+1)*q.eig.p], math.Log(lam)
 		for i := range dst {

@@ -92,9 +92,7 @@ func (t *tiled) addParts(_, c int) {
 		out := t.flat[(g*t.q+c)*tileCols:][:tileCols]
 		clear(out)
 		for k := 0; k*t.partRows < t.rp; k++ {
-			for j, v := range t.parts[((k*groups+g)*t.q+c)*tileCols:][:tileCols] {
-				out[j] += v
-			}
+			t.e.Axpy(1, t.parts[((k*groups+g)*t.q+c)*tileCols:][:tileCols], out)
 		}
 	}
 }

@@ -3,14 +3,19 @@ package main
 import (
 	"math"
 	"slices"
+
+	"gonum.org/v1/plot/plotter"
 )
 
 // A series is one run as a function of x: rising x, with a value from each x on.
-type series struct{ x, y []float64 }
+type series struct {
+	x, y  []float64
+	ended bool // the training was done with: it stays where it is
+}
 
 // at returns the value at x: the last one at or before it, or, with smooth set,
-// the straight line in log x between the neighbours. It is NaN before the first x and the
-// last value after the last: a training that has ended stays where it is.
+// the straight line in log x between the neighbours. It is NaN before the first x and
+// after the last, unless the training ended there by itself.
 func (s *series) at(x float64, smooth bool) float64 {
 	i, found := slices.BinarySearch(s.x, x)
 	switch {
@@ -20,13 +25,21 @@ func (s *series) at(x float64, smooth bool) float64 {
 			i++
 		}
 		return s.y[i]
-	case i == 0:
+	case i == 0, i == len(s.x) && !s.ended:
 		return math.NaN()
 	case i == len(s.x) || !smooth:
 		return s.y[i-1]
 	}
 	t := math.Log(x/s.x[i-1]) / math.Log(s.x[i]/s.x[i-1])
 	return s.y[i-1] + t*(s.y[i]-s.y[i-1])
+}
+
+func (s *series) points() plotter.XYs {
+	pts := make(plotter.XYs, len(s.x))
+	for i, x := range s.x {
+		pts[i] = plotter.XY{X: x, Y: s.y[i]}
+	}
+	return pts
 }
 
 // A band is the median of several series on a grid, and their quartiles.
@@ -75,15 +88,15 @@ func quantile(v []float64, q float64) float64 {
 	slices.Sort(v)
 	at := q * float64(len(v)-1)
 	i := int(at)
-	if i+1 >= len(v) {
-		return v[len(v)-1]
+	if at == float64(i) || v[i] == v[i+1] { // infinities among them
+		return v[i]
 	}
 	return v[i] + (at-float64(i))*(v[i+1]-v[i])
 }
 
 // curve takes the rows of the way of r that have a y.
 func (r *record) curve(x, y func(*row) float64) series {
-	var s series
+	s := series{ended: r.Head.Stopped == "converged"}
 	for _, i := range r.way() {
 		w := &r.Rows[i]
 		if v := y(w); !math.IsNaN(v) {

@@ -17,6 +17,9 @@
 //	iterative       Gardner et al. 2018, Adam with step 0.1 from all ones
 //	exact           Cholesky, from all ones
 //
+// With +prefit after its name a method starts where our pre-fit ends, with +ones from
+// all ones, with +long its cap on CPU seconds is four times as high.
+//
 // One file per size, set, split and method holds a run, CSV with a head of
 // remarks. A run is trained in a process of its own, so that its CPU seconds and
 // its peak of memory are its own; what is measured at the points of its way

@@ -49,7 +49,7 @@ var (
 func styleOf(name, title string) style {
 	s := style{title: title, width: vg.Points(1.3), color: black, glyph: draw.CrossGlyph{}}
 	switch {
-	case name == "bbgp":
+	case strings.HasPrefix(name, "bbgp"):
 		s.color, s.width, s.glyph = blue, vg.Points(2), draw.CircleGlyph{}
 	case name == "iterative":
 		s.color, s.glyph = sky, draw.PlusGlyph{}
@@ -60,7 +60,10 @@ func styleOf(name, title string) style {
 	case strings.HasPrefix(name, "adam"):
 		s.color, s.glyph = vermilion, draw.RingGlyph{}
 	}
-	if strings.HasSuffix(name, "-4000") || name == "exact" || name == "adam-e1-s1" {
+	switch {
+	case strings.HasSuffix(name, longer):
+		s.dashes = dotted
+	case strings.HasSuffix(name, "-4000"), name == "exact", name == "adam-e1-s1", strings.HasSuffix(name, fromOnes):
 		s.dashes = dash
 	}
 	if name == "adam-e1-s1" {
@@ -327,7 +330,8 @@ func (evenTicks) Ticks(lo, hi float64) []plot.Tick {
 }
 
 // order is that of the methods in tables and legends.
-var order = []string{"bbgp", "adam-e1-s10", "adam-e1-s1", "cglb-1000", "cglb-4000", "sgpr-1000", "sgpr-4000", "iterative", "exact"}
+var order = []string{"bbgp", "bbgp+ones", "adam-e1-s10", "adam-e1-s1", "cglb-1000", "cglb-1000+long", "cglb-1000+prefit", "cglb-4000",
+	"sgpr-1000", "sgpr-1000+prefit", "sgpr-4000", "iterative", "exact", "exact+long"}
 
 // byMethod groups runs in order; methods of the bias study alone are left out.
 func byMethod(runs []*record) (names []string, groups map[string][]*record) {

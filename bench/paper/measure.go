@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -60,8 +61,8 @@ func (m *meter) likelihood(w *row, dense bool) error {
 	return nil
 }
 
-// errors measures RMSE, NLPD if asked for, and the likelihood at the parameters of w. One
-// evaluation of a fit that starts there makes the model.
+// errors measures RMSE, NLPD if density is set, and the likelihood at the parameters
+// of w. One evaluation of a fit that starts there makes the model.
 func (m *meter) errors(w *row, density bool) error {
 	if !math.IsNaN(w.RMSE) && (!density || !math.IsNaN(w.NLPD)) {
 		return nil
@@ -94,7 +95,9 @@ func (m *meter) errors(w *row, density bool) error {
 	if err != nil {
 		return err
 	}
-	w.RMSE, w.NLPD = s.RMSEStd, s.NLPDStd
+	if w.RMSE, w.NLPD = s.RMSEStd, s.NLPDStd; math.IsNaN(w.NLPD) {
+		return errors.New("a predicted deviation is not a number")
+	}
 	return nil
 }
 
@@ -106,20 +109,42 @@ func rmse(mean, y []float64) float64 {
 	return math.Sqrt(sum / float64(len(y)))
 }
 
+// borrow takes what was measured in other runs of the set and split at the same
+// parameters, as where they start.
+func (r *record) borrow(others []*record) {
+	known := map[string]*row{}
+	for _, o := range others {
+		for i := range o.Rows {
+			if w := &o.Rows[i]; o.Head.Set == r.Head.Set && o.Head.Split == r.Head.Split && w.Params != "" && !math.IsNaN(w.LML) {
+				known[w.Params] = w
+			}
+		}
+	}
+	for i := range r.Rows {
+		w := &r.Rows[i]
+		k := known[w.Params]
+		if k == nil {
+			continue
+		}
+		if math.IsNaN(w.LML) || w.LMLErr > 0 && k.LMLErr == 0 {
+			w.LML, w.LMLErr = k.LML, k.LMLErr
+		}
+		if math.IsNaN(w.RMSE) || math.IsNaN(w.NLPD) && !math.IsNaN(k.NLPD) {
+			w.RMSE, w.NLPD = k.RMSE, k.NLPD
+		}
+	}
+}
+
 // measure measures at so many points of the way of r, in equal ratios of the
-// number of the evaluation, and saves after each. A point that cannot be measured
-// is told in the remark.
-func (m *meter) measure(r *record, points int, path string) error {
+// number of the evaluation, and saves after each: NLPD where density is set and at the
+// end. A point that cannot be measured is told in the remark.
+func (m *meter) measure(r *record, points int, density bool, path string) error {
 	at := r.way()
 	chosen := spread(len(at), points)
 	for k, c := range chosen {
 		w := &r.Rows[at[c]]
 		end := k == len(chosen)-1
-		err := m.errors(w, end || k%3 == 2)
-		if err == nil {
-			err = m.likelihood(w, end)
-		}
-		if err != nil {
+		if err := errors.Join(m.errors(w, density || end), m.likelihood(w, end)); err != nil {
 			r.Head.Remark += fmt.Sprintf("; not measured at evaluation %d: %v", w.Evaluation, err)
 		}
 		if err := r.save(path); err != nil {
@@ -144,16 +169,20 @@ func spread(n, k int) []int {
 }
 
 // reach returns the CPU seconds at which the likelihood of the run first was at
-// level, NaN if it never was, by bisection of its way: it rises along it but for
-// its noise.
+// level, NaN if it is at none of the points that are measured. Between the first of
+// these that is and the one before, it is looked up by bisection: it rises along the way but
+// for its noise, at least until it first comes so high.
 func (m *meter) reach(r *record, level float64) (float64, error) {
 	at := r.way()
-	lo, hi := 0, len(at)-1
+	lo := 0
+	hi := slices.IndexFunc(at, func(i int) bool { return r.Rows[i].LML >= level })
 	if hi < 0 {
 		return math.NaN(), nil
 	}
-	if end := r.last(); math.IsNaN(end.LML) || end.LML < level {
-		return math.NaN(), nil
+	for i := range hi {
+		if !math.IsNaN(r.Rows[at[i]].LML) {
+			lo = i + 1
+		}
 	}
 	for lo < hi {
 		mid := (lo + hi) / 2
@@ -167,5 +196,5 @@ func (m *meter) reach(r *record, level float64) (float64, error) {
 			lo = mid + 1
 		}
 	}
-	return r.Rows[at[lo]].CPU, nil
+	return r.Rows[at[hi]].CPU, nil
 }

@@ -22,14 +22,51 @@ type method struct {
 	opt         bbgp.Options
 }
 
-// parseMethod reads the name of a method for n training rows. Its inducing rows
-// and ranks are n/4 at most.
+// A variant of a method follows its name, as in cglb-1000+prefit.
+const (
+	withPrefit = "+prefit" // starts where our pre-fit ends, whose time counts
+	fromOnes   = "+ones"   // starts from all ones, as all but bbgp do
+	longer     = "+long"   // its cap on CPU seconds is longFactor times as high
+	longFactor = 4
+)
+
+// capOf is the method's cap on CPU seconds where others have s.
+func capOf(name string, s float64) float64 {
+	if strings.HasSuffix(name, longer) {
+		return longFactor * s
+	}
+	return s
+}
+
+// parseMethod reads the name of a method, with its variant, for n training rows.
 func parseMethod(name string, n int) (method, error) {
+	base, _, _ := strings.Cut(name, "+")
+	m, err := plainMethod(base, n)
+	if err != nil {
+		return m, err
+	}
+	m.name = name
+	switch variant := strings.TrimPrefix(name, base); variant {
+	case "":
+	case withPrefit:
+		m.title, m.opt.PrefitRows = m.title+", from our pre-fit", 0
+	case fromOnes:
+		m.title, m.opt.PrefitRows = m.title+", from all ones", -1
+	case longer:
+		m.title += ", longer"
+	default:
+		return m, fmt.Errorf("method %q: no variant %q", name, variant)
+	}
+	return m, nil
+}
+
+// plainMethod reads the name of a method. Its inducing rows and ranks are n/4 at most.
+func plainMethod(name string, n int) (method, error) {
 	kind, rest, _ := strings.Cut(name, "-")
 	m := method{name: name, opt: bbgp.Options{PrefitRows: -1}}
 	switch kind {
 	case "bbgp":
-		m.title, m.opt = "BBGP, our defaults", bbgp.Options{Method: "bbgp"}
+		m.title, m.opt = "BBGP (our defaults)", bbgp.Options{Method: "bbgp"}
 	case "exact":
 		m.title, m.opt.Method = "exact GP", kind
 	case "iterative":

@@ -19,6 +19,7 @@ var pageText string
 type chapter struct {
 	Name     string // of the folder
 	Title    string
+	Args     string // that choose its rows
 	Sections []section
 	Arrivals string // table
 	Verdict  string // on CPU time to a given likelihood
@@ -129,13 +130,13 @@ func commitsOf(chapters []chapter) string {
 func (s *settings) newChapter(dir string, runs []*record) (*chapter, error) {
 	c := &chapter{Name: filepath.Base(dir), all: runs, Title: "All training rows"}
 	if n := rowsOf(dir); n != math.MaxInt {
-		c.Title = fmt.Sprintf("The first %d training rows", n)
+		c.Title, c.Args = fmt.Sprintf("The first %d training rows", n), fmt.Sprintf("-n %d ", n)
 	}
 	found, err := loadArrivals(dir)
 	if err != nil {
 		return nil, err
 	}
-	for _, set := range []string{"bike", "elevators", "pol"} {
+	for _, set := range setNames {
 		var of []*record
 		for _, r := range runs {
 			if r.Head.Set == set && slices.Contains(order, r.Head.Method) {
@@ -153,7 +154,11 @@ func (s *settings) newChapter(dir string, runs []*record) (*chapter, error) {
 		c.Sections = append(c.Sections, section{Set: set, Figure: "results/" + name, Table: methodTable(of)})
 	}
 	c.What, c.Over = whatTable(runs), overTable(runs)
-	c.Arrivals, c.Verdict = arrivalTable(found), verdict(found)
+	titles := map[string]string{}
+	for _, r := range runs {
+		titles[r.Head.Method] = r.Head.Title
+	}
+	c.Arrivals, c.Verdict = arrivalTable(found, titles), verdict(found, titles)
 	return c, nil
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -18,7 +19,7 @@ func TestMethods(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for _, name := range []string{"", "cglb", "cglb-", "cglb-x", "cglb-0", "bbgp-2", "adam", "adam-e1", "adam-e0-s1", "adam-e1-s0", "exact-1", "gp"} {
+	for _, name := range []string{"", "cglb", "cglb-", "cglb-x", "cglb-0", "bbgp-2", "adam", "adam-e1", "adam-e0-s1", "adam-e1-s0", "exact-1", "gp", "bbgp+", "bbgp+more"} {
 		if _, err := parseMethod(name, 10000); err == nil {
 			t.Errorf("%q was taken for a method", name)
 		}
@@ -26,6 +27,14 @@ func TestMethods(t *testing.T) {
 	m, err := parseMethod("cglb-4000", 2000)
 	if err != nil || m.opt.Rank != 500 || m.opt.PrefitRows != -1 || m.opt.Method != "cglb" {
 		t.Errorf("cglb-4000 on 2000 rows is %+v, %v", m.opt, err)
+	}
+	for name, rows := range map[string]int{"cglb-1000": -1, "cglb-1000+prefit": 0, "bbgp": 0, "bbgp+ones": -1, "cglb-1000+long": -1} {
+		if m, err := parseMethod(name, 9000); err != nil || m.opt.PrefitRows != rows || m.name != name {
+			t.Errorf("%s is %+v, %v", name, m, err)
+		}
+	}
+	if a, b := capOf("exact", 7), capOf("exact+long", 7); a != 7 || b != 7*longFactor {
+		t.Errorf("caps are %v and %v", a, b)
 	}
 	m, err = parseMethod("adam-e10-s3", 9000)
 	if err != nil || m.opt.Eps != 10 || m.opt.Probes != 3 || m.opt.Optimizer != "adam" || m.opt.Neighbours != -1 || m.opt.Rank != paperRank {
@@ -35,7 +44,7 @@ func TestMethods(t *testing.T) {
 
 // example is a record of three rows, one of them without a value.
 func example() *record {
-	r := &record{Head: head{Set: "pol", Split: 2, N: 100, Method: "bbgp", Title: "BBGP, \"ours\"", Stopped: "cpu-cap", CPUCap: 7, Commit: "abc"}}
+	r := &record{Head: head{Set: "pol", Split: 2, N: 100, Method: "bbgp", Title: "BBGP (our defaults)", Stopped: "cpu-cap", CPUCap: 7, Commit: "abc"}}
 	p := bbgp.DefaultParams("", 2)
 	p.Lengthscales[1] = math.Inf(1)
 	p.Noise = 1.0 / 3
@@ -121,7 +130,7 @@ func TestBands(t *testing.T) {
 	if q := quantile(nil, 0.5); !math.IsNaN(q) {
 		t.Errorf("the median of nothing is %v", q)
 	}
-	s := series{x: []float64{1, 10, 10, 100}, y: []float64{5, 6, 7, 9}}
+	s := series{x: []float64{1, 10, 10, 100}, y: []float64{5, 6, 7, 9}, ended: true}
 	for _, c := range []struct {
 		x      float64
 		smooth bool
@@ -131,7 +140,13 @@ func TestBands(t *testing.T) {
 			t.Errorf("at(%v, %v) = %v, want %v", c.x, c.smooth, got, c.want)
 		}
 	}
-	b := bandOf([]series{{x: []float64{1, 4}, y: []float64{0, 2}}, {x: []float64{1, 2}, y: []float64{4, 8}}, {}, {}, {}}, false)
+	if s.ended = false; !math.IsNaN(s.at(101, true)) {
+		t.Error("a run that a cap ended goes on")
+	}
+	if q := quantile([]float64{1, math.Inf(1), 2}, 0.5); q != 2 {
+		t.Errorf("the median of 1, 2 and never is %v", q)
+	}
+	b := bandOf([]series{{x: []float64{1, 4}, y: []float64{0, 2}}, {x: []float64{1, 2}, y: []float64{4, 8}, ended: true}, {}, {}, {}}, false)
 	last := len(b.x) - 1
 	if b.x[0] != 1 || b.x[last] != 4 || b.mid[0] != 2 || b.mid[last] != 5 || b.low[last] != 3.5 || b.high[last] != 6.5 {
 		t.Errorf("the band is %+v", b)
@@ -154,6 +169,7 @@ func TestReach(t *testing.T) {
 	for i, v := range []float64{-9, -5, -4, -1} {
 		r.Rows = append(r.Rows, row{CPU: float64(10 * (i + 1)), LML: v, Params: "{}"})
 	}
+	r.Rows = append(r.Rows, row{CPU: 50, LML: -8, Params: "{}"}) // a likelihood that falls again
 	m := &meter{data: &bbgp.Data{}}
 	for _, c := range []struct{ level, want float64 }{{-10, 10}, {-5, 20}, {-4.5, 30}, {-1, 40}, {0, math.NaN()}} {
 		got, err := m.reach(r, c.level)
@@ -163,18 +179,44 @@ func TestReach(t *testing.T) {
 	}
 }
 
+// What was measured at the same parameters of the same data is not measured again.
+func TestBorrow(t *testing.T) {
+	nan := math.NaN()
+	at := func(params string, lml, stderr, rmse, nlpd float64) row {
+		return row{Params: params, LML: lml, LMLErr: stderr, RMSE: rmse, NLPD: nlpd}
+	}
+	r := &record{Head: head{Set: "pol"}, Rows: []row{at("a", nan, nan, nan, nan), at("", nan, nan, nan, nan), at("b", -2, 3, 0.5, nan), at("c", nan, nan, nan, nan)}}
+	r.borrow([]*record{{Head: head{Set: "pol"}, Rows: []row{at("a", -1, 2, 0.25, nan), at("", -9, 0, 9, 9), at("b", -2.5, 0, 0.5, 1)}},
+		{Head: head{Set: "pol", Split: 1}, Rows: []row{at("c", -7, 0, 7, 7)}}})
+	want := []row{at("a", -1, 2, 0.25, nan), at("", nan, nan, nan, nan), at("b", -2.5, 0, 0.5, 1), at("c", nan, nan, nan, nan)}
+	if got := fmt.Sprint(r.Rows); got != fmt.Sprint(want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// The table and its verdict say how soon each method came, and who came before BBGP.
 func TestVerdict(t *testing.T) {
 	nan := math.NaN()
-	all := []arrival{{"bike", 0, "bbgp", levels[1].name, 5, 2}, {"bike", 0, rival, levels[1].name, 5, 8},
-		{"pol", 0, "bbgp", levels[1].name, 5, nan}, {"pol", 0, rival, levels[1].name, 5, 8},
-		{"elevators", 0, "bbgp", levels[1].name, 5, 9}, {"elevators", 0, rival, levels[1].name, 5, 3}}
-	got := verdict(all)
-	for _, want := range []string{"bike: BBGP reached \"CGLB's end less 1 nat\" 4.0 times sooner", "elevators: BBGP reached \"CGLB's end less 1 nat\" 3.0 times later", "pol: BBGP did not reach"} {
+	name := levels[1].name
+	all := []arrival{{"bike", 0, "bbgp", name, 5, 2}, {"bike", 0, rival, name, 5, 8}, {"bike", 1, "bbgp", name, 5, 900},
+		{"pol", 0, "bbgp", name, 5, nan}, {"pol", 0, rival, name, 5, 8}, {"pol", 0, "exact", name, 5, nan},
+		{"elevators", 0, "bbgp", name, 5, 9}, {"elevators", 0, rival, name, 5, 3}, {"elevators", 0, "exact", name, 5, 10}}
+	titles := map[string]string{"bbgp": "BBGP", rival: "CGLB", "exact": "dense"}
+	got := verdict(all, titles)
+	for _, want := range []string{"bike: BBGP reached CGLB's end less 1 nat 4.0 times sooner", "elevators: BBGP reached CGLB's end less 1 nat 3.0 times later",
+		"pol: BBGP did not reach CGLB's end less 1 nat, CGLB did after 8.0",
+		"not the first there:\n  - elevators, CGLB's end less 1 nat: CGLB after 3.0 CPU s, BBGP after 9.0", "pol, CGLB's end less 1 nat: CGLB after 8.0 CPU s, BBGP never"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not in %q", want, got)
 		}
 	}
-	if text := arrivalTable(all); !strings.Contains(text, "| never | 8.0 |") {
+	if strings.Contains(got, "dense") {
+		t.Errorf("dense came before nobody: %q", got)
+	}
+	if got := verdict(all[:2], titles); !strings.Contains(got, "No method reached any") {
+		t.Errorf("%q", got)
+	}
+	if text := arrivalTable(all, titles); !strings.Contains(text, "| bike | BBGP | 0 1 | 451.0 (2.0 to 900.0) |") || !strings.Contains(text, "| pol | dense | 0 | never |") {
 		t.Errorf("the table is\n%s", text)
 	}
 }

@@ -51,7 +51,7 @@ type head struct {
 	N           int     `json:"rows"`
 	D           int     `json:"inputs"`
 	Method      string  `json:"method"`
-	Title       string  `json:"title"`
+	Title       string  `json:"-"`          // of the method
 	Rank        int     `json:"rank"`       // asked for; 0 chosen by the program
 	StepCap     int     `json:"step_cap"`   // evaluations
 	CPUCap      float64 `json:"cpu_cap_s"`  // 0: none
@@ -201,6 +201,11 @@ func load(path string) (*record, error) {
 	if err := json.Unmarshal([]byte(strings.TrimPrefix(first, "# ")), &r.Head); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	m, err := parseMethod(r.Head.Method, r.Head.N)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	r.Head.Title = m.title
 	if err := readTable(csv.NewReader(strings.NewReader(rest)), &r.Rows); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

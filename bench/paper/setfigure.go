@@ -5,6 +5,7 @@ import (
 	"image/color"
 	"math"
 	"path/filepath"
+	"strings"
 
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
@@ -12,8 +13,8 @@ import (
 )
 
 // setFigure draws RMSE and objective of the runs of one set against evaluations and
-// against CPU seconds. Lines and bands are those of the objective; the signs beside them
-// are exact likelihoods at points of the way of every split.
+// against CPU seconds. Signs are what was measured at points of the way of every split:
+// errors, and exact likelihoods beside lines and bands that are those of the objective.
 func setFigure(base, set string, runs []*record) error {
 	names, groups := byMethod(runs)
 	steps, seconds := "evaluations of the objective", "CPU seconds of training"
@@ -24,28 +25,34 @@ func setFigure(base, set string, runs []*record) error {
 	top := ceiling(runs)
 	var styles []style
 	for _, name := range names {
+		if strings.HasSuffix(name, withPrefit) {
+			continue // in the tables
+		}
 		group := groups[name]
 		s := styleOf(name, group[0].Head.Title)
 		styles = append(styles, s)
 		for i, x := range []func(*row) float64{evaluationOf, cpuOf} {
 			var errors, values []series
-			var exact plotter.XYs
+			var wrong, exact plotter.XYs
 			for _, r := range group {
 				values = append(values, r.curve(x, perRow(r.Head.N, func(w *row) float64 { return w.Objective })))
-				errors = append(errors, r.curve(x, rmseOf))
+				rmse := r.curve(x, rmseOf)
+				errors, wrong = append(errors, rmse), append(wrong, rmse.points()...)
 				lml := r.curve(x, perRow(r.Head.N, func(w *row) float64 { return w.LML }))
-				for k, v := range lml.x {
-					exact = append(exact, plotter.XY{X: v, Y: lml.y[k]})
+				exact = append(exact, lml.points()...)
+			}
+			for k, d := range []struct {
+				lines  []series
+				signs  plotter.XYs
+				smooth bool
+				top    float64
+			}{{errors, wrong, true, math.Inf(1)}, {values, exact, false, top}} {
+				if err := panels[i][k].band(bandOf(d.lines, d.smooth), s, d.top); err != nil {
+					return err
 				}
-			}
-			if err := panels[i][0].band(bandOf(errors, true), s, math.Inf(1)); err != nil {
-				return err
-			}
-			if err := panels[i][1].band(bandOf(values, false), s, top); err != nil {
-				return err
-			}
-			if err := panels[i][1].signs(exact, s); err != nil {
-				return err
+				if err := panels[i][k].signs(d.signs, s); err != nil {
+					return err
+				}
 			}
 		}
 	}

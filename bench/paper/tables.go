@@ -122,7 +122,7 @@ func whatTable(runs []*record) string {
 			sets[r.Head.Set] = append(sets[r.Head.Set], fmt.Sprint(r.Head.Split))
 		}
 		var parts []string
-		for _, set := range []string{"bike", "elevators", "pol"} {
+		for _, set := range setNames {
 			if sets[set] != nil {
 				parts = append(parts, set+" "+strings.Join(sets[set], " "))
 			}
@@ -134,11 +134,11 @@ func whatTable(runs []*record) string {
 
 // overTable tells how far objectives were from the exact likelihood.
 func overTable(runs []*record) string {
-	g := grid{head: []string{"method", "bike", "elevators", "pol"}}
+	g := grid{head: append([]string{"method"}, setNames...)}
 	names, groups := byMethod(runs)
 	for _, name := range names {
 		cells := []string{groups[name][0].Head.Title}
-		for _, set := range []string{"bike", "elevators", "pol"} {
+		for _, set := range setNames {
 			var v []float64
 			for _, r := range groups[name] {
 				if r.Head.Set == set {
@@ -150,82 +150,6 @@ func overTable(runs []*record) string {
 		g.add(cells...)
 	}
 	return g.String()
-}
-
-// arrivalTable tells when methods reached levels of the exact likelihood.
-func arrivalTable(all []arrival) string {
-	g := grid{head: []string{"set", "level"}}
-	var methods []string
-	for _, m := range order {
-		if slices.ContainsFunc(all, func(a arrival) bool { return a.Method == m }) {
-			methods = append(methods, m)
-		}
-	}
-	g.head = append(g.head, methods...)
-	for _, set := range []string{"bike", "elevators", "pol"} {
-		for _, l := range levels {
-			cells, any := []string{set, l.name}, false
-			for _, m := range methods {
-				cpu, runs := times(all, set, l.name, m)
-				any = any || runs > 0
-				switch text := middle(cpu, "%.1f"); {
-				case runs == 0:
-					cells = append(cells, "")
-				case len(cpu) == 0:
-					cells = append(cells, "never")
-				case len(cpu) < runs:
-					cells = append(cells, fmt.Sprintf("%s, %d of %d never", text, runs-len(cpu), runs))
-				default:
-					cells = append(cells, text)
-				}
-			}
-			if any {
-				g.add(cells...)
-			}
-		}
-	}
-	return g.String()
-}
-
-// times returns the CPU seconds of the runs that reached a level, and the number of all.
-func times(all []arrival, set, level, method string) (cpu []float64, runs int) {
-	for _, a := range all {
-		if a.Set == set && a.Level == level && a.Method == method {
-			runs++
-			if !math.IsNaN(a.CPU) {
-				cpu = append(cpu, a.CPU)
-			}
-		}
-	}
-	return cpu, runs
-}
-
-// verdict says on which sets BBGP reaches the likelihood at which CGLB ends sooner.
-func verdict(all []arrival) string {
-	var parts []string
-	for _, set := range []string{"bike", "elevators", "pol"} {
-		for _, l := range levels[:2] {
-			ours, n := times(all, set, l.name, "bbgp")
-			theirs, m := times(all, set, l.name, rival)
-			if n == 0 || m == 0 || len(theirs) == 0 {
-				continue
-			}
-			if len(ours) == 0 {
-				parts = append(parts, fmt.Sprintf("%s: BBGP did not reach %s", set, l.name))
-				continue
-			}
-			a, b := quantile(ours, 0.5), quantile(theirs, 0.5)
-			ratio := fmt.Sprintf("%.1f times sooner than CGLB", b/a)
-			if a > b {
-				ratio = fmt.Sprintf("%.1f times later than CGLB", a/b)
-			}
-			parts = append(parts, fmt.Sprintf("%s: BBGP reached \"%s\" %s (%.1f and %.1f CPU s, medians)", set, l.name, ratio, a, b))
-		}
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return "- " + strings.Join(parts, ".\n- ") + "."
 }
 
 // biasTable is the paper's study of eps and the number of probes.

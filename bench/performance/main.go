@@ -3,10 +3,10 @@
 //
 //	go run ./bench/performance > tables.md
 //
-// A cell is "cycles (ceiling)" for an ordered pair of points: the best of about
-// -time of products, a cycle being two vector multiply-adds at the peak of the
-// same cores in the same run, and what two vector ports need for the instructions
-// (bench.Product). For AVX2 the figure of a prototype in C on Zen 3 follows,
+// A cell is "cycles (ceiling)" for an ordered pair of points: the middle one of
+// about -time of products, a cycle being two vector multiply-adds at the peak of
+// the same cores, looked at all through the products, and what two vector ports
+// need for the instructions (bench.Product). For AVX2 the figure of a prototype in C on Zen 3 follows,
 // which has separate adders. -only picks a table: avx512/f32, threads, dense, ...
 package main
 
@@ -134,10 +134,10 @@ func threads(ctx context.Context, n int, each time.Duration) error {
 
 // dense prints products and factorisations of matrices that are stored.
 func dense(ctx context.Context) error {
-	fmt.Print("\n### Dense, float64\n\n| operation | n | m | threads | Gflop/s | share of the peak | CPU s |\n|---|---|---|---|---|---|---|\n")
+	fmt.Print("\n### Dense\n\n| operation | precision | n | m | threads | Gflop/s | share of the peak | CPU s |\n|---|---|---|---|---|---|---|---|\n")
 	reports, err := bench.Dense(ctx, bench.DenseSpec{})
 	for _, r := range reports {
-		fmt.Printf("| %s | %d | %d | %d | %.1f | %.2f | %.3f |\n", r.Op, r.N, r.M, r.Threads, r.Gflops, r.FMAShare, r.CPUSeconds)
+		fmt.Printf("| %s | %s | %d | %d | %d | %.1f | %.2f | %.3f |\n", r.Op, r.Precision, r.N, r.M, r.Threads, r.Gflops, r.FMAShare, r.CPUSeconds)
 	}
 	return err
 }

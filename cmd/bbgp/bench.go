@@ -96,7 +96,7 @@ func (a *app) benchDense() *cobra.Command {
 	spec := bench.DenseSpec{}
 	c := &cobra.Command{
 		Use:     "dense",
-		Short:   "Dense products and factorisations in float64",
+		Short:   "Dense products and factorisations",
 		Example: "  bbgp bench dense\n  bbgp bench dense --ops gemm,cholesky --threads 1 --json",
 		Args:    exactly(),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -124,9 +124,9 @@ func (a *app) benchDense() *cobra.Command {
 			if asJSON {
 				return writeJSON(a.out, list)
 			}
-			fmt.Fprintf(a.out, "%-18s %6s %6s %8s %8s %10s %10s %10s\n", "operation", "n", "m", "threads", "ISA", "Gflop/s", "of peak", "seconds")
+			fmt.Fprintf(a.out, "%-22s %9s %6s %6s %7s %7s %9s %8s %9s\n", "operation", "precision", "n", "m", "threads", "ISA", "Gflop/s", "of peak", "seconds")
 			for _, r := range list {
-				if _, err = fmt.Fprintf(a.out, "%-18s %6d %6d %8d %8s %10.1f %8.0f %% %10.4g\n", r.Op, r.N, r.M, r.Threads, r.ISA, r.Gflops, 100*r.FMAShare, r.Seconds); err != nil {
+				if _, err = fmt.Fprintf(a.out, "%-22s %9s %6d %6d %7d %7s %9.1f %6.0f %% %9.4g\n", r.Op, r.Precision, r.N, r.M, r.Threads, r.ISA, r.Gflops, 100*r.FMAShare, r.Seconds); err != nil {
 					return err
 				}
 			}

@@ -195,12 +195,11 @@ func verdict(all []arrival, titles map[string]string) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	if len(before) == 0 {
-		before = []string{"No method reached any of these levels before BBGP with our defaults"}
-	} else {
-		before[0] = "Sooner than BBGP with our defaults: " + before[0]
+	last := "No method reached any of these levels before BBGP with our defaults"
+	if len(before) > 0 {
+		last = "BBGP with our defaults was not the first there:\n  - " + strings.Join(before, "\n  - ")
 	}
-	return "- " + strings.Join(append(parts, before...), ".\n- ") + "."
+	return "- " + strings.Join(append(parts, last), "\n- ")
 }
 
 func afterText(cpu float64) string {

@@ -20,6 +20,7 @@ type settings struct {
 	n, steps      int
 	cpu           float64
 	points        int
+	density       bool
 	studyRows     int
 	biasRows      int
 	dir, page     string
@@ -64,11 +65,12 @@ func parse(args []string) (*settings, error) {
 	f.IntVar(&s.steps, "steps", s.steps, "evaluations of a run at most")
 	f.Float64Var(&s.cpu, "cpu", s.cpu, "CPU seconds of a training at most, 0: no limit")
 	f.IntVar(&s.points, "points", s.points, "points of a run at which errors are measured")
+	f.BoolVar(&s.density, "nlpd", !s.quick, "measure NLPD at these points too, not at the end alone")
 	f.IntVar(&s.studyRows, "study-rows", s.studyRows, "training rows of the studies")
 	f.IntVar(&s.biasRows, "bias-rows", s.biasRows, "training rows of the paper's study of eps and probes")
 	f.StringVar(&s.dir, "dir", s.dir, "folder of the results")
 	f.StringVar(&s.page, "page", s.page, "folder of RESULTS.md; figures go into its results/")
-	do := f.String("do", "runs,bias,studies,page", "what to do; train and measure are the halves of runs, measure for what is there")
+	do := f.String("do", "runs,bias,studies,page", "what to do; train, measure and levels are the parts of runs")
 	if err := f.Parse(args); err != nil {
 		return nil, err
 	}
@@ -92,14 +94,14 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
-	parts := map[string]func() error{"train": s.train, "measure": s.measure, "runs": s.runs, "bias": s.bias, "studies": s.studies, "page": s.writePage}
+	parts := map[string]func() error{"train": s.train, "measure": s.measure, "levels": s.lookUp, "runs": s.runs, "bias": s.bias, "studies": s.studies, "page": s.writePage}
 	for _, name := range s.do {
 		if parts[name] == nil {
 			return fmt.Errorf("-do %q: there is no such part", name)
 		}
 	}
 	var failed error
-	for _, name := range []string{"train", "measure", "runs", "bias", "studies", "page"} {
+	for _, name := range []string{"train", "measure", "runs", "levels", "bias", "studies", "page"} {
 		if !slices.Contains(s.do, name) {
 			continue
 		}
@@ -145,18 +147,14 @@ func (s *settings) runs() error {
 	return errors.Join(s.each(s.one), s.lookUp())
 }
 
-// measure measures what was trained on s.n rows and is not measured yet.
+// measure measures the runs that are asked for and were trained.
 func (s *settings) measure() error {
-	all, err := loadRuns(filepath.Join(s.dir, (&job{n: s.n}).size()))
-	if err != nil {
-		return err
-	}
-	for _, r := range all {
-		if err := s.measureOne(&job{set: r.Head.Set, split: r.Head.Split, n: s.n, method: r.Head.Method}); err != nil {
+	return s.each(func(j *job) error {
+		if r, err := load(s.path(j)); r == nil {
 			return err
 		}
-	}
-	return s.lookUp()
+		return s.measureOne(j)
+	})
 }
 
 // biasSet is what the paper studies eps and the number of probes on.
@@ -221,7 +219,12 @@ func (s *settings) measureOne(j *job) error {
 		return err
 	}
 	say("%s: %s after %d evaluations, %.1f CPU s; measuring", path, r.Head.Stopped, r.Head.Evaluations, r.Head.CPU)
-	return m.measure(r, s.points, path)
+	others, err := loadRuns(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	r.borrow(others)
+	return m.measure(r, s.points, s.density, path)
 }
 
 // say tells what is being done, with the time.

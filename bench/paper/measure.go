@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -60,10 +61,10 @@ func (m *meter) likelihood(w *row, dense bool) error {
 	return nil
 }
 
-// errors measures RMSE, NLPD and the likelihood at the parameters of w. One
-// evaluation of a fit that starts there makes the model.
-func (m *meter) errors(w *row) error {
-	if !math.IsNaN(w.NLPD) {
+// errors measures RMSE, NLPD if density is set, and the likelihood at the parameters
+// of w. One evaluation of a fit that starts there makes the model.
+func (m *meter) errors(w *row, density bool) error {
+	if !math.IsNaN(w.RMSE) && (!density || !math.IsNaN(w.NLPD)) {
 		return nil
 	}
 	p, err := w.params()
@@ -82,32 +83,68 @@ func (m *meter) errors(w *row) error {
 	if math.IsNaN(w.LML) {
 		w.LML, w.LMLErr = model.Result.LML, model.Result.StdErr
 	}
-	pred, err := model.Predict(ctx, nil, m.held.X, bbgp.PredictOptions{SD: true, SDTol: deviationTol})
+	pred, err := model.Predict(ctx, nil, m.held.X, bbgp.PredictOptions{SD: density, SDTol: deviationTol})
 	if err != nil {
 		return err
+	}
+	if !density {
+		w.RMSE = rmse(pred.Mean, m.held.Y) / model.Scaling.YScale
+		return nil
 	}
 	s, err := model.Score(pred, m.held.Y)
 	if err != nil {
 		return err
 	}
-	w.RMSE, w.NLPD = s.RMSEStd, s.NLPDStd
+	if w.RMSE, w.NLPD = s.RMSEStd, s.NLPDStd; math.IsNaN(w.NLPD) {
+		return errors.New("a predicted deviation is not a number")
+	}
 	return nil
 }
 
+func rmse(mean, y []float64) float64 {
+	sum := 0.0
+	for i, v := range y {
+		sum += (v - mean[i]) * (v - mean[i])
+	}
+	return math.Sqrt(sum / float64(len(y)))
+}
+
+// borrow takes what was measured in other runs of the set and split at the same
+// parameters, as where they start.
+func (r *record) borrow(others []*record) {
+	known := map[string]*row{}
+	for _, o := range others {
+		for i := range o.Rows {
+			if w := &o.Rows[i]; o.Head.Set == r.Head.Set && o.Head.Split == r.Head.Split && w.Params != "" && !math.IsNaN(w.LML) {
+				known[w.Params] = w
+			}
+		}
+	}
+	for i := range r.Rows {
+		w := &r.Rows[i]
+		k := known[w.Params]
+		if k == nil {
+			continue
+		}
+		if math.IsNaN(w.LML) || w.LMLErr > 0 && k.LMLErr == 0 {
+			w.LML, w.LMLErr = k.LML, k.LMLErr
+		}
+		if math.IsNaN(w.RMSE) || math.IsNaN(w.NLPD) && !math.IsNaN(k.NLPD) {
+			w.RMSE, w.NLPD = k.RMSE, k.NLPD
+		}
+	}
+}
+
 // measure measures at so many points of the way of r, in equal ratios of the
-// number of the evaluation, and saves after each. A point that cannot be measured
-// is told in the remark.
-func (m *meter) measure(r *record, points int, path string) error {
+// number of the evaluation, and saves after each: NLPD where density is set and at the
+// end. A point that cannot be measured is told in the remark.
+func (m *meter) measure(r *record, points int, density bool, path string) error {
 	at := r.way()
 	chosen := spread(len(at), points)
 	for k, c := range chosen {
 		w := &r.Rows[at[c]]
 		end := k == len(chosen)-1
-		err := m.errors(w)
-		if err == nil {
-			err = m.likelihood(w, end)
-		}
-		if err != nil {
+		if err := errors.Join(m.errors(w, density || end), m.likelihood(w, end)); err != nil {
 			r.Head.Remark += fmt.Sprintf("; not measured at evaluation %d: %v", w.Evaluation, err)
 		}
 		if err := r.save(path); err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -178,6 +179,21 @@ func TestReach(t *testing.T) {
 	}
 }
 
+// What was measured at the same parameters of the same data is not measured again.
+func TestBorrow(t *testing.T) {
+	nan := math.NaN()
+	at := func(params string, lml, stderr, rmse, nlpd float64) row {
+		return row{Params: params, LML: lml, LMLErr: stderr, RMSE: rmse, NLPD: nlpd}
+	}
+	r := &record{Head: head{Set: "pol"}, Rows: []row{at("a", nan, nan, nan, nan), at("", nan, nan, nan, nan), at("b", -2, 3, 0.5, nan), at("c", nan, nan, nan, nan)}}
+	r.borrow([]*record{{Head: head{Set: "pol"}, Rows: []row{at("a", -1, 2, 0.25, nan), at("", -9, 0, 9, 9), at("b", -2.5, 0, 0.5, 1)}},
+		{Head: head{Set: "pol", Split: 1}, Rows: []row{at("c", -7, 0, 7, 7)}}})
+	want := []row{at("a", -1, 2, 0.25, nan), at("", nan, nan, nan, nan), at("b", -2.5, 0, 0.5, 1), at("c", nan, nan, nan, nan)}
+	if got := fmt.Sprint(r.Rows); got != fmt.Sprint(want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
 // The table and its verdict say how soon each method came, and who came before BBGP.
 func TestVerdict(t *testing.T) {
 	nan := math.NaN()
@@ -189,7 +205,7 @@ func TestVerdict(t *testing.T) {
 	got := verdict(all, titles)
 	for _, want := range []string{"bike: BBGP reached CGLB's end less 1 nat 4.0 times sooner", "elevators: BBGP reached CGLB's end less 1 nat 3.0 times later",
 		"pol: BBGP did not reach CGLB's end less 1 nat, CGLB did after 8.0",
-		"Sooner than BBGP with our defaults: elevators, CGLB's end less 1 nat: CGLB after 3.0 CPU s, BBGP after 9.0", "pol, CGLB's end less 1 nat: CGLB after 8.0 CPU s, BBGP never"} {
+		"not the first there:\n  - elevators, CGLB's end less 1 nat: CGLB after 3.0 CPU s, BBGP after 9.0", "pol, CGLB's end less 1 nat: CGLB after 8.0 CPU s, BBGP never"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not in %q", want, got)
 		}

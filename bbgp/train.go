@@ -38,7 +38,7 @@ const (
 	measureAgain = 0.3
 	// A stage can always gain something by fitting the noise of its probes: a
 	// gain below this share of the standard error counts as none.
-	noiseShare = 1
+	noiseShare = 0.5
 	// smallStep is the gain that is worth a trial, and the fall that says that
 	// the model no longer sees anything, in parts of the gain worth a stage. A
 	// stage whose first step promises less than firstStep is not begun.

@@ -24,13 +24,22 @@ import (
 // constants are counted and measured once, not on every machine, because all
 // results are to be reproducible from the seed.
 const (
-	mostRank    = 288 // tried; whole groups of 96 columns
-	loud        = 0.1 // mean noise, in σ_f², above which a few columns do:
-	loudRank    = 96  // elevators at all ones, 9 passes and 1.0 CPU s for 7 and 1.4
+	loud       = 0.1  // mean noise, in σ_f², above which a few columns do:
+	loudRank   = 96   // elevators at all ones, 9 passes and 1.0 CPU s for 7 and 1.4
+	loudTrace  = 0.1  // residual trace, in traces of the noise, that is little enough there
+	quietTrace = 0.05 // and elsewhere, half of it where P is for more than one evaluation:
+	// elevators, fitted: 3 passes and a standard error of 2.6 instead of 6 and 5.9 with 0.1
 	noiseTraces = 1.0 // residual trace, in traces of the noise, for low rank alone
 	smoothTrace = 0.2 // residual trace, in traces of K, up to which a low-rank part pays
 	mixedRank   = 192
+	fewColumns  = 72 // after these, and after mixedRank, it is seen whether more can help
 )
+
+// mostRank is how many columns are tried: their cost a row grows with the square,
+// that of a pass with n.
+func mostRank(n int) int {
+	return 96 * min(max(int(math.Round(4*math.Sqrt(float64(n)/11000))), 3), 6)
+}
 
 // nearSizes are the numbers of neighbours that are considered.
 var nearSizes = []int{32, 48, 64, 96, 128, 192, 256}
@@ -121,16 +130,18 @@ func choosePrecond(n int, p Params, noise []float64, prec kernelmv.Precision, op
 			d++
 		}
 	}
+	all := float64(n) * p.Variance
 	if set.Rank < 0 {
-		set.Rank = mostRank
-		if total > loud*float64(n)*p.Variance {
-			set.Rank = loudRank
+		set.Rank, set.TraceTol = mostRank(n), quietTrace*total/float64(min(max(opt.Uses, 1), 2))
+		if total > loud*all {
+			set.Rank, set.TraceTol = loudRank, loudTrace*total
 		}
 		set.Rank = min(set.Rank, n/4)
-		set.TraceTol = 0.1 * total
+		set.More = func(rank int, trace float64) bool {
+			return rank < fewColumns || rank < mixedRank && trace <= 3*smoothTrace*all || trace <= 3*noiseTraces*total
+		}
 	}
 	set.Decide = func(rank int, trace float64) (columns, near int) {
-		all := float64(n) * p.Variance
 		smooth := trace <= smoothTrace*all
 		switch {
 		case trace <= noiseTraces*total:

@@ -191,7 +191,7 @@ func (f *fit) train(ctx context.Context, m *Model) (*Model, error) {
 func (f *fit) wantsPolish(ev *Evaluation) bool {
 	n := f.raw.X.Rows
 	return f.opt.Method == "bbgp" && f.opt.Optimizer != "adam" && n <= denseRows && f.denseFits(n) &&
-		ev.StdErr > f.opt.Eps && f.count.evals < f.opt.MaxSteps
+		ev.StdErr > polishWorth*f.opt.Eps && f.count.evals < f.opt.MaxSteps
 }
 
 // polish goes on with dense evaluations, which for few rows cost little more.

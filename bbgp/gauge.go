@@ -185,6 +185,15 @@ func (m *Model) gaugeBasis(ctx context.Context, p *prepared, g *gauge) error {
 	return nil
 }
 
+// between returns the bounds of a variance whose upper bound is known from a
+// regression of that size (varianceBounds), and sum = Σ_s (ω_s'ρ)². They are not ok if
+// rounding has spoiled the regression: where rows nearly repeat each other it may
+// find a gap that is larger than the variance, or nothing but rounding.
+func (g *gauge) between(upper, sum, size float64) (lo, hi float64, ok bool) {
+	lo, hi = upper-g.most*sum, upper-g.least*sum
+	return max(lo, 0), hi, hi > 0 && 0x1p-52*size*size < 1
+}
+
 // chiSquareBounds returns x and y with P(χ² < x) = P(χ² > y) = risk, for s degrees
 // of freedom, s even:
 //

@@ -223,3 +223,20 @@ func TestGaugeNewWeights(t *testing.T) {
 		t.Errorf("what cannot be reached was tried again; %v", err)
 	}
 }
+
+// A regression that rounding has spoiled is dropped: with 4.1e9 for a gap the
+// deviation of a row of bike became NaN.
+func TestGaugeBetween(t *testing.T) {
+	g := &gauge{least: 0.004, most: 0.015}
+	if lo, hi, ok := g.between(1, 10, 3); !ok || lo != 1-0.15 || hi != 1-0.04 {
+		t.Errorf("[%v, %v], %v for a sound regression", lo, hi, ok)
+	}
+	if lo, _, ok := g.between(0.1, 10, 3); !ok || lo != 0 {
+		t.Errorf("a lower bound of %v, %v", lo, ok)
+	}
+	for _, c := range [][3]float64{{1e-3, 1e12, 1e13}, {1, 10, 1e8}, {math.NaN(), 1, 1}, {1, math.NaN(), 1}} {
+		if lo, hi, ok := g.between(c[0], c[1], c[2]); ok {
+			t.Errorf("[%v, %v] is taken from %v", lo, hi, c)
+		}
+	}
+}

@@ -45,6 +45,9 @@ const (
 	smallStep = 0.25
 	firstStep = 0.25
 	mostFails = 3 // trials in turn that end a stage
+	// flatStages stages in turn that begin no higher, by what one is worth, than
+	// one before them end the training.
+	flatStages = 4
 )
 
 // A trainer climbs one objective.
@@ -148,7 +151,7 @@ func (t *trainer) run(ctx context.Context, p Params) (string, error) {
 	if t.cur.ev == nil { // choose has evaluated no start
 		t.cur = point{p: withOut(p, t.out), z: logVector(p)}
 	}
-	quiet := 0
+	quiet, level, flat := 0, math.Inf(-1), 0
 	for t.stage = 1; ; t.stage++ {
 		gain, hitBox, err := t.runStage(ctx)
 		if err != nil {
@@ -160,6 +163,12 @@ func (t *trainer) run(ctx context.Context, p Params) (string, error) {
 		if t.fresh { // a bold step, or the comparison needs a new start
 			t.box = min(1.5*t.box, largestBox)
 			continue
+		}
+		// Within a stage the steps also fit its probes; what stages begin with does not.
+		if first := t.cur.ev.LML - gain; first > level+t.worth() {
+			level, flat = first, 0
+		} else if flat++; flat == flatStages {
+			return "converged", nil
 		}
 		switch {
 		case gain < t.worth() && t.stale():

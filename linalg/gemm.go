@@ -33,7 +33,7 @@ const (
 )
 
 // A gemmJob is the state of the product that is running, for operands of type T
-// and a float64 result, and its work areas: NC·KC + threads·MC·KC numbers of
+// and a float64 result, and its work areas: NC·KX + threads·MC·KX numbers of
 // type T, for float64 at most 10.3 MB + 1.9 MB a thread. Float32 sums run over a
 // step of the depth; the steps are added in float64.
 type gemmJob[T asm.Float] struct {

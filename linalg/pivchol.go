@@ -13,6 +13,9 @@ type PivotOptions struct {
 	MaxRank int
 	// TraceTol ends the factorisation as soon as tr(K - L L') <= TraceTol.
 	TraceTol float64
+	// More, if not nil, is asked before each block of random pivots, by the rank
+	// and the trace of the residual so far, whether more can help.
+	More func(rank int, trace float64) bool
 	// Greedy takes the largest residual each time, one pivot after the other.
 	// Otherwise pivots are drawn in proportion to the residuals, in blocks.
 	Greedy bool
@@ -25,12 +28,14 @@ const (
 	// proposals are drawn for a block, so that most blocks are full though some
 	// are rejected. Those behind the last one taken are dropped.
 	proposals = 96
+	// firstColumns is the room for columns of L at first: most searches end early.
+	firstColumns = 3 * pivotBlock
 )
 
 // PivotedCholesky computes a partial factorisation K ≈ L L', L n×m, that is
 // exact in the rows and columns of the pivots, and the trace of the residual
 // K - L L', which is positive semidefinite. m is less than MaxRank if the trace
-// reaches TraceTol, or if nothing but rounding errors is left: residuals below
+// reaches TraceTol, if More says so, or if nothing but rounding errors is left: residuals below
 // 2^-52 (m + 8) K_ii count as 0, so that copies of a row are never pivots
 // together. It returns ctx.Err() if ctx ends first.
 //
@@ -48,8 +53,8 @@ func PivotedCholesky(ctx context.Context, e *Engine, k ColOp, opt PivotOptions) 
 	}
 	k.DiagTo(p.diag)
 	copy(p.rest, p.diag)
-	p.l = NewMatrix(n, p.limit)
 	if opt.Greedy {
+		p.l = NewMatrix(n, p.limit)
 		err = p.greedy(ctx)
 	} else {
 		err = p.random(ctx)
@@ -59,7 +64,7 @@ func PivotedCholesky(ctx context.Context, e *Engine, k ColOp, opt PivotOptions) 
 	}
 	m := len(p.pivots)
 	l = p.l.Sub(0, n, 0, m)
-	if 2*m < p.limit {
+	if 2*m < p.l.Cols {
 		l = l.Clone() // an early end: do not hold the memory of the full rank
 	}
 	return l, p.pivots, p.trace(), nil
@@ -72,7 +77,7 @@ type pivoting struct {
 	opt    PivotOptions
 	n      int
 	limit  int
-	l      Matrix     // n×limit, len(pivots) columns filled
+	l      Matrix     // len(pivots) columns filled
 	packed packedRows // the same columns, for the next block's product
 	next   []float64  // room for a block of columns
 	pivots []int
@@ -147,6 +152,7 @@ func (p *pivoting) random(ctx context.Context) error {
 	square := NewMatrix(proposals, proposals)
 	sums := make([]float64, p.n)
 	p.next = make([]float64, p.n*pivotBlock)
+	p.grow(1)
 	for len(p.pivots) < p.limit {
 		total := 0.0
 		for i, v := range p.rest {
@@ -157,6 +163,9 @@ func (p *pivoting) random(ctx context.Context) error {
 			return nil
 		}
 		m := len(p.pivots)
+		if p.opt.More != nil && !p.opt.More(m, total) {
+			return nil
+		}
 		drawn := make([]int32, proposals)
 		for t := range drawn {
 			drawn[t] = int32(p.draw(sums, rng.Float64()*total))
@@ -170,6 +179,18 @@ func (p *pivoting) random(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// grow makes room for so many columns of L.
+func (p *pivoting) grow(columns int) {
+	if columns <= p.l.Cols {
+		return
+	}
+	l := NewMatrix(p.n, min(p.limit, max(firstColumns, 2*p.l.Cols)))
+	if m := len(p.pivots); m > 0 {
+		l.Sub(0, p.n, 0, m).CopyFrom(p.l.Sub(0, p.n, 0, m))
+	}
+	p.l = l
 }
 
 // draw returns the row at x in the cumulative sums, one with a residual.
@@ -242,6 +263,7 @@ func (p *pivoting) appendColumns(ctx context.Context, chosen []int, factor Matri
 	if err := p.k.ColsTo(ctx, next, chosen); err != nil {
 		return err
 	}
+	p.grow(m + b)
 	if m > 0 {
 		rows := NewMatrix(wide, m)
 		for t, i := range chosen {

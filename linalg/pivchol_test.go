@@ -82,6 +82,38 @@ func TestPivotedCholeskyStops(t *testing.T) {
 	}
 }
 
+// More ends the search before a block, and the columns until then are those of a
+// search that goes on, through the growth of L.
+func TestPivotedCholeskyMore(t *testing.T) {
+	e := testEngine(t, nil, 2)
+	k, _ := randomCov("matern12", 1000, 2, 0, 41)
+	whole, pivots, left, err := PivotedCholesky(context.Background(), e, k, PivotOptions{MaxRank: 4 * firstColumns / 3, Seed: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if whole.Cols <= firstColumns {
+		t.Fatalf("%d columns do not outgrow the first %d", whole.Cols, firstColumns)
+	}
+	checkPivoted(t, "whole", k, whole, pivots, left)
+	const enough = 150
+	last := math.Inf(1)
+	l, some, trace, err := PivotedCholesky(context.Background(), e, k, PivotOptions{
+		MaxRank: 4 * firstColumns / 3, Seed: 3, More: func(rank int, trace float64) bool {
+			if !(trace < last) {
+				t.Errorf("trace %v after %v", trace, last)
+			}
+			last = trace
+			return rank < enough
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.Cols < enough || l.Cols >= enough+pivotBlock || !slices.Equal(some, pivots[:l.Cols]) {
+		t.Fatalf("%d columns, pivots like those of the whole search: %t", l.Cols, slices.Equal(some, pivots[:l.Cols]))
+	}
+	checkPivoted(t, "part", k, l, some, trace)
+}
+
 // TestPivotChoice: in a cluster of many points beside a few outliers, greedy
 // pivots take outliers first, random ones follow the mass; both in the first
 // step by the exact probabilities, which 1000 seeds must show.

@@ -31,6 +31,7 @@ type PrecondOptions struct {
 	Greedy     bool   // pivots as in PivotOptions
 	Seed       uint64 // of the pivots and of the ordering
 	TraceTol   float64
+	More       func(rank int, trace float64) bool // as in PivotOptions
 	// Near, if not nil, are the neighbours for the Vecchia part, from the Vecchia
 	// of an earlier P at similar lengthscales. It replaces Neighbours.
 	Near *Neighbours
@@ -69,7 +70,7 @@ func NewPrecond(ctx context.Context, e *Engine, k ColOp, noise []float64, opt Pr
 	}
 	p := &Precond{e: e, n: n}
 	l, _, trace, err := PivotedCholesky(ctx, e, k, PivotOptions{
-		MaxRank: opt.Rank, TraceTol: opt.TraceTol, Greedy: opt.Greedy, Seed: opt.Seed,
+		MaxRank: opt.Rank, TraceTol: opt.TraceTol, More: opt.More, Greedy: opt.Greedy, Seed: opt.Seed,
 	})
 	if err != nil {
 		return nil, err

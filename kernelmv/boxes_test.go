@@ -46,7 +46,7 @@ func TestSkip(t *testing.T) {
 							continue
 						}
 						count++
-						if h := largestIn(op, x, i, j, 1+count%13*12); !(h <= tol) {
+						if h := largestIn(op, x, i, j, 1+count%37*12); !(h <= tol) {
 							t.Fatalf("%v, d = %d, %v: a tile with an entry %g is skipped", f, d, prec, h)
 						}
 					}

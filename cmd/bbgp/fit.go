@@ -254,6 +254,9 @@ func (f *fitFlags) options(a *app) (bbgp.Options, error) {
 // afterFit predicts the held-out table and the rows without a target.
 func (a *app) afterFit(ctx context.Context, f *fitFlags, ts *trainingSet, m *bbgp.Model, e *linalg.Engine, held *bbgp.Data, rep *fitReport) error {
 	if held != nil {
+		if f.progress.format == "plain" && !f.progress.quiet {
+			a.say("predicting %d held-out rows", len(held.Y))
+		}
 		p, err := m.Predict(ctx, e, held.X, bbgp.PredictOptions{SD: true})
 		if err != nil {
 			return err

@@ -60,7 +60,8 @@ func parseMethod(name string, n int) (method, error) {
 	return m, nil
 }
 
-// plainMethod reads the name of a method. Its inducing rows and ranks are n/4 at most.
+// plainMethod reads the name of a method. Inducing rows that would be half of all
+// rows or more are a quarter of them, the rank of "adam" is n/4 at most.
 func plainMethod(name string, n int) (method, error) {
 	kind, rest, _ := strings.Cut(name, "-")
 	m := method{name: name, opt: bbgp.Options{PrefitRows: -1}}
@@ -76,7 +77,9 @@ func plainMethod(name string, n int) (method, error) {
 		if err != nil || rank < 1 {
 			return m, fmt.Errorf("method %q: %s wants its number of inducing rows, as in %s-1000", name, kind, kind)
 		}
-		m.opt.Method, m.opt.Rank = kind, min(rank, n/4)
+		if m.opt.Method, m.opt.Rank = kind, rank; rank >= n/2 {
+			m.opt.Rank = n / 4
+		}
 		m.title = fmt.Sprintf("%s, m = %d", strings.ToUpper(kind), m.opt.Rank)
 		return m, nil
 	case "adam":

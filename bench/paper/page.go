@@ -25,6 +25,7 @@ type chapter struct {
 	Verdict  string // on CPU time to a given likelihood
 	Over     string // overestimates of the objective
 	What     string // table of what was run
+	Absent   string // methods that were not
 	Bias     bool
 	all      []*record
 }
@@ -154,6 +155,9 @@ func (s *settings) newChapter(dir string, runs []*record) (*chapter, error) {
 		c.Sections = append(c.Sections, section{Set: set, Figure: "results/" + name, Table: methodTable(of)})
 	}
 	c.What, c.Over = whatTable(runs), overTable(runs)
+	if c.Absent, err = absent(runs, runs[0].Head.N); err != nil {
+		return nil, err
+	}
 	titles := map[string]string{}
 	for _, r := range runs {
 		titles[r.Head.Method] = r.Head.Title

@@ -246,7 +246,7 @@ func TestPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"All training rows", "results/full-pol.png", "cap of 7 CPU s", "Nothing has been run yet."} {
+	for _, want := range []string{"All training rows", "results/full-pol.png", "cap of 7 CPU s", "Nothing has been run yet.", "Not run at this size: CGLB, m = 25; SGPR, m = 25; BBGP of the paper"} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("the page has no %q", want)
 		}

@@ -132,6 +132,26 @@ func whatTable(runs []*record) string {
 	return g.String()
 }
 
+// absent names the methods that were not run at all at this size, on n rows.
+func absent(runs []*record, n int) (string, error) {
+	seen := map[string]bool{}
+	for _, r := range runs {
+		seen[r.Head.Title] = true
+	}
+	var titles []string
+	for _, name := range full.methods {
+		m, err := parseMethod(name, n)
+		if err != nil {
+			return "", err
+		}
+		if !seen[m.title] {
+			titles = append(titles, m.title)
+		}
+		seen[m.title] = true
+	}
+	return strings.Join(titles, "; "), nil
+}
+
 // overTable tells how far objectives were from the exact likelihood.
 func overTable(runs []*record) string {
 	g := grid{head: append([]string{"method"}, setNames...)}

@@ -67,7 +67,7 @@ func (s *settings) writePage() error {
 			continue
 		}
 		for _, r := range runs {
-			seen[fmt.Sprintf("%s, %d threads, %s", r.Head.Machine, r.Head.Threads, r.Head.ISA)] = true
+			seen[fmt.Sprintf("%s, threads: %d, %s", r.Head.Machine, r.Head.Threads, r.Head.ISA)] = true
 		}
 		if err := s.biasPart(p, dir, runs); err != nil {
 			return err

@@ -88,8 +88,6 @@ func (f *fit) newModel() *Model {
 	r := &m.Result
 	r.N, r.Distinct, r.D, r.Scaling = f.full.X.Rows, f.raw.X.Rows, f.raw.X.Cols, s
 	r.Method, r.MethodReason, r.Optimizer, r.Seed, r.ISA = f.opt.Method, f.opt.methodReason, f.opt.Optimizer, f.opt.Seed, f.opt.Engine.Impl.Name
-	eval := f.opt.evalOptions()
-	r.PredictedBytes = f.opt.peakBytes(r.Distinct, r.N, r.D, eval.Rank, eval.Neighbours)
 	r.Constant, r.Irrelevant, r.Warnings, r.Trace = []string{}, []string{}, []string{}, []Step{}
 	for _, j := range constantColumns(f.raw.X) {
 		f.flat[j] = true
@@ -141,6 +139,9 @@ func (f *fit) train(ctx context.Context, m *Model) (*Model, error) {
 	if err != nil {
 		return nil, f.ended(ctx, err)
 	}
+	r := &m.Result
+	rank, near := f.opt.foresee(f.seen, r.Distinct)
+	r.PredictedBytes = f.opt.peakBytes(r.Distinct, r.N, r.D, rank, near)
 	obj, err := f.opt.newObjective(f.std, starts[0])
 	if err != nil {
 		return nil, err
@@ -169,7 +170,6 @@ func (f *fit) train(ctx context.Context, m *Model) (*Model, error) {
 	if t.cur.ev == nil {
 		return nil, f.ended(ctx, err)
 	}
-	r := &m.Result
 	switch {
 	case err == nil:
 		r.Stopped = why

@@ -17,16 +17,21 @@ const (
 	typicalColumns = 64 // of the gradient
 	// A preconditioner that is not chosen yet has as a rule no more than these.
 	typicalRank, typicalNear = mixedRank, 128
-	// Of a row: a column of the low-rank part as pivots make it and as factor; a
+	// Of a row: a column of the low-rank part as pivots make it and as factor, more
+	// where it is alone, since the next is made while the last one is there; a
 	// neighbour as index, weight and packed weight (elevators, bike: heap peaks).
-	bytesPerRank, bytesPerNear = 22, 24
+	bytesPerRank, bytesPerRankAlone, bytesPerNear = 22, 38, 24
 )
 
 // krylovBytes predicts what method bbgp keeps beside its basis: the data, raw,
 // standardised and packed in both precisions; the preconditioner; and work areas
 // of some blocks.
 func krylovBytes(n, d, cols, rank, near int) int64 {
-	row := d*(8+8+8+4) + 8*14*cols + 8*2*typicalColumns + rank*bytesPerRank + near*bytesPerNear
+	perRank := bytesPerRank
+	if near == 0 {
+		perRank = bytesPerRankAlone
+	}
+	row := d*(8+8+8+4) + 8*14*cols + 8*2*typicalColumns + rank*perRank + near*bytesPerNear
 	return int64(n) * int64(row)
 }
 
@@ -66,6 +71,10 @@ func (o *Options) liveBytes(n, d, rank, near int) (all, basis int64) {
 // peakBytes predicts the peak of the process in a fit of n places in so many rows.
 func (o *Options) peakBytes(n, rows, d, rank, near int) int64 {
 	live, _ := o.liveBytes(n, d, rank, near)
+	if rank < 0 && near < 0 { // it may also be of low rank alone
+		alone, _ := o.liveBytes(n, d, mostRank(n), 0)
+		live = (live + alone) / 2
+	}
 	m := int64(fisherSize(n, d))
 	fisher := 16 * m * m * int64(d+2)
 	subset := exactBytes(min(exactLevel, n/levelGrowth))
@@ -77,6 +86,20 @@ func (o *Options) peakBytes(n, rows, d, rank, near int) int64 {
 		return min(peak, o.Memory)
 	}
 	return peak
+}
+
+// foresee returns the sizes of the preconditioner on n rows for peakBytes, from
+// what fewer rows have shown.
+func (o *Options) foresee(s seen, n int) (rank, near int) {
+	rank, near = o.evalOptions().Rank, o.evalOptions().Neighbours
+	switch {
+	case s.rows == 0:
+	case s.neighbours > 0 && near < 0:
+		near = max(typicalNear, s.neighbours*3/2)
+	case s.neighbours == 0 && rank < 0:
+		rank, near = mostRank(n), 0
+	}
+	return rank, near
 }
 
 // leastBytes is what a fit cannot do without: the basis is made a second time

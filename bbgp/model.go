@@ -54,7 +54,7 @@ type Result struct {
 	Seconds        float64            `json:"seconds"`
 	CPUSeconds     float64            `json:"cpu_seconds"`
 	PeakBytes      int64              `json:"peak_bytes"`
-	PredictedBytes int64              `json:"predicted_bytes"` // the peak, before the fit began
+	PredictedBytes int64              `json:"predicted_bytes"` // the peak, before the first evaluation on all rows
 	Method         string             `json:"method"`
 	MethodReason   string             `json:"method_reason"`
 	Optimizer      string             `json:"optimizer"`

@@ -88,6 +88,7 @@ func (f *fit) newModel() *Model {
 	r := &m.Result
 	r.N, r.Distinct, r.D, r.Scaling = f.full.X.Rows, f.raw.X.Rows, f.raw.X.Cols, s
 	r.Method, r.MethodReason, r.Optimizer, r.Seed, r.ISA = f.opt.Method, f.opt.methodReason, f.opt.Optimizer, f.opt.Seed, f.opt.Engine.Impl.Name
+	f.predictPeak(r)
 	r.Constant, r.Irrelevant, r.Warnings, r.Trace = []string{}, []string{}, []string{}, []Step{}
 	for _, j := range constantColumns(f.raw.X) {
 		f.flat[j] = true
@@ -95,6 +96,12 @@ func (f *fit) newModel() *Model {
 		r.warn("input %q does not vary and was dropped", m.Names[j])
 	}
 	return m
+}
+
+// predictPeak predicts the peak of memory by what has been seen so far.
+func (f *fit) predictPeak(r *Result) {
+	rank, near := f.opt.foresee(f.seen, r.Distinct)
+	r.PredictedBytes = f.opt.peakBytes(r.Distinct, r.N, r.D, rank, near)
 }
 
 func (r *Result) warn(format string, args ...any) {
@@ -140,8 +147,7 @@ func (f *fit) train(ctx context.Context, m *Model) (*Model, error) {
 		return nil, f.ended(ctx, err)
 	}
 	r := &m.Result
-	rank, near := f.opt.foresee(f.seen, r.Distinct)
-	r.PredictedBytes = f.opt.peakBytes(r.Distinct, r.N, r.D, rank, near)
+	f.predictPeak(r)
 	obj, err := f.opt.newObjective(f.std, starts[0])
 	if err != nil {
 		return nil, err

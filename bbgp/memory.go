@@ -91,7 +91,8 @@ func (o *Options) peakBytes(n, rows, d, rank, near int) int64 {
 // foresee returns the sizes of the preconditioner on n rows for peakBytes, from
 // what fewer rows have shown.
 func (o *Options) foresee(s seen, n int) (rank, near int) {
-	rank, near = o.evalOptions().Rank, o.evalOptions().Neighbours
+	eval := o.evalOptions()
+	rank, near = eval.Rank, eval.Neighbours
 	switch {
 	case s.rows == 0:
 	case s.neighbours > 0 && near < 0:

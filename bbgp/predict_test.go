@@ -169,6 +169,9 @@ func TestConstantTarget(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := &m.Result
+		if r.PredictedBytes <= 0 {
+			t.Errorf("a peak of %d bytes is predicted", r.PredictedBytes)
+		}
 		if !r.ConstantTarget || len(r.Warnings) == 0 || r.Constant[len(r.Constant)-1] != "x2" {
 			t.Errorf("%d rows: result %+v", len(rows), r)
 		}

@@ -191,7 +191,7 @@ func (m *Model) gaugeBasis(ctx context.Context, p *prepared, g *gauge) error {
 // find a gap that is larger than the variance, or nothing but rounding.
 func (g *gauge) between(upper, sum, size float64) (lo, hi float64, ok bool) {
 	lo, hi = upper-g.most*sum, upper-g.least*sum
-	return max(lo, 0), hi, hi > 0 && 0x1p-52*size*size < 1
+	return max(lo, 0), hi, hi > 0 && magnified(1, size) < 1
 }
 
 // chiSquareBounds returns x and y with P(χ² < x) = P(χ² > y) = risk, for s degrees

@@ -56,11 +56,14 @@ func newVarianceBounds(n int) *varianceBounds {
 	return &varianceBounds{b[0], b[1], b[2], b[3], b[4]}
 }
 
+// magnified is what entries of K that are off by 2^-52 σ_f² do to a variance of that size.
+func magnified(variance, size float64) float64 { return 0x1p-52 * variance * size * size }
+
 // widen makes room for rounding of entries of K, at last: no iteration would
 // remove it.
 func (v *varianceBounds) widen(variance float64) {
 	for i, size := range v.size {
-		r := 0x1p-52 * variance * size * size
+		r := magnified(variance, size)
 		v.lo[i], v.hi[i] = max(v.lo[i]-r, 0), v.hi[i]+r
 	}
 }

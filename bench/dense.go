@@ -66,7 +66,7 @@ func prepareKernel(e *linalg.Engine, rng *rand.Rand, n, _ int) (func(), func(con
 }
 
 func prepareKernel32(e *linalg.Engine, rng *rand.Rand, n, _ int) (func(), func(context.Context) error) {
-	return microKernel(&e.Impl.F32, narrow(normal(rng, n, asm.GemmRows)).Data, narrow(normal(rng, n, 2*asm.GemmCols)).Data)
+	return microKernel(&e.Impl.F32, normal(rng, n, asm.GemmRows).Float32().Data, normal(rng, n, 2*asm.GemmCols).Float32().Data)
 }
 
 func microKernel[T asm.Float](kit *asm.Kit[T], a, b []T) (func(), func(context.Context) error) {
@@ -78,14 +78,6 @@ func microKernel[T asm.Float](kit *asm.Kit[T], a, b []T) (func(), func(context.C
 		}
 		return nil
 	}
-}
-
-func narrow(m linalg.Matrix) linalg.Matrix32 {
-	n := linalg.Matrix32{Rows: m.Rows, Cols: m.Cols, Stride: m.Stride, Data: make([]float32, len(m.Data))}
-	for i, v := range m.Data {
-		n.Data[i] = float32(v)
-	}
-	return n
 }
 
 // denseCases are the operations at the sizes of the design card.
@@ -213,7 +205,7 @@ func prepareGemm(e *linalg.Engine, rng *rand.Rand, n, _ int) (func(), func(conte
 }
 
 func prepareGemm32(e *linalg.Engine, rng *rand.Rand, n, _ int) (func(), func(context.Context) error) {
-	a, b, c := narrow(normal(rng, n, n)), narrow(normal(rng, n, n)), linalg.NewMatrix(n, n)
+	a, b, c := normal(rng, n, n).Float32(), normal(rng, n, n).Float32(), linalg.NewMatrix(n, n)
 	return nothing, func(context.Context) error {
 		e.Gemm32To(c, 1, a, false, b, false, 0)
 		return nil

@@ -84,6 +84,18 @@ func checkProduct(t *testing.T, c, c0 Matrix, alpha float64, a Matrix, ta bool, 
 	}
 }
 
+// operands returns random a and b for a product of s[0]×s[2] and s[2]×s[1].
+func operands(rng *rand.Rand, s [3]int, ta, tb bool) (a, b Matrix) {
+	a, b = randMatrix(rng, s[0], s[2]), randMatrix(rng, s[2], s[1])
+	if ta {
+		a = randMatrix(rng, s[2], s[0])
+	}
+	if tb {
+		b = randMatrix(rng, s[1], s[2])
+	}
+	return a, b
+}
+
 func TestGemmTo(t *testing.T) {
 	sizes := [][3]int{{0, 3, 2}, {3, 0, 2}, {3, 2, 0}, {1, 1, 1}, {12, 16, 5}, {13, 17, 257}, {251, 33, 40}, {24, 48, 600}, {100, 9, 9}, {9, 100, 300}}
 	engines(t, func(t *testing.T, e *Engine) {
@@ -91,13 +103,7 @@ func TestGemmTo(t *testing.T) {
 		for _, s := range sizes {
 			for form := range 4 {
 				ta, tb := form&1 != 0, form&2 != 0
-				a, b := randMatrix(rng, s[0], s[2]), randMatrix(rng, s[2], s[1])
-				if ta {
-					a = randMatrix(rng, s[2], s[0])
-				}
-				if tb {
-					b = randMatrix(rng, s[1], s[2])
-				}
+				a, b := operands(rng, s, ta, tb)
 				for _, f := range [][2]float64{{1, 0}, {-1, 1}, {0.5, -2}, {0, 3}} {
 					c := randMatrix(rng, s[0], s[1])
 					c0 := c.Clone()
@@ -114,10 +120,9 @@ func TestGemmTo(t *testing.T) {
 
 // narrowed rounds m to float32, and returns it in both types.
 func narrowed(m Matrix) Matrix32 {
-	n := Matrix32{Rows: m.Rows, Cols: m.Cols, Stride: m.Stride, Data: make([]float32, len(m.Data))}
-	for i, v := range m.Data {
-		n.Data[i] = float32(v)
-		m.Data[i] = float64(n.Data[i])
+	n := m.Float32()
+	for i, v := range n.Data {
+		m.Data[i] = float64(v)
 	}
 	return n
 }
@@ -133,13 +138,7 @@ func TestGemm32To(t *testing.T) {
 					break
 				}
 				ta, tb := form&1 != 0, form&2 != 0
-				a, b := randMatrix(rng, s[0], s[2]), randMatrix(rng, s[2], s[1])
-				if ta {
-					a = randMatrix(rng, s[2], s[0])
-				}
-				if tb {
-					b = randMatrix(rng, s[1], s[2])
-				}
+				a, b := operands(rng, s, ta, tb)
 				a32, b32 := narrowed(a), narrowed(b)
 				for _, f := range [][2]float64{{-1, 1}, {0.5, 0}, {0, 3}} {
 					c := randMatrix(rng, s[0], s[1])

@@ -42,11 +42,12 @@ func (o *krylovObjective) tooCoarse(p Params, eps float64) bool {
 	return secondOrder(p.Variance, o.e.Dot(z.Data, z.Data)) > eps/20
 }
 
-// sample judges what float32 products have done. Where they are harmless in the
-// worst case, a few hundred rows of K in both precisions say how much, and r and
-// q are those of the process. Otherwise one float64 product serves v and, after
+// sample judges what float32 products have done. A few hundred rows of K in both
+// precisions tell how much: where it is nothing, even in the worst case, r and q
+// are those of the process. Otherwise one float64 product serves v and, after
 // float32 products, a random combination z = Σ ±u_r, for which E[z'(K64 - K32)z]
-// is the effect on tr log A; where that is not far below eps, all of U follows.
+// is the effect on tr log A; where that is not far below eps, all of U follows,
+// and where the rows foresee it, all of U takes the place of z.
 func (r *run) sample(t *tail) error {
 	o, n := r.o, r.o.n
 	if r.prec == kernelmv.F64 {
@@ -62,10 +63,16 @@ func (r *run) sample(t *tail) error {
 	for i, v := range t.v.Data {
 		x.Data[i*2] = v
 	}
-	if r.harmless() {
-		if ok, err := r.sampleRows(t, x); err != nil || ok {
-			return err
-		}
+	doubt, likely, err := r.sampleRows(x)
+	switch {
+	case err != nil:
+		return err
+	case r.harmless() && doubt <= r.opt.Eps/20:
+		t.doubt, t.q, t.kv = doubt, o.b.quadLow, t.own
+		r.seen(t)
+		return nil
+	case likely > r.opt.Eps/4:
+		return r.correctAll(t, true)
 	}
 	kx := linalg.NewMatrix(n, 2)
 	if err := r.exactly(kx, x); err != nil {
@@ -87,19 +94,23 @@ func (r *run) sample(t *tail) error {
 	if t.doubt = 0.5 * math.Abs(effect); t.doubt <= r.opt.Eps/8 {
 		return nil
 	}
-	return r.correctAll(t)
+	return r.correctAll(t, false)
 }
 
+// worstError is the largest change of an eigenvalue of K̂ by float32 products that
+// was seen (kernels card, section 7).
+func (r *run) worstError() float64 { return 2.5e-9 * float64(r.o.n) * r.p.Variance }
+
 // harmless reports that float32 products move no eigenvalue of K̂ by more than a
-// hundredth, in the worst case seen: 2.5e-9 n s2 / noise (kernels card, section 7).
+// hundredth.
 func (r *run) harmless() bool {
-	return 2.5e-9*float64(r.o.n)*r.p.Variance < 0.01*slices.Min(r.o.op.Noise())
+	return r.worstError() < 0.01*slices.Min(r.o.op.Noise())
 }
 
 // sampleRows estimates v'Ev and z'Ez for E = K64 - K32 from a random sample of
-// rows; x = [v, z]. If that is well below eps, the residual is that of the
-// process and the answer true.
-func (r *run) sampleRows(t *tail, x linalg.Matrix) (ok bool, err error) {
+// rows; x = [v, z]. doubt bounds half of both, likely is the size of half z'Ez to be
+// expected: the mean as far as it is sure, and a sum of n errors without pattern.
+func (r *run) sampleRows(x linalg.Matrix) (doubt, likely float64, err error) {
 	const rows = 240
 	o, n := r.o, r.o.n
 	m := min(rows, n)
@@ -116,7 +127,7 @@ func (r *run) sampleRows(t *tail, x linalg.Matrix) (ok bool, err error) {
 		k[i] = linalg.NewMatrix(m, 2)
 		o.op.SetPrecision(prec)
 		if err := o.op.CrossMulTo(r.ctx, k[i], xs, x); err != nil {
-			return false, err
+			return 0, 0, err
 		}
 	}
 	o.phases.product += time.Since(start).Seconds()
@@ -127,15 +138,11 @@ func (r *run) sampleRows(t *tail, x linalg.Matrix) (ok bool, err error) {
 			sum += v / float64(m)
 			square += v * v / float64(m)
 		}
-		t.doubt += 0.5 * (math.Abs(sum) + 2*math.Sqrt(max(square-sum*sum, 0)/float64(m)))
+		spread := max(square-sum*sum, 0)
+		doubt += 0.5 * (math.Abs(sum) + 2*math.Sqrt(spread/float64(m)))
+		likely = 0.5 * math.Sqrt(max(sum*sum-spread/float64(m), 0)+spread/float64(n))
 	}
-	if t.doubt > r.opt.Eps/20 {
-		t.doubt = 0
-		return false, nil
-	}
-	t.q, t.kv = o.b.quadLow, t.own
-	r.seen(t)
-	return true, nil
+	return doubt, likely, nil
 }
 
 // seen takes u = Nr and r'Nr from the process.
@@ -152,16 +159,28 @@ func (r *run) seen(t *tail) {
 	t.wkv = o.e.Dot(t.w.Data, r.resid.Data) - t.rest
 }
 
-// correctAll corrects tr log A by the product with every column of U.
-func (r *run) correctAll(t *tail) error {
-	ku := linalg.NewMatrix(r.o.n, t.u.Cols)
-	if err := r.exactly(ku, t.u); err != nil {
+// correctAll corrects tr log A by the float64 product with every column of U, and
+// takes r and q from it, too, if withV is set.
+func (r *run) correctAll(t *tail, withV bool) error {
+	n, rank := r.o.n, t.u.Cols
+	x := t.u
+	if withV {
+		x = linalg.NewMatrix(n, rank+1)
+		for i := range n {
+			x.Set(i, copy(x.Row(i), t.u.Row(i)), t.v.Data[i])
+		}
+	}
+	kx := linalg.NewMatrix(n, x.Cols)
+	if err := r.exactly(kx, x); err != nil {
 		return err
 	}
-	exact := make([]float64, t.u.Cols)
-	for i := range ku.Rows {
-		for c, v := range ku.Row(i) {
-			exact[c] += v * t.u.At(i, c)
+	if withV {
+		r.residual(t, kx.Sub(0, n, rank, rank+1))
+	}
+	exact := make([]float64, rank)
+	for i := range n {
+		for c, u := range t.u.Row(i) {
+			exact[c] += kx.At(i, c) * u
 		}
 	}
 	for c, v := range exact {

@@ -1,6 +1,9 @@
 package linalg
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 const (
 	qrPanel = 48    // columns that the careful factorisation takes at a time
@@ -18,7 +21,11 @@ const (
 // which are matrix products only; where the Gram matrix is too close to
 // singular, block Gram-Schmidt, twice, with each panel column by column.
 // NaN or Inf in w give NaN in Q or R.
-func (e *Engine) ThinQR(w Matrix) (r Matrix, rank int) {
+func (e *Engine) ThinQR(w Matrix) (r Matrix, rank int) { return e.thinQR(w, 0) }
+
+// thinQR is ThinQR, but one round is enough where that leaves
+// ‖Q'Q - I‖ ‖W‖_F below loss.
+func (e *Engine) thinQR(w Matrix, loss float64) (r Matrix, rank int) {
 	n, p := w.Rows, w.Cols
 	r = NewMatrix(p, p)
 	if n == 0 || p == 0 {
@@ -30,9 +37,11 @@ func (e *Engine) ThinQR(w Matrix) (r Matrix, rank int) {
 	if !ok || n < p {
 		return r, e.carefulQR(w, r)
 	}
+	norm := symNorm(g)
 	if e.factor(g, 0) != nil || smallestPivot(g) < qrPivot {
 		return r, e.carefulQR(w, r)
 	}
+	once := loss > 0 && 0x1p-53*norm*e.inverseTrace(g)*norm2(scale) < loss
 	// g holds the factor of D^-1 W'W D^-1: R1 = L' D.
 	for i := range p {
 		for j := range i + 1 {
@@ -41,6 +50,9 @@ func (e *Engine) ThinQR(w Matrix) (r Matrix, rank int) {
 		}
 	}
 	e.SolveRight(w, g, true)
+	if once {
+		return r, p
+	}
 	e.rowGram(g, w)
 	if e.factor(g, 0) != nil {
 		// Cannot happen for finite numbers after the pivot test; NaN comes here.
@@ -50,6 +62,39 @@ func (e *Engine) ThinQR(w Matrix) (r Matrix, rank int) {
 	e.SolveRight(w, g, true)
 	e.mulUpper(r, g)
 	return r, p
+}
+
+// symNorm is the largest sum of |g_ij| along a row, of the lower triangle: at least ‖g‖.
+func symNorm(g Matrix) float64 {
+	sums := make([]float64, g.Rows)
+	for i := range g.Rows {
+		for j, v := range g.Row(i)[:i+1] {
+			sums[i] += math.Abs(v)
+			if j < i {
+				sums[j] += math.Abs(v)
+			}
+		}
+	}
+	return slices.Max(sums)
+}
+
+// inverseTrace is tr (L L')^-1, at least ‖(L L')^-1‖.
+func (e *Engine) inverseTrace(l Matrix) (t float64) {
+	inv := l.Clone()
+	e.invertLower(inv)
+	for i := range inv.Rows {
+		for _, v := range inv.Row(i)[:i+1] {
+			t += v * v
+		}
+	}
+	return t
+}
+
+func norm2(x []float64) (s float64) {
+	for _, v := range x {
+		s += v * v
+	}
+	return math.Sqrt(s)
 }
 
 // rowGram sets the lower triangle of g = w'w.

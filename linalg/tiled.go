@@ -40,16 +40,16 @@ func newTiled(e *Engine, rows, cols int) *tiled {
 	return t
 }
 
-// set copies columns j0 .. of the matrix from m.
-func (t *tiled) set(m Matrix, j0 int) {
-	for j := 0; j < m.Cols; {
-		group, at := (j0+j)/tileCols, (j0+j)%tileCols
-		width := min(tileCols-at, m.Cols-j)
-		for i := range m.Rows {
-			copy(t.data[(group*t.rp+i)*tileCols+at:][:width], m.Row(i)[j:])
+// set copies the matrix from m.
+func (t *tiled) set(m Matrix) {
+	t.e.Par.For((t.rows+tileRows-1)/tileRows, func(_, b int) {
+		for i := b * tileRows; i < min((b+1)*tileRows, t.rows); i++ {
+			row := m.Row(i)
+			for j := 0; j < t.cols; j += tileCols {
+				copy(t.data[(j/tileCols*t.rp+i)*tileCols:], row[j:min(j+tileCols, t.cols)])
+			}
 		}
-		j += width
-	}
+	})
 }
 
 // transMul sets flat = (M' tall)': flat [cp/96][q][96], tall [rp][q]. The sum over rows

@@ -20,20 +20,35 @@ const (
 // which are 24 float64 or 48 float32.
 func GemmWidth[T Float]() int { return 3 * Block[T]() }
 
-// Gemm sets the micro-tile C = A B, or adds C += A B. C has GemmRows rows and
-// GemmWidth columns, row stride ldc; A is packed [depth][GemmRows], B
+// Gemm sets the micro-tile C = alpha A B, or adds C += alpha A B. C has GemmRows
+// rows and GemmWidth columns, row stride ldc; A is packed [depth][GemmRows], B
 // [depth][GemmWidth]. The sum over the depth is taken in T, in order, and added
 // to C in float64: a caller whose depth grows with the data cuts it.
-func (k *Kit[T]) Gemm(c []float64, ldc int, a, b []T, depth int, add bool) {
+func (k *Kit[T]) Gemm(c []float64, ldc int, alpha float64, a, b []T, depth int, add bool) {
+	k.checkGemm(c, ldc, a, b, depth)
+	k.gemm(&c[0], ldc, &a[0], &b[0], nil, depth, alpha, flag(add))
+}
+
+// GemmPanels is Gemm for B packed as three panels [depth][GemmWidth/3]: for float64
+// such a panel is an A as well. next is an A, or a part of one, that will be read
+// soon: depth/4 lines of the cache from there on may be fetched meanwhile.
+func (k *Kit[T]) GemmPanels(c []float64, ldc int, alpha float64, a, b, next []T, depth int, add bool) {
+	k.checkGemm(c, ldc, a, b, depth)
+	k.gemmPanels(&c[0], ldc, &a[0], &b[0], &next[0], depth, alpha, flag(add))
+}
+
+func (k *Kit[T]) checkGemm(c []float64, ldc int, a, b []T, depth int) {
 	if width := GemmWidth[T](); depth < 1 || ldc < width || len(c) < (GemmRows-1)*ldc+width ||
 		len(a) < depth*GemmRows || len(b) < depth*width {
 		panic("asm: Gemm: bad lengths")
 	}
-	flag := 0
-	if add {
-		flag = 1
+}
+
+func flag(b bool) int {
+	if b {
+		return 1
 	}
-	k.gemm(&c[0], ldc, &a[0], &b[0], depth, flag)
+	return 0
 }
 
 // TriSolve solves triangular systems by substitution for GemmCols right-hand
@@ -71,21 +86,31 @@ func (k *Kit[T]) Transpose(dst []T, dstStride int, src []T, srcStride, n int) {
 	}
 }
 
-func genericGemm[T Float](c *float64, ldc int, a, b *T, k, add int) {
+func genericGemm[T Float](c *float64, ldc int, a, b, _ *T, k int, alpha float64, add int) {
 	width := GemmWidth[T]()
-	out := unsafe.Slice(c, (GemmRows-1)*ldc+width)
-	x, y := unsafe.Slice(a, k*GemmRows), unsafe.Slice(b, k*width)
+	gemmOf(c, ldc, a, unsafe.Slice(b, k*width), width, width, k, alpha, add)
+}
+
+func genericGemmPanels[T Float](c *float64, ldc int, a, b, _ *T, k int, alpha float64, add int) {
+	width := Block[T]()
+	gemmOf(c, ldc, a, unsafe.Slice(b, 3*k*width), width, k*width, k, alpha, add)
+}
+
+// gemmOf takes B in panels of some width, each at panel numbers from the last.
+func gemmOf[T Float](c *float64, ldc int, a *T, y []T, width, panel, k int, alpha float64, add int) {
+	cols := GemmWidth[T]()
+	out, x := unsafe.Slice(c, (GemmRows-1)*ldc+cols), unsafe.Slice(a, k*GemmRows)
 	for i := range GemmRows {
-		for j := range width {
+		for j := range cols {
 			var s T
 			for l := range k {
-				s = fma(x[l*GemmRows+i], y[l*width+j], s)
+				s = fma(x[l*GemmRows+i], y[j/width*panel+l*width+j%width], s)
 			}
-			sum := float64(s)
-			if add != 0 {
-				sum += out[i*ldc+j]
+			if sum := float64(s); add != 0 {
+				out[i*ldc+j] = math.FMA(alpha, sum, out[i*ldc+j])
+			} else {
+				out[i*ldc+j] = alpha * sum
 			}
-			out[i*ldc+j] = sum
 		}
 	}
 }

@@ -12,22 +12,39 @@ func TestGemm(t *testing.T) { forEachKit(t, testGemm[float32], testGemm[float64]
 func testGemm[T Float](t *testing.T, k *Kit[T]) {
 	r, width := newRand(6), GemmWidth[T]()
 	for _, depth := range sizes(append(span(1, 90, 1), 256), span(1, 90, 7)) {
-		ldc := width + depth%5
+		ldc, alpha := width+depth%5, []float64{1, -1, 0.5}[depth%3]
 		a := guard(normals[T](r, depth*GemmRows, 1), 1)
 		b := guard(normals[T](r, depth*width, 1), 2)
 		c0 := normals[float64](r, (GemmRows-1)*ldc+width, 1)
-		for add, flag := range map[bool]int{false: 0, true: 1} {
+		for _, add := range []bool{false, true} {
 			c, want := guard(c0, 3), append([]float64(nil), c0...)
-			k.Gemm(c.data, ldc, a.data, b.data, depth, add)
+			k.Gemm(c.data, ldc, alpha, a.data, b.data, depth, add)
 			c.check(t)
-			genericGemm(&want[0], ldc, &a.data[0], &b.data[0], depth, flag)
+			genericGemm(&want[0], ldc, &a.data[0], &b.data[0], nil, depth, alpha, flag(add))
 			sameBits(t, fmt.Sprint("Gemm, depth ", depth, add), c.data, want)
-			checkGemm(t, c.data, c0, ldc, a.data, b.data, depth, add)
+			checkGemm(t, c.data, c0, ldc, alpha, a.data, b.data, depth, add)
+
+			panels := guard(inPanels(b.data, depth), 2)
+			c = guard(c0, 3)
+			k.GemmPanels(c.data, ldc, alpha, a.data, panels.data, a.data, depth, add)
+			c.check(t)
+			sameBits(t, fmt.Sprint("GemmPanels, depth ", depth, add), c.data, want)
 		}
 	}
 }
 
-func checkGemm[T Float](t *testing.T, c, c0 []float64, ldc int, a, b []T, depth int, add bool) {
+// inPanels packs B for GemmPanels.
+func inPanels[T Float](b []T, depth int) []T {
+	width, panel := GemmWidth[T](), GemmWidth[T]()/3
+	out := make([]T, len(b))
+	for i, v := range b {
+		row, col := i/width, i%width
+		out[(col/panel*depth+row)*panel+col%panel] = v
+	}
+	return out
+}
+
+func checkGemm[T Float](t *testing.T, c, c0 []float64, ldc int, alpha float64, a, b []T, depth int, add bool) {
 	t.Helper()
 	width := GemmWidth[T]()
 	for i := range c0 {
@@ -43,7 +60,7 @@ func checkGemm[T Float](t *testing.T, c, c0 []float64, ldc int, a, b []T, depth 
 			want.add(c0[i], 1)
 		}
 		for l := range depth {
-			want.add(float64(a[l*GemmRows+row]), float64(b[l*width+col]))
+			want.add(alpha*float64(a[l*GemmRows+row]), float64(b[l*width+col]))
 		}
 		if !want.near(c[i], eps[T]()) {
 			t.Fatalf("depth %d: c[%d][%d] = %v, want %v", depth, row, col, c[i], want.hi)
@@ -132,11 +149,13 @@ func testTranspose[T Float](t *testing.T, k *Kit[T]) {
 func TestDensePanics(t *testing.T) {
 	z, k := make([]float64, 10000), &generic.F64
 	for name, f := range map[string]func(){
-		"Gemm c":        func() { k.Gemm(z[:GemmCols], GemmCols, z, z, 1, true) },
-		"Gemm ldc":      func() { k.Gemm(z, GemmCols-1, z, z, 1, true) },
-		"Gemm depth":    func() { k.Gemm(z, GemmCols, z, z, 0, true) },
-		"Gemm a":        func() { k.Gemm(z, GemmCols, z[:15], z, 2, true) },
-		"Gemm b":        func() { k.Gemm(z, GemmCols, z, z[:47], 2, true) },
+		"Gemm c":        func() { k.Gemm(z[:GemmCols], GemmCols, 1, z, z, 1, true) },
+		"Gemm ldc":      func() { k.Gemm(z, GemmCols-1, 1, z, z, 1, true) },
+		"Gemm depth":    func() { k.Gemm(z, GemmCols, 1, z, z, 0, true) },
+		"Gemm a":        func() { k.Gemm(z, GemmCols, 1, z[:15], z, 2, true) },
+		"GemmPanels a":  func() { k.GemmPanels(z, GemmCols, 1, z[:15], z, z, 2, true) },
+		"GemmPanels b":  func() { k.GemmPanels(z, GemmCols, 1, z, z[:47], z, 2, true) },
+		"Gemm b":        func() { k.Gemm(z, GemmCols, 1, z, z[:47], 2, true) },
 		"TriSolve rows": func() { generic.TriSolve(z, 0, GemmCols-1, z) },
 		"TriSolve x":    func() { generic.TriSolve(z[:TriUnit*GemmCols-1], 0, GemmCols, z) },
 		"TriSolve up":   func() { generic.TriSolve(z, (TriUnit-1)*GemmCols-1, -GemmCols, z) },
@@ -168,7 +187,7 @@ func benchDense[T Float](b *testing.B, isa string, k *Kit[T]) {
 	c, z := make([]float64, GemmRows*width), make([]T, TransRows*depth)
 	u, v := normals[T](r, n, 1), normals[T](r, n, 1)
 	for name, f := range map[string]func(){
-		"gemm/depth=256": func() { k.Gemm(c, width, x, y, depth, false) },
+		"gemm/depth=256": func() { k.GemmPanels(c, width, 1, x, y, x, depth, false) },
 		"transpose":      func() { k.Transpose(z, TransRows, x, depth, depth) },
 		"dot/n=4096":     func() { k.Dot(u, v) },
 		"axpy/n=4096":    func() { k.Axpy(1e-9, u, v) },

@@ -114,10 +114,11 @@ type Kit[T Float] struct {
 
 	roots []rootKit[T] // by minDepth; for less depth, Radii is Dist
 
-	gemm      func(c *float64, ldc int, a, b *T, k, add int)
-	transpose func(dst *T, dstStride int, src *T, srcStride, n int)
-	dot       func(x, y *T, n int) float64
-	axpy      func(a T, x, y *T, n int)
+	gemm       func(c *float64, ldc int, a, b, next *T, k int, alpha float64, add int)
+	gemmPanels func(c *float64, ldc int, a, b, next *T, k int, alpha float64, add int)
+	transpose  func(dst *T, dstStride int, src *T, srcStride, n int)
+	dot        func(x, y *T, n int) float64
+	axpy       func(a T, x, y *T, n int)
 
 	peak      func(n int)
 	peakFlops int // operations in a round of peak

@@ -20,7 +20,7 @@ var neon = Impl{
 			neonFused2Matern12F32, neonFused2Matern32F32, neonFused2Matern52F32, neonFused2GaussianF32,
 		},
 		outer: neonOuterF32, rowSum: neonRowSumF32,
-		gemm: neonGemmF32, transpose: neonTransposeF32, dot: neonDotF32, axpy: neonAxpyF32,
+		gemm: neonGemmF32, gemmPanels: neonGemmPanelsF32, transpose: neonTransposeF32, dot: neonDotF32, axpy: neonAxpyF32,
 		peak: neonPeakF32, peakFlops: 24 * 2 * 4,
 	},
 	F64: Kit[float64]{
@@ -36,7 +36,7 @@ var neon = Impl{
 			neonFused2Matern12F64, neonFused2Matern32F64, neonFused2Matern52F64, neonFused2GaussianF64,
 		},
 		outer: neonOuterF64, rowSum: neonRowSumF64,
-		gemm: neonGemmF64, transpose: neonTransposeF64, dot: neonDotF64, axpy: neonAxpyF64,
+		gemm: neonGemmF64, gemmPanels: neonGemmPanelsF64, transpose: neonTransposeF64, dot: neonDotF64, axpy: neonAxpyF64,
 		peak: neonPeakF64, peakFlops: 24 * 2 * 2,
 	},
 	narrow:   neonNarrow,

@@ -3890,17 +3890,18 @@ step:
 	BNE row
 	RET
 
-// func neonGemmF32(c *float64, ldc int, a, b *float32, k, add int)
-TEXT ·neonGemmF32(SB), NOSPLIT, $0-48
+// func neonGemmF32(c *float64, ldc int, a, b, next *float32, k int, alpha float64, add int)
+TEXT ·neonGemmF32(SB), NOSPLIT, $0-64
 	MOVD c+0(FP), R0
 	MOVD ldc+8(FP), R1
 	MOVD a+16(FP), R2
 	MOVD b+24(FP), R3
-	MOVD k+32(FP), R4
-	MOVD add+40(FP), R5
+	MOVD next+32(FP), R4
+	MOVD k+40(FP), R5
+	FMOVD alpha+48(FP), F31
+	MOVD add+56(FP), R6
 	LSL $3, R1, R1 // bytes of a row of C
-	MOVD $4, R6 // strips of columns
-strip:
+	ADD $0, R3, R8 // b
 	VEOR V0.B16, V0.B16, V0.B16
 	VEOR V1.B16, V1.B16, V1.B16
 	VEOR V2.B16, V2.B16, V2.B16
@@ -3926,9 +3927,8 @@ strip:
 	VEOR V22.B16, V22.B16, V22.B16
 	VEOR V23.B16, V23.B16, V23.B16
 	MOVD R2, R7 // a
-	MOVD R3, R8 // b
-	MOVD R4, R9
-step:
+	MOVD R5, R9
+step0:
 	FMOVQ 0(R8), F24
 	FMOVQ 16(R8), F25
 	FMOVQ 32(R8), F26
@@ -3960,248 +3960,2748 @@ step:
 	WORD $0x4fbc1b36 // fmla v22.4s, v25.4s, v28.s[3]
 	WORD $0x4fbc1b57 // fmla v23.4s, v26.4s, v28.s[3]
 	SUBS $1, R9
-	BNE step
+	BNE step0
 	MOVD R0, R10
-	CBZ R5, set
+	CBZ R6, set0
 	WORD $0x0e617818 // fcvtl v24.2d, v0.2s
 	WORD $0x4e617819 // fcvtl2 v25.2d, v0.4s
 	FLDPQ 0(R10), (F26, F27)
-	WORD $0x4e7ad718 // fadd v24.2d, v24.2d, v26.2d
-	WORD $0x4e7bd739 // fadd v25.2d, v25.2d, v27.2d
-	FSTPQ (F24, F25), 0(R10)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
 	WORD $0x0e617838 // fcvtl v24.2d, v1.2s
 	WORD $0x4e617839 // fcvtl2 v25.2d, v1.4s
 	FLDPQ 32(R10), (F26, F27)
-	WORD $0x4e7ad718 // fadd v24.2d, v24.2d, v26.2d
-	WORD $0x4e7bd739 // fadd v25.2d, v25.2d, v27.2d
-	FSTPQ (F24, F25), 32(R10)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
 	WORD $0x0e617858 // fcvtl v24.2d, v2.2s
 	WORD $0x4e617859 // fcvtl2 v25.2d, v2.4s
 	FLDPQ 64(R10), (F26, F27)
-	WORD $0x4e7ad718 // fadd v24.2d, v24.2d, v26.2d
-	WORD $0x4e7bd739 // fadd v25.2d, v25.2d, v27.2d
-	FSTPQ (F24, F25), 64(R10)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
 	ADD R1, R10
 	WORD $0x0e617878 // fcvtl v24.2d, v3.2s
 	WORD $0x4e617879 // fcvtl2 v25.2d, v3.4s
 	FLDPQ 0(R10), (F26, F27)
-	WORD $0x4e7ad718 // fadd v24.2d, v24.2d, v26.2d
-	WORD $0x4e7bd739 // fadd v25.2d, v25.2d, v27.2d
-	FSTPQ (F24, F25), 0(R10)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
 	WORD $0x0e617898 // fcvtl v24.2d, v4.2s
 	WORD $0x4e617899 // fcvtl2 v25.2d, v4.4s
 	FLDPQ 32(R10), (F26, F27)
-	WORD $0x4e7ad718 // fadd v24.2d, v24.2d, v26.2d
-	WORD $0x4e7bd739 // fadd v25.2d, v25.2d, v27.2d
-	FSTPQ (F24, F25), 32(R10)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
 	WORD $0x0e6178b8 // fcvtl v24.2d, v5.2s
 	WORD $0x4e6178b9 // fcvtl2 v25.2d, v5.4s
 	FLDPQ 64(R10), (F26, F27)
-	WORD $0x4e7ad718 // fadd v24.2d, v24.2d, v26.2d
-	WORD $0x4e7bd739 // fadd v25.2d, v25.2d, v27.2d
-	FSTPQ (F24, F25), 64(R10)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
 	ADD R1, R10
 	WORD $0x0e6178d8 // fcvtl v24.2d, v6.2s
 	WORD $0x4e6178d9 // fcvtl2 v25.2d, v6.4s
 	FLDPQ 0(R10), (F26, F27)
-	WORD $0x4e7ad718 // fadd v24.2d, v24.2d, v26.2d
-	WORD $0x4e7bd739 // fadd v25.2d, v25.2d, v27.2d
-	FSTPQ (F24, F25), 0(R10)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
 	WORD $0x0e6178f8 // fcvtl v24.2d, v7.2s
 	WORD $0x4e6178f9 // fcvtl2 v25.2d, v7.4s
 	FLDPQ 32(R10), (F26, F27)
-	WORD $0x4e7ad718 // fadd v24.2d, v24.2d, v26.2d
-	WORD $0x4e7bd739 // fadd v25.2d, v25.2d, v27.2d
-	FSTPQ (F24, F25), 32(R10)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
 	WORD $0x0e617918 // fcvtl v24.2d, v8.2s
 	WORD $0x4e617919 // fcvtl2 v25.2d, v8.4s
 	FLDPQ 64(R10), (F26, F27)
-	WORD $0x4e7ad718 // fadd v24.2d, v24.2d, v26.2d
-	WORD $0x4e7bd739 // fadd v25.2d, v25.2d, v27.2d
-	FSTPQ (F24, F25), 64(R10)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
 	ADD R1, R10
 	WORD $0x0e617938 // fcvtl v24.2d, v9.2s
 	WORD $0x4e617939 // fcvtl2 v25.2d, v9.4s
 	FLDPQ 0(R10), (F26, F27)
-	WORD $0x4e7ad718 // fadd v24.2d, v24.2d, v26.2d
-	WORD $0x4e7bd739 // fadd v25.2d, v25.2d, v27.2d
-	FSTPQ (F24, F25), 0(R10)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
 	WORD $0x0e617958 // fcvtl v24.2d, v10.2s
 	WORD $0x4e617959 // fcvtl2 v25.2d, v10.4s
 	FLDPQ 32(R10), (F26, F27)
-	WORD $0x4e7ad718 // fadd v24.2d, v24.2d, v26.2d
-	WORD $0x4e7bd739 // fadd v25.2d, v25.2d, v27.2d
-	FSTPQ (F24, F25), 32(R10)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
 	WORD $0x0e617978 // fcvtl v24.2d, v11.2s
 	WORD $0x4e617979 // fcvtl2 v25.2d, v11.4s
 	FLDPQ 64(R10), (F26, F27)
-	WORD $0x4e7ad718 // fadd v24.2d, v24.2d, v26.2d
-	WORD $0x4e7bd739 // fadd v25.2d, v25.2d, v27.2d
-	FSTPQ (F24, F25), 64(R10)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
 	ADD R1, R10
 	WORD $0x0e617998 // fcvtl v24.2d, v12.2s
 	WORD $0x4e617999 // fcvtl2 v25.2d, v12.4s
 	FLDPQ 0(R10), (F26, F27)
-	WORD $0x4e7ad718 // fadd v24.2d, v24.2d, v26.2d
-	WORD $0x4e7bd739 // fadd v25.2d, v25.2d, v27.2d
-	FSTPQ (F24, F25), 0(R10)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
 	WORD $0x0e6179b8 // fcvtl v24.2d, v13.2s
 	WORD $0x4e6179b9 // fcvtl2 v25.2d, v13.4s
 	FLDPQ 32(R10), (F26, F27)
-	WORD $0x4e7ad718 // fadd v24.2d, v24.2d, v26.2d
-	WORD $0x4e7bd739 // fadd v25.2d, v25.2d, v27.2d
-	FSTPQ (F24, F25), 32(R10)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
 	WORD $0x0e6179d8 // fcvtl v24.2d, v14.2s
 	WORD $0x4e6179d9 // fcvtl2 v25.2d, v14.4s
 	FLDPQ 64(R10), (F26, F27)
-	WORD $0x4e7ad718 // fadd v24.2d, v24.2d, v26.2d
-	WORD $0x4e7bd739 // fadd v25.2d, v25.2d, v27.2d
-	FSTPQ (F24, F25), 64(R10)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
 	ADD R1, R10
 	WORD $0x0e6179f8 // fcvtl v24.2d, v15.2s
 	WORD $0x4e6179f9 // fcvtl2 v25.2d, v15.4s
 	FLDPQ 0(R10), (F26, F27)
-	WORD $0x4e7ad718 // fadd v24.2d, v24.2d, v26.2d
-	WORD $0x4e7bd739 // fadd v25.2d, v25.2d, v27.2d
-	FSTPQ (F24, F25), 0(R10)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
 	WORD $0x0e617a18 // fcvtl v24.2d, v16.2s
 	WORD $0x4e617a19 // fcvtl2 v25.2d, v16.4s
 	FLDPQ 32(R10), (F26, F27)
-	WORD $0x4e7ad718 // fadd v24.2d, v24.2d, v26.2d
-	WORD $0x4e7bd739 // fadd v25.2d, v25.2d, v27.2d
-	FSTPQ (F24, F25), 32(R10)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
 	WORD $0x0e617a38 // fcvtl v24.2d, v17.2s
 	WORD $0x4e617a39 // fcvtl2 v25.2d, v17.4s
 	FLDPQ 64(R10), (F26, F27)
-	WORD $0x4e7ad718 // fadd v24.2d, v24.2d, v26.2d
-	WORD $0x4e7bd739 // fadd v25.2d, v25.2d, v27.2d
-	FSTPQ (F24, F25), 64(R10)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
 	ADD R1, R10
 	WORD $0x0e617a58 // fcvtl v24.2d, v18.2s
 	WORD $0x4e617a59 // fcvtl2 v25.2d, v18.4s
 	FLDPQ 0(R10), (F26, F27)
-	WORD $0x4e7ad718 // fadd v24.2d, v24.2d, v26.2d
-	WORD $0x4e7bd739 // fadd v25.2d, v25.2d, v27.2d
-	FSTPQ (F24, F25), 0(R10)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
 	WORD $0x0e617a78 // fcvtl v24.2d, v19.2s
 	WORD $0x4e617a79 // fcvtl2 v25.2d, v19.4s
 	FLDPQ 32(R10), (F26, F27)
-	WORD $0x4e7ad718 // fadd v24.2d, v24.2d, v26.2d
-	WORD $0x4e7bd739 // fadd v25.2d, v25.2d, v27.2d
-	FSTPQ (F24, F25), 32(R10)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
 	WORD $0x0e617a98 // fcvtl v24.2d, v20.2s
 	WORD $0x4e617a99 // fcvtl2 v25.2d, v20.4s
 	FLDPQ 64(R10), (F26, F27)
-	WORD $0x4e7ad718 // fadd v24.2d, v24.2d, v26.2d
-	WORD $0x4e7bd739 // fadd v25.2d, v25.2d, v27.2d
-	FSTPQ (F24, F25), 64(R10)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
 	ADD R1, R10
 	WORD $0x0e617ab8 // fcvtl v24.2d, v21.2s
 	WORD $0x4e617ab9 // fcvtl2 v25.2d, v21.4s
 	FLDPQ 0(R10), (F26, F27)
-	WORD $0x4e7ad718 // fadd v24.2d, v24.2d, v26.2d
-	WORD $0x4e7bd739 // fadd v25.2d, v25.2d, v27.2d
-	FSTPQ (F24, F25), 0(R10)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
 	WORD $0x0e617ad8 // fcvtl v24.2d, v22.2s
 	WORD $0x4e617ad9 // fcvtl2 v25.2d, v22.4s
 	FLDPQ 32(R10), (F26, F27)
-	WORD $0x4e7ad718 // fadd v24.2d, v24.2d, v26.2d
-	WORD $0x4e7bd739 // fadd v25.2d, v25.2d, v27.2d
-	FSTPQ (F24, F25), 32(R10)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
 	WORD $0x0e617af8 // fcvtl v24.2d, v23.2s
 	WORD $0x4e617af9 // fcvtl2 v25.2d, v23.4s
 	FLDPQ 64(R10), (F26, F27)
-	WORD $0x4e7ad718 // fadd v24.2d, v24.2d, v26.2d
-	WORD $0x4e7bd739 // fadd v25.2d, v25.2d, v27.2d
-	FSTPQ (F24, F25), 64(R10)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
 	ADD R1, R10
-	B stored
-set:
+	B stored0
+set0:
 	WORD $0x0e617818 // fcvtl v24.2d, v0.2s
 	WORD $0x4e617819 // fcvtl2 v25.2d, v0.4s
-	FSTPQ (F24, F25), 0(R10)
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
 	WORD $0x0e617838 // fcvtl v24.2d, v1.2s
 	WORD $0x4e617839 // fcvtl2 v25.2d, v1.4s
-	FSTPQ (F24, F25), 32(R10)
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
 	WORD $0x0e617858 // fcvtl v24.2d, v2.2s
 	WORD $0x4e617859 // fcvtl2 v25.2d, v2.4s
-	FSTPQ (F24, F25), 64(R10)
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
 	ADD R1, R10
 	WORD $0x0e617878 // fcvtl v24.2d, v3.2s
 	WORD $0x4e617879 // fcvtl2 v25.2d, v3.4s
-	FSTPQ (F24, F25), 0(R10)
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
 	WORD $0x0e617898 // fcvtl v24.2d, v4.2s
 	WORD $0x4e617899 // fcvtl2 v25.2d, v4.4s
-	FSTPQ (F24, F25), 32(R10)
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
 	WORD $0x0e6178b8 // fcvtl v24.2d, v5.2s
 	WORD $0x4e6178b9 // fcvtl2 v25.2d, v5.4s
-	FSTPQ (F24, F25), 64(R10)
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
 	ADD R1, R10
 	WORD $0x0e6178d8 // fcvtl v24.2d, v6.2s
 	WORD $0x4e6178d9 // fcvtl2 v25.2d, v6.4s
-	FSTPQ (F24, F25), 0(R10)
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
 	WORD $0x0e6178f8 // fcvtl v24.2d, v7.2s
 	WORD $0x4e6178f9 // fcvtl2 v25.2d, v7.4s
-	FSTPQ (F24, F25), 32(R10)
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
 	WORD $0x0e617918 // fcvtl v24.2d, v8.2s
 	WORD $0x4e617919 // fcvtl2 v25.2d, v8.4s
-	FSTPQ (F24, F25), 64(R10)
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
 	ADD R1, R10
 	WORD $0x0e617938 // fcvtl v24.2d, v9.2s
 	WORD $0x4e617939 // fcvtl2 v25.2d, v9.4s
-	FSTPQ (F24, F25), 0(R10)
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
 	WORD $0x0e617958 // fcvtl v24.2d, v10.2s
 	WORD $0x4e617959 // fcvtl2 v25.2d, v10.4s
-	FSTPQ (F24, F25), 32(R10)
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
 	WORD $0x0e617978 // fcvtl v24.2d, v11.2s
 	WORD $0x4e617979 // fcvtl2 v25.2d, v11.4s
-	FSTPQ (F24, F25), 64(R10)
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
 	ADD R1, R10
 	WORD $0x0e617998 // fcvtl v24.2d, v12.2s
 	WORD $0x4e617999 // fcvtl2 v25.2d, v12.4s
-	FSTPQ (F24, F25), 0(R10)
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
 	WORD $0x0e6179b8 // fcvtl v24.2d, v13.2s
 	WORD $0x4e6179b9 // fcvtl2 v25.2d, v13.4s
-	FSTPQ (F24, F25), 32(R10)
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
 	WORD $0x0e6179d8 // fcvtl v24.2d, v14.2s
 	WORD $0x4e6179d9 // fcvtl2 v25.2d, v14.4s
-	FSTPQ (F24, F25), 64(R10)
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
 	ADD R1, R10
 	WORD $0x0e6179f8 // fcvtl v24.2d, v15.2s
 	WORD $0x4e6179f9 // fcvtl2 v25.2d, v15.4s
-	FSTPQ (F24, F25), 0(R10)
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
 	WORD $0x0e617a18 // fcvtl v24.2d, v16.2s
 	WORD $0x4e617a19 // fcvtl2 v25.2d, v16.4s
-	FSTPQ (F24, F25), 32(R10)
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
 	WORD $0x0e617a38 // fcvtl v24.2d, v17.2s
 	WORD $0x4e617a39 // fcvtl2 v25.2d, v17.4s
-	FSTPQ (F24, F25), 64(R10)
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
 	ADD R1, R10
 	WORD $0x0e617a58 // fcvtl v24.2d, v18.2s
 	WORD $0x4e617a59 // fcvtl2 v25.2d, v18.4s
-	FSTPQ (F24, F25), 0(R10)
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
 	WORD $0x0e617a78 // fcvtl v24.2d, v19.2s
 	WORD $0x4e617a79 // fcvtl2 v25.2d, v19.4s
-	FSTPQ (F24, F25), 32(R10)
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
 	WORD $0x0e617a98 // fcvtl v24.2d, v20.2s
 	WORD $0x4e617a99 // fcvtl2 v25.2d, v20.4s
-	FSTPQ (F24, F25), 64(R10)
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
 	ADD R1, R10
 	WORD $0x0e617ab8 // fcvtl v24.2d, v21.2s
 	WORD $0x4e617ab9 // fcvtl2 v25.2d, v21.4s
-	FSTPQ (F24, F25), 0(R10)
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
 	WORD $0x0e617ad8 // fcvtl v24.2d, v22.2s
 	WORD $0x4e617ad9 // fcvtl2 v25.2d, v22.4s
-	FSTPQ (F24, F25), 32(R10)
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
 	WORD $0x0e617af8 // fcvtl v24.2d, v23.2s
 	WORD $0x4e617af9 // fcvtl2 v25.2d, v23.4s
-	FSTPQ (F24, F25), 64(R10)
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
 	ADD R1, R10
-stored:
+stored0:
 	ADD $96, R0
-	ADD $48, R3
-	SUBS $1, R6
-	BNE strip
+	ADD $48, R3, R8 // b
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+	VEOR V14.B16, V14.B16, V14.B16
+	VEOR V15.B16, V15.B16, V15.B16
+	VEOR V16.B16, V16.B16, V16.B16
+	VEOR V17.B16, V17.B16, V17.B16
+	VEOR V18.B16, V18.B16, V18.B16
+	VEOR V19.B16, V19.B16, V19.B16
+	VEOR V20.B16, V20.B16, V20.B16
+	VEOR V21.B16, V21.B16, V21.B16
+	VEOR V22.B16, V22.B16, V22.B16
+	VEOR V23.B16, V23.B16, V23.B16
+	MOVD R2, R7 // a
+	MOVD R5, R9
+step48:
+	FMOVQ 0(R8), F24
+	FMOVQ 16(R8), F25
+	FMOVQ 32(R8), F26
+	FLDPQ 0(R7), (F27, F28)
+	ADD $32, R7
+	ADD $192, R8
+	WORD $0x4f9b1300 // fmla v0.4s, v24.4s, v27.s[0]
+	WORD $0x4f9b1321 // fmla v1.4s, v25.4s, v27.s[0]
+	WORD $0x4f9b1342 // fmla v2.4s, v26.4s, v27.s[0]
+	WORD $0x4fbb1303 // fmla v3.4s, v24.4s, v27.s[1]
+	WORD $0x4fbb1324 // fmla v4.4s, v25.4s, v27.s[1]
+	WORD $0x4fbb1345 // fmla v5.4s, v26.4s, v27.s[1]
+	WORD $0x4f9b1b06 // fmla v6.4s, v24.4s, v27.s[2]
+	WORD $0x4f9b1b27 // fmla v7.4s, v25.4s, v27.s[2]
+	WORD $0x4f9b1b48 // fmla v8.4s, v26.4s, v27.s[2]
+	WORD $0x4fbb1b09 // fmla v9.4s, v24.4s, v27.s[3]
+	WORD $0x4fbb1b2a // fmla v10.4s, v25.4s, v27.s[3]
+	WORD $0x4fbb1b4b // fmla v11.4s, v26.4s, v27.s[3]
+	WORD $0x4f9c130c // fmla v12.4s, v24.4s, v28.s[0]
+	WORD $0x4f9c132d // fmla v13.4s, v25.4s, v28.s[0]
+	WORD $0x4f9c134e // fmla v14.4s, v26.4s, v28.s[0]
+	WORD $0x4fbc130f // fmla v15.4s, v24.4s, v28.s[1]
+	WORD $0x4fbc1330 // fmla v16.4s, v25.4s, v28.s[1]
+	WORD $0x4fbc1351 // fmla v17.4s, v26.4s, v28.s[1]
+	WORD $0x4f9c1b12 // fmla v18.4s, v24.4s, v28.s[2]
+	WORD $0x4f9c1b33 // fmla v19.4s, v25.4s, v28.s[2]
+	WORD $0x4f9c1b54 // fmla v20.4s, v26.4s, v28.s[2]
+	WORD $0x4fbc1b15 // fmla v21.4s, v24.4s, v28.s[3]
+	WORD $0x4fbc1b36 // fmla v22.4s, v25.4s, v28.s[3]
+	WORD $0x4fbc1b57 // fmla v23.4s, v26.4s, v28.s[3]
+	SUBS $1, R9
+	BNE step48
+	MOVD R0, R10
+	CBZ R6, set48
+	WORD $0x0e617818 // fcvtl v24.2d, v0.2s
+	WORD $0x4e617819 // fcvtl2 v25.2d, v0.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617838 // fcvtl v24.2d, v1.2s
+	WORD $0x4e617839 // fcvtl2 v25.2d, v1.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617858 // fcvtl v24.2d, v2.2s
+	WORD $0x4e617859 // fcvtl2 v25.2d, v2.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617878 // fcvtl v24.2d, v3.2s
+	WORD $0x4e617879 // fcvtl2 v25.2d, v3.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617898 // fcvtl v24.2d, v4.2s
+	WORD $0x4e617899 // fcvtl2 v25.2d, v4.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e6178b8 // fcvtl v24.2d, v5.2s
+	WORD $0x4e6178b9 // fcvtl2 v25.2d, v5.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e6178d8 // fcvtl v24.2d, v6.2s
+	WORD $0x4e6178d9 // fcvtl2 v25.2d, v6.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e6178f8 // fcvtl v24.2d, v7.2s
+	WORD $0x4e6178f9 // fcvtl2 v25.2d, v7.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617918 // fcvtl v24.2d, v8.2s
+	WORD $0x4e617919 // fcvtl2 v25.2d, v8.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617938 // fcvtl v24.2d, v9.2s
+	WORD $0x4e617939 // fcvtl2 v25.2d, v9.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617958 // fcvtl v24.2d, v10.2s
+	WORD $0x4e617959 // fcvtl2 v25.2d, v10.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617978 // fcvtl v24.2d, v11.2s
+	WORD $0x4e617979 // fcvtl2 v25.2d, v11.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617998 // fcvtl v24.2d, v12.2s
+	WORD $0x4e617999 // fcvtl2 v25.2d, v12.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e6179b8 // fcvtl v24.2d, v13.2s
+	WORD $0x4e6179b9 // fcvtl2 v25.2d, v13.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e6179d8 // fcvtl v24.2d, v14.2s
+	WORD $0x4e6179d9 // fcvtl2 v25.2d, v14.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e6179f8 // fcvtl v24.2d, v15.2s
+	WORD $0x4e6179f9 // fcvtl2 v25.2d, v15.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617a18 // fcvtl v24.2d, v16.2s
+	WORD $0x4e617a19 // fcvtl2 v25.2d, v16.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617a38 // fcvtl v24.2d, v17.2s
+	WORD $0x4e617a39 // fcvtl2 v25.2d, v17.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617a58 // fcvtl v24.2d, v18.2s
+	WORD $0x4e617a59 // fcvtl2 v25.2d, v18.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617a78 // fcvtl v24.2d, v19.2s
+	WORD $0x4e617a79 // fcvtl2 v25.2d, v19.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617a98 // fcvtl v24.2d, v20.2s
+	WORD $0x4e617a99 // fcvtl2 v25.2d, v20.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617ab8 // fcvtl v24.2d, v21.2s
+	WORD $0x4e617ab9 // fcvtl2 v25.2d, v21.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617ad8 // fcvtl v24.2d, v22.2s
+	WORD $0x4e617ad9 // fcvtl2 v25.2d, v22.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617af8 // fcvtl v24.2d, v23.2s
+	WORD $0x4e617af9 // fcvtl2 v25.2d, v23.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	B stored48
+set48:
+	WORD $0x0e617818 // fcvtl v24.2d, v0.2s
+	WORD $0x4e617819 // fcvtl2 v25.2d, v0.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617838 // fcvtl v24.2d, v1.2s
+	WORD $0x4e617839 // fcvtl2 v25.2d, v1.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617858 // fcvtl v24.2d, v2.2s
+	WORD $0x4e617859 // fcvtl2 v25.2d, v2.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617878 // fcvtl v24.2d, v3.2s
+	WORD $0x4e617879 // fcvtl2 v25.2d, v3.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617898 // fcvtl v24.2d, v4.2s
+	WORD $0x4e617899 // fcvtl2 v25.2d, v4.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e6178b8 // fcvtl v24.2d, v5.2s
+	WORD $0x4e6178b9 // fcvtl2 v25.2d, v5.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e6178d8 // fcvtl v24.2d, v6.2s
+	WORD $0x4e6178d9 // fcvtl2 v25.2d, v6.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e6178f8 // fcvtl v24.2d, v7.2s
+	WORD $0x4e6178f9 // fcvtl2 v25.2d, v7.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617918 // fcvtl v24.2d, v8.2s
+	WORD $0x4e617919 // fcvtl2 v25.2d, v8.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617938 // fcvtl v24.2d, v9.2s
+	WORD $0x4e617939 // fcvtl2 v25.2d, v9.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617958 // fcvtl v24.2d, v10.2s
+	WORD $0x4e617959 // fcvtl2 v25.2d, v10.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617978 // fcvtl v24.2d, v11.2s
+	WORD $0x4e617979 // fcvtl2 v25.2d, v11.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617998 // fcvtl v24.2d, v12.2s
+	WORD $0x4e617999 // fcvtl2 v25.2d, v12.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e6179b8 // fcvtl v24.2d, v13.2s
+	WORD $0x4e6179b9 // fcvtl2 v25.2d, v13.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e6179d8 // fcvtl v24.2d, v14.2s
+	WORD $0x4e6179d9 // fcvtl2 v25.2d, v14.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e6179f8 // fcvtl v24.2d, v15.2s
+	WORD $0x4e6179f9 // fcvtl2 v25.2d, v15.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617a18 // fcvtl v24.2d, v16.2s
+	WORD $0x4e617a19 // fcvtl2 v25.2d, v16.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617a38 // fcvtl v24.2d, v17.2s
+	WORD $0x4e617a39 // fcvtl2 v25.2d, v17.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617a58 // fcvtl v24.2d, v18.2s
+	WORD $0x4e617a59 // fcvtl2 v25.2d, v18.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617a78 // fcvtl v24.2d, v19.2s
+	WORD $0x4e617a79 // fcvtl2 v25.2d, v19.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617a98 // fcvtl v24.2d, v20.2s
+	WORD $0x4e617a99 // fcvtl2 v25.2d, v20.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617ab8 // fcvtl v24.2d, v21.2s
+	WORD $0x4e617ab9 // fcvtl2 v25.2d, v21.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617ad8 // fcvtl v24.2d, v22.2s
+	WORD $0x4e617ad9 // fcvtl2 v25.2d, v22.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617af8 // fcvtl v24.2d, v23.2s
+	WORD $0x4e617af9 // fcvtl2 v25.2d, v23.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+stored48:
+	ADD $96, R0
+	ADD $96, R3, R8 // b
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+	VEOR V14.B16, V14.B16, V14.B16
+	VEOR V15.B16, V15.B16, V15.B16
+	VEOR V16.B16, V16.B16, V16.B16
+	VEOR V17.B16, V17.B16, V17.B16
+	VEOR V18.B16, V18.B16, V18.B16
+	VEOR V19.B16, V19.B16, V19.B16
+	VEOR V20.B16, V20.B16, V20.B16
+	VEOR V21.B16, V21.B16, V21.B16
+	VEOR V22.B16, V22.B16, V22.B16
+	VEOR V23.B16, V23.B16, V23.B16
+	MOVD R2, R7 // a
+	MOVD R5, R9
+step96:
+	FMOVQ 0(R8), F24
+	FMOVQ 16(R8), F25
+	FMOVQ 32(R8), F26
+	FLDPQ 0(R7), (F27, F28)
+	ADD $32, R7
+	ADD $192, R8
+	WORD $0x4f9b1300 // fmla v0.4s, v24.4s, v27.s[0]
+	WORD $0x4f9b1321 // fmla v1.4s, v25.4s, v27.s[0]
+	WORD $0x4f9b1342 // fmla v2.4s, v26.4s, v27.s[0]
+	WORD $0x4fbb1303 // fmla v3.4s, v24.4s, v27.s[1]
+	WORD $0x4fbb1324 // fmla v4.4s, v25.4s, v27.s[1]
+	WORD $0x4fbb1345 // fmla v5.4s, v26.4s, v27.s[1]
+	WORD $0x4f9b1b06 // fmla v6.4s, v24.4s, v27.s[2]
+	WORD $0x4f9b1b27 // fmla v7.4s, v25.4s, v27.s[2]
+	WORD $0x4f9b1b48 // fmla v8.4s, v26.4s, v27.s[2]
+	WORD $0x4fbb1b09 // fmla v9.4s, v24.4s, v27.s[3]
+	WORD $0x4fbb1b2a // fmla v10.4s, v25.4s, v27.s[3]
+	WORD $0x4fbb1b4b // fmla v11.4s, v26.4s, v27.s[3]
+	WORD $0x4f9c130c // fmla v12.4s, v24.4s, v28.s[0]
+	WORD $0x4f9c132d // fmla v13.4s, v25.4s, v28.s[0]
+	WORD $0x4f9c134e // fmla v14.4s, v26.4s, v28.s[0]
+	WORD $0x4fbc130f // fmla v15.4s, v24.4s, v28.s[1]
+	WORD $0x4fbc1330 // fmla v16.4s, v25.4s, v28.s[1]
+	WORD $0x4fbc1351 // fmla v17.4s, v26.4s, v28.s[1]
+	WORD $0x4f9c1b12 // fmla v18.4s, v24.4s, v28.s[2]
+	WORD $0x4f9c1b33 // fmla v19.4s, v25.4s, v28.s[2]
+	WORD $0x4f9c1b54 // fmla v20.4s, v26.4s, v28.s[2]
+	WORD $0x4fbc1b15 // fmla v21.4s, v24.4s, v28.s[3]
+	WORD $0x4fbc1b36 // fmla v22.4s, v25.4s, v28.s[3]
+	WORD $0x4fbc1b57 // fmla v23.4s, v26.4s, v28.s[3]
+	SUBS $1, R9
+	BNE step96
+	MOVD R0, R10
+	CBZ R6, set96
+	WORD $0x0e617818 // fcvtl v24.2d, v0.2s
+	WORD $0x4e617819 // fcvtl2 v25.2d, v0.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617838 // fcvtl v24.2d, v1.2s
+	WORD $0x4e617839 // fcvtl2 v25.2d, v1.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617858 // fcvtl v24.2d, v2.2s
+	WORD $0x4e617859 // fcvtl2 v25.2d, v2.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617878 // fcvtl v24.2d, v3.2s
+	WORD $0x4e617879 // fcvtl2 v25.2d, v3.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617898 // fcvtl v24.2d, v4.2s
+	WORD $0x4e617899 // fcvtl2 v25.2d, v4.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e6178b8 // fcvtl v24.2d, v5.2s
+	WORD $0x4e6178b9 // fcvtl2 v25.2d, v5.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e6178d8 // fcvtl v24.2d, v6.2s
+	WORD $0x4e6178d9 // fcvtl2 v25.2d, v6.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e6178f8 // fcvtl v24.2d, v7.2s
+	WORD $0x4e6178f9 // fcvtl2 v25.2d, v7.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617918 // fcvtl v24.2d, v8.2s
+	WORD $0x4e617919 // fcvtl2 v25.2d, v8.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617938 // fcvtl v24.2d, v9.2s
+	WORD $0x4e617939 // fcvtl2 v25.2d, v9.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617958 // fcvtl v24.2d, v10.2s
+	WORD $0x4e617959 // fcvtl2 v25.2d, v10.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617978 // fcvtl v24.2d, v11.2s
+	WORD $0x4e617979 // fcvtl2 v25.2d, v11.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617998 // fcvtl v24.2d, v12.2s
+	WORD $0x4e617999 // fcvtl2 v25.2d, v12.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e6179b8 // fcvtl v24.2d, v13.2s
+	WORD $0x4e6179b9 // fcvtl2 v25.2d, v13.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e6179d8 // fcvtl v24.2d, v14.2s
+	WORD $0x4e6179d9 // fcvtl2 v25.2d, v14.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e6179f8 // fcvtl v24.2d, v15.2s
+	WORD $0x4e6179f9 // fcvtl2 v25.2d, v15.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617a18 // fcvtl v24.2d, v16.2s
+	WORD $0x4e617a19 // fcvtl2 v25.2d, v16.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617a38 // fcvtl v24.2d, v17.2s
+	WORD $0x4e617a39 // fcvtl2 v25.2d, v17.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617a58 // fcvtl v24.2d, v18.2s
+	WORD $0x4e617a59 // fcvtl2 v25.2d, v18.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617a78 // fcvtl v24.2d, v19.2s
+	WORD $0x4e617a79 // fcvtl2 v25.2d, v19.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617a98 // fcvtl v24.2d, v20.2s
+	WORD $0x4e617a99 // fcvtl2 v25.2d, v20.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617ab8 // fcvtl v24.2d, v21.2s
+	WORD $0x4e617ab9 // fcvtl2 v25.2d, v21.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617ad8 // fcvtl v24.2d, v22.2s
+	WORD $0x4e617ad9 // fcvtl2 v25.2d, v22.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617af8 // fcvtl v24.2d, v23.2s
+	WORD $0x4e617af9 // fcvtl2 v25.2d, v23.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	B stored96
+set96:
+	WORD $0x0e617818 // fcvtl v24.2d, v0.2s
+	WORD $0x4e617819 // fcvtl2 v25.2d, v0.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617838 // fcvtl v24.2d, v1.2s
+	WORD $0x4e617839 // fcvtl2 v25.2d, v1.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617858 // fcvtl v24.2d, v2.2s
+	WORD $0x4e617859 // fcvtl2 v25.2d, v2.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617878 // fcvtl v24.2d, v3.2s
+	WORD $0x4e617879 // fcvtl2 v25.2d, v3.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617898 // fcvtl v24.2d, v4.2s
+	WORD $0x4e617899 // fcvtl2 v25.2d, v4.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e6178b8 // fcvtl v24.2d, v5.2s
+	WORD $0x4e6178b9 // fcvtl2 v25.2d, v5.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e6178d8 // fcvtl v24.2d, v6.2s
+	WORD $0x4e6178d9 // fcvtl2 v25.2d, v6.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e6178f8 // fcvtl v24.2d, v7.2s
+	WORD $0x4e6178f9 // fcvtl2 v25.2d, v7.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617918 // fcvtl v24.2d, v8.2s
+	WORD $0x4e617919 // fcvtl2 v25.2d, v8.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617938 // fcvtl v24.2d, v9.2s
+	WORD $0x4e617939 // fcvtl2 v25.2d, v9.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617958 // fcvtl v24.2d, v10.2s
+	WORD $0x4e617959 // fcvtl2 v25.2d, v10.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617978 // fcvtl v24.2d, v11.2s
+	WORD $0x4e617979 // fcvtl2 v25.2d, v11.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617998 // fcvtl v24.2d, v12.2s
+	WORD $0x4e617999 // fcvtl2 v25.2d, v12.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e6179b8 // fcvtl v24.2d, v13.2s
+	WORD $0x4e6179b9 // fcvtl2 v25.2d, v13.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e6179d8 // fcvtl v24.2d, v14.2s
+	WORD $0x4e6179d9 // fcvtl2 v25.2d, v14.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e6179f8 // fcvtl v24.2d, v15.2s
+	WORD $0x4e6179f9 // fcvtl2 v25.2d, v15.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617a18 // fcvtl v24.2d, v16.2s
+	WORD $0x4e617a19 // fcvtl2 v25.2d, v16.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617a38 // fcvtl v24.2d, v17.2s
+	WORD $0x4e617a39 // fcvtl2 v25.2d, v17.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617a58 // fcvtl v24.2d, v18.2s
+	WORD $0x4e617a59 // fcvtl2 v25.2d, v18.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617a78 // fcvtl v24.2d, v19.2s
+	WORD $0x4e617a79 // fcvtl2 v25.2d, v19.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617a98 // fcvtl v24.2d, v20.2s
+	WORD $0x4e617a99 // fcvtl2 v25.2d, v20.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617ab8 // fcvtl v24.2d, v21.2s
+	WORD $0x4e617ab9 // fcvtl2 v25.2d, v21.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617ad8 // fcvtl v24.2d, v22.2s
+	WORD $0x4e617ad9 // fcvtl2 v25.2d, v22.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617af8 // fcvtl v24.2d, v23.2s
+	WORD $0x4e617af9 // fcvtl2 v25.2d, v23.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+stored96:
+	ADD $96, R0
+	ADD $144, R3, R8 // b
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+	VEOR V14.B16, V14.B16, V14.B16
+	VEOR V15.B16, V15.B16, V15.B16
+	VEOR V16.B16, V16.B16, V16.B16
+	VEOR V17.B16, V17.B16, V17.B16
+	VEOR V18.B16, V18.B16, V18.B16
+	VEOR V19.B16, V19.B16, V19.B16
+	VEOR V20.B16, V20.B16, V20.B16
+	VEOR V21.B16, V21.B16, V21.B16
+	VEOR V22.B16, V22.B16, V22.B16
+	VEOR V23.B16, V23.B16, V23.B16
+	MOVD R2, R7 // a
+	MOVD R5, R9
+step144:
+	FMOVQ 0(R8), F24
+	FMOVQ 16(R8), F25
+	FMOVQ 32(R8), F26
+	FLDPQ 0(R7), (F27, F28)
+	ADD $32, R7
+	ADD $192, R8
+	WORD $0x4f9b1300 // fmla v0.4s, v24.4s, v27.s[0]
+	WORD $0x4f9b1321 // fmla v1.4s, v25.4s, v27.s[0]
+	WORD $0x4f9b1342 // fmla v2.4s, v26.4s, v27.s[0]
+	WORD $0x4fbb1303 // fmla v3.4s, v24.4s, v27.s[1]
+	WORD $0x4fbb1324 // fmla v4.4s, v25.4s, v27.s[1]
+	WORD $0x4fbb1345 // fmla v5.4s, v26.4s, v27.s[1]
+	WORD $0x4f9b1b06 // fmla v6.4s, v24.4s, v27.s[2]
+	WORD $0x4f9b1b27 // fmla v7.4s, v25.4s, v27.s[2]
+	WORD $0x4f9b1b48 // fmla v8.4s, v26.4s, v27.s[2]
+	WORD $0x4fbb1b09 // fmla v9.4s, v24.4s, v27.s[3]
+	WORD $0x4fbb1b2a // fmla v10.4s, v25.4s, v27.s[3]
+	WORD $0x4fbb1b4b // fmla v11.4s, v26.4s, v27.s[3]
+	WORD $0x4f9c130c // fmla v12.4s, v24.4s, v28.s[0]
+	WORD $0x4f9c132d // fmla v13.4s, v25.4s, v28.s[0]
+	WORD $0x4f9c134e // fmla v14.4s, v26.4s, v28.s[0]
+	WORD $0x4fbc130f // fmla v15.4s, v24.4s, v28.s[1]
+	WORD $0x4fbc1330 // fmla v16.4s, v25.4s, v28.s[1]
+	WORD $0x4fbc1351 // fmla v17.4s, v26.4s, v28.s[1]
+	WORD $0x4f9c1b12 // fmla v18.4s, v24.4s, v28.s[2]
+	WORD $0x4f9c1b33 // fmla v19.4s, v25.4s, v28.s[2]
+	WORD $0x4f9c1b54 // fmla v20.4s, v26.4s, v28.s[2]
+	WORD $0x4fbc1b15 // fmla v21.4s, v24.4s, v28.s[3]
+	WORD $0x4fbc1b36 // fmla v22.4s, v25.4s, v28.s[3]
+	WORD $0x4fbc1b57 // fmla v23.4s, v26.4s, v28.s[3]
+	SUBS $1, R9
+	BNE step144
+	MOVD R0, R10
+	CBZ R6, set144
+	WORD $0x0e617818 // fcvtl v24.2d, v0.2s
+	WORD $0x4e617819 // fcvtl2 v25.2d, v0.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617838 // fcvtl v24.2d, v1.2s
+	WORD $0x4e617839 // fcvtl2 v25.2d, v1.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617858 // fcvtl v24.2d, v2.2s
+	WORD $0x4e617859 // fcvtl2 v25.2d, v2.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617878 // fcvtl v24.2d, v3.2s
+	WORD $0x4e617879 // fcvtl2 v25.2d, v3.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617898 // fcvtl v24.2d, v4.2s
+	WORD $0x4e617899 // fcvtl2 v25.2d, v4.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e6178b8 // fcvtl v24.2d, v5.2s
+	WORD $0x4e6178b9 // fcvtl2 v25.2d, v5.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e6178d8 // fcvtl v24.2d, v6.2s
+	WORD $0x4e6178d9 // fcvtl2 v25.2d, v6.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e6178f8 // fcvtl v24.2d, v7.2s
+	WORD $0x4e6178f9 // fcvtl2 v25.2d, v7.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617918 // fcvtl v24.2d, v8.2s
+	WORD $0x4e617919 // fcvtl2 v25.2d, v8.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617938 // fcvtl v24.2d, v9.2s
+	WORD $0x4e617939 // fcvtl2 v25.2d, v9.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617958 // fcvtl v24.2d, v10.2s
+	WORD $0x4e617959 // fcvtl2 v25.2d, v10.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617978 // fcvtl v24.2d, v11.2s
+	WORD $0x4e617979 // fcvtl2 v25.2d, v11.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617998 // fcvtl v24.2d, v12.2s
+	WORD $0x4e617999 // fcvtl2 v25.2d, v12.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e6179b8 // fcvtl v24.2d, v13.2s
+	WORD $0x4e6179b9 // fcvtl2 v25.2d, v13.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e6179d8 // fcvtl v24.2d, v14.2s
+	WORD $0x4e6179d9 // fcvtl2 v25.2d, v14.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e6179f8 // fcvtl v24.2d, v15.2s
+	WORD $0x4e6179f9 // fcvtl2 v25.2d, v15.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617a18 // fcvtl v24.2d, v16.2s
+	WORD $0x4e617a19 // fcvtl2 v25.2d, v16.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617a38 // fcvtl v24.2d, v17.2s
+	WORD $0x4e617a39 // fcvtl2 v25.2d, v17.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617a58 // fcvtl v24.2d, v18.2s
+	WORD $0x4e617a59 // fcvtl2 v25.2d, v18.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617a78 // fcvtl v24.2d, v19.2s
+	WORD $0x4e617a79 // fcvtl2 v25.2d, v19.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617a98 // fcvtl v24.2d, v20.2s
+	WORD $0x4e617a99 // fcvtl2 v25.2d, v20.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617ab8 // fcvtl v24.2d, v21.2s
+	WORD $0x4e617ab9 // fcvtl2 v25.2d, v21.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617ad8 // fcvtl v24.2d, v22.2s
+	WORD $0x4e617ad9 // fcvtl2 v25.2d, v22.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617af8 // fcvtl v24.2d, v23.2s
+	WORD $0x4e617af9 // fcvtl2 v25.2d, v23.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	B stored144
+set144:
+	WORD $0x0e617818 // fcvtl v24.2d, v0.2s
+	WORD $0x4e617819 // fcvtl2 v25.2d, v0.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617838 // fcvtl v24.2d, v1.2s
+	WORD $0x4e617839 // fcvtl2 v25.2d, v1.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617858 // fcvtl v24.2d, v2.2s
+	WORD $0x4e617859 // fcvtl2 v25.2d, v2.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617878 // fcvtl v24.2d, v3.2s
+	WORD $0x4e617879 // fcvtl2 v25.2d, v3.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617898 // fcvtl v24.2d, v4.2s
+	WORD $0x4e617899 // fcvtl2 v25.2d, v4.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e6178b8 // fcvtl v24.2d, v5.2s
+	WORD $0x4e6178b9 // fcvtl2 v25.2d, v5.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e6178d8 // fcvtl v24.2d, v6.2s
+	WORD $0x4e6178d9 // fcvtl2 v25.2d, v6.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e6178f8 // fcvtl v24.2d, v7.2s
+	WORD $0x4e6178f9 // fcvtl2 v25.2d, v7.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617918 // fcvtl v24.2d, v8.2s
+	WORD $0x4e617919 // fcvtl2 v25.2d, v8.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617938 // fcvtl v24.2d, v9.2s
+	WORD $0x4e617939 // fcvtl2 v25.2d, v9.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617958 // fcvtl v24.2d, v10.2s
+	WORD $0x4e617959 // fcvtl2 v25.2d, v10.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617978 // fcvtl v24.2d, v11.2s
+	WORD $0x4e617979 // fcvtl2 v25.2d, v11.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617998 // fcvtl v24.2d, v12.2s
+	WORD $0x4e617999 // fcvtl2 v25.2d, v12.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e6179b8 // fcvtl v24.2d, v13.2s
+	WORD $0x4e6179b9 // fcvtl2 v25.2d, v13.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e6179d8 // fcvtl v24.2d, v14.2s
+	WORD $0x4e6179d9 // fcvtl2 v25.2d, v14.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e6179f8 // fcvtl v24.2d, v15.2s
+	WORD $0x4e6179f9 // fcvtl2 v25.2d, v15.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617a18 // fcvtl v24.2d, v16.2s
+	WORD $0x4e617a19 // fcvtl2 v25.2d, v16.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617a38 // fcvtl v24.2d, v17.2s
+	WORD $0x4e617a39 // fcvtl2 v25.2d, v17.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617a58 // fcvtl v24.2d, v18.2s
+	WORD $0x4e617a59 // fcvtl2 v25.2d, v18.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617a78 // fcvtl v24.2d, v19.2s
+	WORD $0x4e617a79 // fcvtl2 v25.2d, v19.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617a98 // fcvtl v24.2d, v20.2s
+	WORD $0x4e617a99 // fcvtl2 v25.2d, v20.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617ab8 // fcvtl v24.2d, v21.2s
+	WORD $0x4e617ab9 // fcvtl2 v25.2d, v21.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617ad8 // fcvtl v24.2d, v22.2s
+	WORD $0x4e617ad9 // fcvtl2 v25.2d, v22.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617af8 // fcvtl v24.2d, v23.2s
+	WORD $0x4e617af9 // fcvtl2 v25.2d, v23.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+stored144:
+	ADD $96, R0
+	RET
+
+// func neonGemmPanelsF32(c *float64, ldc int, a, b, next *float32, k int, alpha float64, add int)
+TEXT ·neonGemmPanelsF32(SB), NOSPLIT, $0-64
+	MOVD c+0(FP), R0
+	MOVD ldc+8(FP), R1
+	MOVD a+16(FP), R2
+	MOVD b+24(FP), R3
+	MOVD next+32(FP), R4
+	MOVD k+40(FP), R5
+	FMOVD alpha+48(FP), F31
+	MOVD add+56(FP), R6
+	LSL $3, R1, R1 // bytes of a row of C
+	ADD $0, R3, R8 // b
+	LSL $6, R5, R11 // bytes of a panel of B
+	MOVD $0, R12
+	MADD R11, R3, R12, R8 // b
+	ADD R8, R11
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+	VEOR V14.B16, V14.B16, V14.B16
+	VEOR V15.B16, V15.B16, V15.B16
+	VEOR V16.B16, V16.B16, V16.B16
+	VEOR V17.B16, V17.B16, V17.B16
+	VEOR V18.B16, V18.B16, V18.B16
+	VEOR V19.B16, V19.B16, V19.B16
+	VEOR V20.B16, V20.B16, V20.B16
+	VEOR V21.B16, V21.B16, V21.B16
+	VEOR V22.B16, V22.B16, V22.B16
+	VEOR V23.B16, V23.B16, V23.B16
+	MOVD R2, R7 // a
+	MOVD R5, R9
+step0:
+	FMOVQ 0(R8), F24
+	FMOVQ 16(R8), F25
+	FMOVQ 32(R8), F26
+	FLDPQ 0(R7), (F27, F28)
+	ADD $32, R7
+	ADD $64, R8
+	ADD $64, R11
+	WORD $0x4f9b1300 // fmla v0.4s, v24.4s, v27.s[0]
+	WORD $0x4f9b1321 // fmla v1.4s, v25.4s, v27.s[0]
+	WORD $0x4f9b1342 // fmla v2.4s, v26.4s, v27.s[0]
+	WORD $0x4fbb1303 // fmla v3.4s, v24.4s, v27.s[1]
+	WORD $0x4fbb1324 // fmla v4.4s, v25.4s, v27.s[1]
+	WORD $0x4fbb1345 // fmla v5.4s, v26.4s, v27.s[1]
+	WORD $0x4f9b1b06 // fmla v6.4s, v24.4s, v27.s[2]
+	WORD $0x4f9b1b27 // fmla v7.4s, v25.4s, v27.s[2]
+	WORD $0x4f9b1b48 // fmla v8.4s, v26.4s, v27.s[2]
+	WORD $0x4fbb1b09 // fmla v9.4s, v24.4s, v27.s[3]
+	WORD $0x4fbb1b2a // fmla v10.4s, v25.4s, v27.s[3]
+	WORD $0x4fbb1b4b // fmla v11.4s, v26.4s, v27.s[3]
+	WORD $0x4f9c130c // fmla v12.4s, v24.4s, v28.s[0]
+	WORD $0x4f9c132d // fmla v13.4s, v25.4s, v28.s[0]
+	WORD $0x4f9c134e // fmla v14.4s, v26.4s, v28.s[0]
+	WORD $0x4fbc130f // fmla v15.4s, v24.4s, v28.s[1]
+	WORD $0x4fbc1330 // fmla v16.4s, v25.4s, v28.s[1]
+	WORD $0x4fbc1351 // fmla v17.4s, v26.4s, v28.s[1]
+	WORD $0x4f9c1b12 // fmla v18.4s, v24.4s, v28.s[2]
+	WORD $0x4f9c1b33 // fmla v19.4s, v25.4s, v28.s[2]
+	WORD $0x4f9c1b54 // fmla v20.4s, v26.4s, v28.s[2]
+	WORD $0x4fbc1b15 // fmla v21.4s, v24.4s, v28.s[3]
+	WORD $0x4fbc1b36 // fmla v22.4s, v25.4s, v28.s[3]
+	WORD $0x4fbc1b57 // fmla v23.4s, v26.4s, v28.s[3]
+	SUBS $1, R9
+	BNE step0
+	MOVD R0, R10
+	CBZ R6, set0
+	WORD $0x0e617818 // fcvtl v24.2d, v0.2s
+	WORD $0x4e617819 // fcvtl2 v25.2d, v0.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617838 // fcvtl v24.2d, v1.2s
+	WORD $0x4e617839 // fcvtl2 v25.2d, v1.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617858 // fcvtl v24.2d, v2.2s
+	WORD $0x4e617859 // fcvtl2 v25.2d, v2.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617878 // fcvtl v24.2d, v3.2s
+	WORD $0x4e617879 // fcvtl2 v25.2d, v3.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617898 // fcvtl v24.2d, v4.2s
+	WORD $0x4e617899 // fcvtl2 v25.2d, v4.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e6178b8 // fcvtl v24.2d, v5.2s
+	WORD $0x4e6178b9 // fcvtl2 v25.2d, v5.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e6178d8 // fcvtl v24.2d, v6.2s
+	WORD $0x4e6178d9 // fcvtl2 v25.2d, v6.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e6178f8 // fcvtl v24.2d, v7.2s
+	WORD $0x4e6178f9 // fcvtl2 v25.2d, v7.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617918 // fcvtl v24.2d, v8.2s
+	WORD $0x4e617919 // fcvtl2 v25.2d, v8.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617938 // fcvtl v24.2d, v9.2s
+	WORD $0x4e617939 // fcvtl2 v25.2d, v9.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617958 // fcvtl v24.2d, v10.2s
+	WORD $0x4e617959 // fcvtl2 v25.2d, v10.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617978 // fcvtl v24.2d, v11.2s
+	WORD $0x4e617979 // fcvtl2 v25.2d, v11.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617998 // fcvtl v24.2d, v12.2s
+	WORD $0x4e617999 // fcvtl2 v25.2d, v12.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e6179b8 // fcvtl v24.2d, v13.2s
+	WORD $0x4e6179b9 // fcvtl2 v25.2d, v13.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e6179d8 // fcvtl v24.2d, v14.2s
+	WORD $0x4e6179d9 // fcvtl2 v25.2d, v14.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e6179f8 // fcvtl v24.2d, v15.2s
+	WORD $0x4e6179f9 // fcvtl2 v25.2d, v15.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617a18 // fcvtl v24.2d, v16.2s
+	WORD $0x4e617a19 // fcvtl2 v25.2d, v16.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617a38 // fcvtl v24.2d, v17.2s
+	WORD $0x4e617a39 // fcvtl2 v25.2d, v17.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617a58 // fcvtl v24.2d, v18.2s
+	WORD $0x4e617a59 // fcvtl2 v25.2d, v18.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617a78 // fcvtl v24.2d, v19.2s
+	WORD $0x4e617a79 // fcvtl2 v25.2d, v19.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617a98 // fcvtl v24.2d, v20.2s
+	WORD $0x4e617a99 // fcvtl2 v25.2d, v20.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617ab8 // fcvtl v24.2d, v21.2s
+	WORD $0x4e617ab9 // fcvtl2 v25.2d, v21.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617ad8 // fcvtl v24.2d, v22.2s
+	WORD $0x4e617ad9 // fcvtl2 v25.2d, v22.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617af8 // fcvtl v24.2d, v23.2s
+	WORD $0x4e617af9 // fcvtl2 v25.2d, v23.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	B stored0
+set0:
+	WORD $0x0e617818 // fcvtl v24.2d, v0.2s
+	WORD $0x4e617819 // fcvtl2 v25.2d, v0.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617838 // fcvtl v24.2d, v1.2s
+	WORD $0x4e617839 // fcvtl2 v25.2d, v1.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617858 // fcvtl v24.2d, v2.2s
+	WORD $0x4e617859 // fcvtl2 v25.2d, v2.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617878 // fcvtl v24.2d, v3.2s
+	WORD $0x4e617879 // fcvtl2 v25.2d, v3.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617898 // fcvtl v24.2d, v4.2s
+	WORD $0x4e617899 // fcvtl2 v25.2d, v4.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e6178b8 // fcvtl v24.2d, v5.2s
+	WORD $0x4e6178b9 // fcvtl2 v25.2d, v5.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e6178d8 // fcvtl v24.2d, v6.2s
+	WORD $0x4e6178d9 // fcvtl2 v25.2d, v6.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e6178f8 // fcvtl v24.2d, v7.2s
+	WORD $0x4e6178f9 // fcvtl2 v25.2d, v7.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617918 // fcvtl v24.2d, v8.2s
+	WORD $0x4e617919 // fcvtl2 v25.2d, v8.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617938 // fcvtl v24.2d, v9.2s
+	WORD $0x4e617939 // fcvtl2 v25.2d, v9.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617958 // fcvtl v24.2d, v10.2s
+	WORD $0x4e617959 // fcvtl2 v25.2d, v10.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617978 // fcvtl v24.2d, v11.2s
+	WORD $0x4e617979 // fcvtl2 v25.2d, v11.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617998 // fcvtl v24.2d, v12.2s
+	WORD $0x4e617999 // fcvtl2 v25.2d, v12.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e6179b8 // fcvtl v24.2d, v13.2s
+	WORD $0x4e6179b9 // fcvtl2 v25.2d, v13.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e6179d8 // fcvtl v24.2d, v14.2s
+	WORD $0x4e6179d9 // fcvtl2 v25.2d, v14.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e6179f8 // fcvtl v24.2d, v15.2s
+	WORD $0x4e6179f9 // fcvtl2 v25.2d, v15.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617a18 // fcvtl v24.2d, v16.2s
+	WORD $0x4e617a19 // fcvtl2 v25.2d, v16.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617a38 // fcvtl v24.2d, v17.2s
+	WORD $0x4e617a39 // fcvtl2 v25.2d, v17.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617a58 // fcvtl v24.2d, v18.2s
+	WORD $0x4e617a59 // fcvtl2 v25.2d, v18.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617a78 // fcvtl v24.2d, v19.2s
+	WORD $0x4e617a79 // fcvtl2 v25.2d, v19.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617a98 // fcvtl v24.2d, v20.2s
+	WORD $0x4e617a99 // fcvtl2 v25.2d, v20.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617ab8 // fcvtl v24.2d, v21.2s
+	WORD $0x4e617ab9 // fcvtl2 v25.2d, v21.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617ad8 // fcvtl v24.2d, v22.2s
+	WORD $0x4e617ad9 // fcvtl2 v25.2d, v22.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617af8 // fcvtl v24.2d, v23.2s
+	WORD $0x4e617af9 // fcvtl2 v25.2d, v23.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+stored0:
+	ADD $96, R0
+	ADD $48, R3, R8 // b
+	LSL $6, R5, R11 // bytes of a panel of B
+	MOVD $0, R12
+	MADD R11, R3, R12, R8 // b
+	ADD R8, R11
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+	VEOR V14.B16, V14.B16, V14.B16
+	VEOR V15.B16, V15.B16, V15.B16
+	VEOR V16.B16, V16.B16, V16.B16
+	VEOR V17.B16, V17.B16, V17.B16
+	VEOR V18.B16, V18.B16, V18.B16
+	VEOR V19.B16, V19.B16, V19.B16
+	VEOR V20.B16, V20.B16, V20.B16
+	VEOR V21.B16, V21.B16, V21.B16
+	VEOR V22.B16, V22.B16, V22.B16
+	VEOR V23.B16, V23.B16, V23.B16
+	MOVD R2, R7 // a
+	MOVD R5, R9
+step48:
+	FMOVQ 48(R8), F24
+	FMOVQ 0(R11), F25
+	FMOVQ 16(R11), F26
+	FLDPQ 0(R7), (F27, F28)
+	ADD $32, R7
+	ADD $64, R8
+	ADD $64, R11
+	WORD $0x4f9b1300 // fmla v0.4s, v24.4s, v27.s[0]
+	WORD $0x4f9b1321 // fmla v1.4s, v25.4s, v27.s[0]
+	WORD $0x4f9b1342 // fmla v2.4s, v26.4s, v27.s[0]
+	WORD $0x4fbb1303 // fmla v3.4s, v24.4s, v27.s[1]
+	WORD $0x4fbb1324 // fmla v4.4s, v25.4s, v27.s[1]
+	WORD $0x4fbb1345 // fmla v5.4s, v26.4s, v27.s[1]
+	WORD $0x4f9b1b06 // fmla v6.4s, v24.4s, v27.s[2]
+	WORD $0x4f9b1b27 // fmla v7.4s, v25.4s, v27.s[2]
+	WORD $0x4f9b1b48 // fmla v8.4s, v26.4s, v27.s[2]
+	WORD $0x4fbb1b09 // fmla v9.4s, v24.4s, v27.s[3]
+	WORD $0x4fbb1b2a // fmla v10.4s, v25.4s, v27.s[3]
+	WORD $0x4fbb1b4b // fmla v11.4s, v26.4s, v27.s[3]
+	WORD $0x4f9c130c // fmla v12.4s, v24.4s, v28.s[0]
+	WORD $0x4f9c132d // fmla v13.4s, v25.4s, v28.s[0]
+	WORD $0x4f9c134e // fmla v14.4s, v26.4s, v28.s[0]
+	WORD $0x4fbc130f // fmla v15.4s, v24.4s, v28.s[1]
+	WORD $0x4fbc1330 // fmla v16.4s, v25.4s, v28.s[1]
+	WORD $0x4fbc1351 // fmla v17.4s, v26.4s, v28.s[1]
+	WORD $0x4f9c1b12 // fmla v18.4s, v24.4s, v28.s[2]
+	WORD $0x4f9c1b33 // fmla v19.4s, v25.4s, v28.s[2]
+	WORD $0x4f9c1b54 // fmla v20.4s, v26.4s, v28.s[2]
+	WORD $0x4fbc1b15 // fmla v21.4s, v24.4s, v28.s[3]
+	WORD $0x4fbc1b36 // fmla v22.4s, v25.4s, v28.s[3]
+	WORD $0x4fbc1b57 // fmla v23.4s, v26.4s, v28.s[3]
+	SUBS $1, R9
+	BNE step48
+	MOVD R0, R10
+	CBZ R6, set48
+	WORD $0x0e617818 // fcvtl v24.2d, v0.2s
+	WORD $0x4e617819 // fcvtl2 v25.2d, v0.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617838 // fcvtl v24.2d, v1.2s
+	WORD $0x4e617839 // fcvtl2 v25.2d, v1.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617858 // fcvtl v24.2d, v2.2s
+	WORD $0x4e617859 // fcvtl2 v25.2d, v2.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617878 // fcvtl v24.2d, v3.2s
+	WORD $0x4e617879 // fcvtl2 v25.2d, v3.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617898 // fcvtl v24.2d, v4.2s
+	WORD $0x4e617899 // fcvtl2 v25.2d, v4.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e6178b8 // fcvtl v24.2d, v5.2s
+	WORD $0x4e6178b9 // fcvtl2 v25.2d, v5.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e6178d8 // fcvtl v24.2d, v6.2s
+	WORD $0x4e6178d9 // fcvtl2 v25.2d, v6.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e6178f8 // fcvtl v24.2d, v7.2s
+	WORD $0x4e6178f9 // fcvtl2 v25.2d, v7.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617918 // fcvtl v24.2d, v8.2s
+	WORD $0x4e617919 // fcvtl2 v25.2d, v8.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617938 // fcvtl v24.2d, v9.2s
+	WORD $0x4e617939 // fcvtl2 v25.2d, v9.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617958 // fcvtl v24.2d, v10.2s
+	WORD $0x4e617959 // fcvtl2 v25.2d, v10.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617978 // fcvtl v24.2d, v11.2s
+	WORD $0x4e617979 // fcvtl2 v25.2d, v11.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617998 // fcvtl v24.2d, v12.2s
+	WORD $0x4e617999 // fcvtl2 v25.2d, v12.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e6179b8 // fcvtl v24.2d, v13.2s
+	WORD $0x4e6179b9 // fcvtl2 v25.2d, v13.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e6179d8 // fcvtl v24.2d, v14.2s
+	WORD $0x4e6179d9 // fcvtl2 v25.2d, v14.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e6179f8 // fcvtl v24.2d, v15.2s
+	WORD $0x4e6179f9 // fcvtl2 v25.2d, v15.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617a18 // fcvtl v24.2d, v16.2s
+	WORD $0x4e617a19 // fcvtl2 v25.2d, v16.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617a38 // fcvtl v24.2d, v17.2s
+	WORD $0x4e617a39 // fcvtl2 v25.2d, v17.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617a58 // fcvtl v24.2d, v18.2s
+	WORD $0x4e617a59 // fcvtl2 v25.2d, v18.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617a78 // fcvtl v24.2d, v19.2s
+	WORD $0x4e617a79 // fcvtl2 v25.2d, v19.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617a98 // fcvtl v24.2d, v20.2s
+	WORD $0x4e617a99 // fcvtl2 v25.2d, v20.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617ab8 // fcvtl v24.2d, v21.2s
+	WORD $0x4e617ab9 // fcvtl2 v25.2d, v21.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617ad8 // fcvtl v24.2d, v22.2s
+	WORD $0x4e617ad9 // fcvtl2 v25.2d, v22.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617af8 // fcvtl v24.2d, v23.2s
+	WORD $0x4e617af9 // fcvtl2 v25.2d, v23.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	B stored48
+set48:
+	WORD $0x0e617818 // fcvtl v24.2d, v0.2s
+	WORD $0x4e617819 // fcvtl2 v25.2d, v0.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617838 // fcvtl v24.2d, v1.2s
+	WORD $0x4e617839 // fcvtl2 v25.2d, v1.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617858 // fcvtl v24.2d, v2.2s
+	WORD $0x4e617859 // fcvtl2 v25.2d, v2.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617878 // fcvtl v24.2d, v3.2s
+	WORD $0x4e617879 // fcvtl2 v25.2d, v3.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617898 // fcvtl v24.2d, v4.2s
+	WORD $0x4e617899 // fcvtl2 v25.2d, v4.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e6178b8 // fcvtl v24.2d, v5.2s
+	WORD $0x4e6178b9 // fcvtl2 v25.2d, v5.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e6178d8 // fcvtl v24.2d, v6.2s
+	WORD $0x4e6178d9 // fcvtl2 v25.2d, v6.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e6178f8 // fcvtl v24.2d, v7.2s
+	WORD $0x4e6178f9 // fcvtl2 v25.2d, v7.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617918 // fcvtl v24.2d, v8.2s
+	WORD $0x4e617919 // fcvtl2 v25.2d, v8.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617938 // fcvtl v24.2d, v9.2s
+	WORD $0x4e617939 // fcvtl2 v25.2d, v9.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617958 // fcvtl v24.2d, v10.2s
+	WORD $0x4e617959 // fcvtl2 v25.2d, v10.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617978 // fcvtl v24.2d, v11.2s
+	WORD $0x4e617979 // fcvtl2 v25.2d, v11.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617998 // fcvtl v24.2d, v12.2s
+	WORD $0x4e617999 // fcvtl2 v25.2d, v12.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e6179b8 // fcvtl v24.2d, v13.2s
+	WORD $0x4e6179b9 // fcvtl2 v25.2d, v13.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e6179d8 // fcvtl v24.2d, v14.2s
+	WORD $0x4e6179d9 // fcvtl2 v25.2d, v14.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e6179f8 // fcvtl v24.2d, v15.2s
+	WORD $0x4e6179f9 // fcvtl2 v25.2d, v15.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617a18 // fcvtl v24.2d, v16.2s
+	WORD $0x4e617a19 // fcvtl2 v25.2d, v16.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617a38 // fcvtl v24.2d, v17.2s
+	WORD $0x4e617a39 // fcvtl2 v25.2d, v17.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617a58 // fcvtl v24.2d, v18.2s
+	WORD $0x4e617a59 // fcvtl2 v25.2d, v18.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617a78 // fcvtl v24.2d, v19.2s
+	WORD $0x4e617a79 // fcvtl2 v25.2d, v19.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617a98 // fcvtl v24.2d, v20.2s
+	WORD $0x4e617a99 // fcvtl2 v25.2d, v20.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617ab8 // fcvtl v24.2d, v21.2s
+	WORD $0x4e617ab9 // fcvtl2 v25.2d, v21.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617ad8 // fcvtl v24.2d, v22.2s
+	WORD $0x4e617ad9 // fcvtl2 v25.2d, v22.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617af8 // fcvtl v24.2d, v23.2s
+	WORD $0x4e617af9 // fcvtl2 v25.2d, v23.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+stored48:
+	ADD $96, R0
+	ADD $96, R3, R8 // b
+	LSL $6, R5, R11 // bytes of a panel of B
+	MOVD $1, R12
+	MADD R11, R3, R12, R8 // b
+	ADD R8, R11
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+	VEOR V14.B16, V14.B16, V14.B16
+	VEOR V15.B16, V15.B16, V15.B16
+	VEOR V16.B16, V16.B16, V16.B16
+	VEOR V17.B16, V17.B16, V17.B16
+	VEOR V18.B16, V18.B16, V18.B16
+	VEOR V19.B16, V19.B16, V19.B16
+	VEOR V20.B16, V20.B16, V20.B16
+	VEOR V21.B16, V21.B16, V21.B16
+	VEOR V22.B16, V22.B16, V22.B16
+	VEOR V23.B16, V23.B16, V23.B16
+	MOVD R2, R7 // a
+	MOVD R5, R9
+step96:
+	FMOVQ 32(R8), F24
+	FMOVQ 48(R8), F25
+	FMOVQ 0(R11), F26
+	FLDPQ 0(R7), (F27, F28)
+	ADD $32, R7
+	ADD $64, R8
+	ADD $64, R11
+	WORD $0x4f9b1300 // fmla v0.4s, v24.4s, v27.s[0]
+	WORD $0x4f9b1321 // fmla v1.4s, v25.4s, v27.s[0]
+	WORD $0x4f9b1342 // fmla v2.4s, v26.4s, v27.s[0]
+	WORD $0x4fbb1303 // fmla v3.4s, v24.4s, v27.s[1]
+	WORD $0x4fbb1324 // fmla v4.4s, v25.4s, v27.s[1]
+	WORD $0x4fbb1345 // fmla v5.4s, v26.4s, v27.s[1]
+	WORD $0x4f9b1b06 // fmla v6.4s, v24.4s, v27.s[2]
+	WORD $0x4f9b1b27 // fmla v7.4s, v25.4s, v27.s[2]
+	WORD $0x4f9b1b48 // fmla v8.4s, v26.4s, v27.s[2]
+	WORD $0x4fbb1b09 // fmla v9.4s, v24.4s, v27.s[3]
+	WORD $0x4fbb1b2a // fmla v10.4s, v25.4s, v27.s[3]
+	WORD $0x4fbb1b4b // fmla v11.4s, v26.4s, v27.s[3]
+	WORD $0x4f9c130c // fmla v12.4s, v24.4s, v28.s[0]
+	WORD $0x4f9c132d // fmla v13.4s, v25.4s, v28.s[0]
+	WORD $0x4f9c134e // fmla v14.4s, v26.4s, v28.s[0]
+	WORD $0x4fbc130f // fmla v15.4s, v24.4s, v28.s[1]
+	WORD $0x4fbc1330 // fmla v16.4s, v25.4s, v28.s[1]
+	WORD $0x4fbc1351 // fmla v17.4s, v26.4s, v28.s[1]
+	WORD $0x4f9c1b12 // fmla v18.4s, v24.4s, v28.s[2]
+	WORD $0x4f9c1b33 // fmla v19.4s, v25.4s, v28.s[2]
+	WORD $0x4f9c1b54 // fmla v20.4s, v26.4s, v28.s[2]
+	WORD $0x4fbc1b15 // fmla v21.4s, v24.4s, v28.s[3]
+	WORD $0x4fbc1b36 // fmla v22.4s, v25.4s, v28.s[3]
+	WORD $0x4fbc1b57 // fmla v23.4s, v26.4s, v28.s[3]
+	SUBS $1, R9
+	BNE step96
+	MOVD R0, R10
+	CBZ R6, set96
+	WORD $0x0e617818 // fcvtl v24.2d, v0.2s
+	WORD $0x4e617819 // fcvtl2 v25.2d, v0.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617838 // fcvtl v24.2d, v1.2s
+	WORD $0x4e617839 // fcvtl2 v25.2d, v1.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617858 // fcvtl v24.2d, v2.2s
+	WORD $0x4e617859 // fcvtl2 v25.2d, v2.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617878 // fcvtl v24.2d, v3.2s
+	WORD $0x4e617879 // fcvtl2 v25.2d, v3.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617898 // fcvtl v24.2d, v4.2s
+	WORD $0x4e617899 // fcvtl2 v25.2d, v4.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e6178b8 // fcvtl v24.2d, v5.2s
+	WORD $0x4e6178b9 // fcvtl2 v25.2d, v5.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e6178d8 // fcvtl v24.2d, v6.2s
+	WORD $0x4e6178d9 // fcvtl2 v25.2d, v6.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e6178f8 // fcvtl v24.2d, v7.2s
+	WORD $0x4e6178f9 // fcvtl2 v25.2d, v7.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617918 // fcvtl v24.2d, v8.2s
+	WORD $0x4e617919 // fcvtl2 v25.2d, v8.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617938 // fcvtl v24.2d, v9.2s
+	WORD $0x4e617939 // fcvtl2 v25.2d, v9.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617958 // fcvtl v24.2d, v10.2s
+	WORD $0x4e617959 // fcvtl2 v25.2d, v10.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617978 // fcvtl v24.2d, v11.2s
+	WORD $0x4e617979 // fcvtl2 v25.2d, v11.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617998 // fcvtl v24.2d, v12.2s
+	WORD $0x4e617999 // fcvtl2 v25.2d, v12.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e6179b8 // fcvtl v24.2d, v13.2s
+	WORD $0x4e6179b9 // fcvtl2 v25.2d, v13.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e6179d8 // fcvtl v24.2d, v14.2s
+	WORD $0x4e6179d9 // fcvtl2 v25.2d, v14.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e6179f8 // fcvtl v24.2d, v15.2s
+	WORD $0x4e6179f9 // fcvtl2 v25.2d, v15.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617a18 // fcvtl v24.2d, v16.2s
+	WORD $0x4e617a19 // fcvtl2 v25.2d, v16.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617a38 // fcvtl v24.2d, v17.2s
+	WORD $0x4e617a39 // fcvtl2 v25.2d, v17.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617a58 // fcvtl v24.2d, v18.2s
+	WORD $0x4e617a59 // fcvtl2 v25.2d, v18.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617a78 // fcvtl v24.2d, v19.2s
+	WORD $0x4e617a79 // fcvtl2 v25.2d, v19.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617a98 // fcvtl v24.2d, v20.2s
+	WORD $0x4e617a99 // fcvtl2 v25.2d, v20.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617ab8 // fcvtl v24.2d, v21.2s
+	WORD $0x4e617ab9 // fcvtl2 v25.2d, v21.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617ad8 // fcvtl v24.2d, v22.2s
+	WORD $0x4e617ad9 // fcvtl2 v25.2d, v22.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617af8 // fcvtl v24.2d, v23.2s
+	WORD $0x4e617af9 // fcvtl2 v25.2d, v23.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	B stored96
+set96:
+	WORD $0x0e617818 // fcvtl v24.2d, v0.2s
+	WORD $0x4e617819 // fcvtl2 v25.2d, v0.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617838 // fcvtl v24.2d, v1.2s
+	WORD $0x4e617839 // fcvtl2 v25.2d, v1.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617858 // fcvtl v24.2d, v2.2s
+	WORD $0x4e617859 // fcvtl2 v25.2d, v2.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617878 // fcvtl v24.2d, v3.2s
+	WORD $0x4e617879 // fcvtl2 v25.2d, v3.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617898 // fcvtl v24.2d, v4.2s
+	WORD $0x4e617899 // fcvtl2 v25.2d, v4.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e6178b8 // fcvtl v24.2d, v5.2s
+	WORD $0x4e6178b9 // fcvtl2 v25.2d, v5.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e6178d8 // fcvtl v24.2d, v6.2s
+	WORD $0x4e6178d9 // fcvtl2 v25.2d, v6.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e6178f8 // fcvtl v24.2d, v7.2s
+	WORD $0x4e6178f9 // fcvtl2 v25.2d, v7.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617918 // fcvtl v24.2d, v8.2s
+	WORD $0x4e617919 // fcvtl2 v25.2d, v8.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617938 // fcvtl v24.2d, v9.2s
+	WORD $0x4e617939 // fcvtl2 v25.2d, v9.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617958 // fcvtl v24.2d, v10.2s
+	WORD $0x4e617959 // fcvtl2 v25.2d, v10.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617978 // fcvtl v24.2d, v11.2s
+	WORD $0x4e617979 // fcvtl2 v25.2d, v11.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617998 // fcvtl v24.2d, v12.2s
+	WORD $0x4e617999 // fcvtl2 v25.2d, v12.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e6179b8 // fcvtl v24.2d, v13.2s
+	WORD $0x4e6179b9 // fcvtl2 v25.2d, v13.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e6179d8 // fcvtl v24.2d, v14.2s
+	WORD $0x4e6179d9 // fcvtl2 v25.2d, v14.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e6179f8 // fcvtl v24.2d, v15.2s
+	WORD $0x4e6179f9 // fcvtl2 v25.2d, v15.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617a18 // fcvtl v24.2d, v16.2s
+	WORD $0x4e617a19 // fcvtl2 v25.2d, v16.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617a38 // fcvtl v24.2d, v17.2s
+	WORD $0x4e617a39 // fcvtl2 v25.2d, v17.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617a58 // fcvtl v24.2d, v18.2s
+	WORD $0x4e617a59 // fcvtl2 v25.2d, v18.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617a78 // fcvtl v24.2d, v19.2s
+	WORD $0x4e617a79 // fcvtl2 v25.2d, v19.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617a98 // fcvtl v24.2d, v20.2s
+	WORD $0x4e617a99 // fcvtl2 v25.2d, v20.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617ab8 // fcvtl v24.2d, v21.2s
+	WORD $0x4e617ab9 // fcvtl2 v25.2d, v21.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617ad8 // fcvtl v24.2d, v22.2s
+	WORD $0x4e617ad9 // fcvtl2 v25.2d, v22.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617af8 // fcvtl v24.2d, v23.2s
+	WORD $0x4e617af9 // fcvtl2 v25.2d, v23.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+stored96:
+	ADD $96, R0
+	ADD $144, R3, R8 // b
+	LSL $6, R5, R11 // bytes of a panel of B
+	MOVD $2, R12
+	MADD R11, R3, R12, R8 // b
+	ADD R8, R11
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+	VEOR V14.B16, V14.B16, V14.B16
+	VEOR V15.B16, V15.B16, V15.B16
+	VEOR V16.B16, V16.B16, V16.B16
+	VEOR V17.B16, V17.B16, V17.B16
+	VEOR V18.B16, V18.B16, V18.B16
+	VEOR V19.B16, V19.B16, V19.B16
+	VEOR V20.B16, V20.B16, V20.B16
+	VEOR V21.B16, V21.B16, V21.B16
+	VEOR V22.B16, V22.B16, V22.B16
+	VEOR V23.B16, V23.B16, V23.B16
+	MOVD R2, R7 // a
+	MOVD R5, R9
+step144:
+	FMOVQ 16(R8), F24
+	FMOVQ 32(R8), F25
+	FMOVQ 48(R8), F26
+	FLDPQ 0(R7), (F27, F28)
+	ADD $32, R7
+	ADD $64, R8
+	ADD $64, R11
+	WORD $0x4f9b1300 // fmla v0.4s, v24.4s, v27.s[0]
+	WORD $0x4f9b1321 // fmla v1.4s, v25.4s, v27.s[0]
+	WORD $0x4f9b1342 // fmla v2.4s, v26.4s, v27.s[0]
+	WORD $0x4fbb1303 // fmla v3.4s, v24.4s, v27.s[1]
+	WORD $0x4fbb1324 // fmla v4.4s, v25.4s, v27.s[1]
+	WORD $0x4fbb1345 // fmla v5.4s, v26.4s, v27.s[1]
+	WORD $0x4f9b1b06 // fmla v6.4s, v24.4s, v27.s[2]
+	WORD $0x4f9b1b27 // fmla v7.4s, v25.4s, v27.s[2]
+	WORD $0x4f9b1b48 // fmla v8.4s, v26.4s, v27.s[2]
+	WORD $0x4fbb1b09 // fmla v9.4s, v24.4s, v27.s[3]
+	WORD $0x4fbb1b2a // fmla v10.4s, v25.4s, v27.s[3]
+	WORD $0x4fbb1b4b // fmla v11.4s, v26.4s, v27.s[3]
+	WORD $0x4f9c130c // fmla v12.4s, v24.4s, v28.s[0]
+	WORD $0x4f9c132d // fmla v13.4s, v25.4s, v28.s[0]
+	WORD $0x4f9c134e // fmla v14.4s, v26.4s, v28.s[0]
+	WORD $0x4fbc130f // fmla v15.4s, v24.4s, v28.s[1]
+	WORD $0x4fbc1330 // fmla v16.4s, v25.4s, v28.s[1]
+	WORD $0x4fbc1351 // fmla v17.4s, v26.4s, v28.s[1]
+	WORD $0x4f9c1b12 // fmla v18.4s, v24.4s, v28.s[2]
+	WORD $0x4f9c1b33 // fmla v19.4s, v25.4s, v28.s[2]
+	WORD $0x4f9c1b54 // fmla v20.4s, v26.4s, v28.s[2]
+	WORD $0x4fbc1b15 // fmla v21.4s, v24.4s, v28.s[3]
+	WORD $0x4fbc1b36 // fmla v22.4s, v25.4s, v28.s[3]
+	WORD $0x4fbc1b57 // fmla v23.4s, v26.4s, v28.s[3]
+	SUBS $1, R9
+	BNE step144
+	MOVD R0, R10
+	CBZ R6, set144
+	WORD $0x0e617818 // fcvtl v24.2d, v0.2s
+	WORD $0x4e617819 // fcvtl2 v25.2d, v0.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617838 // fcvtl v24.2d, v1.2s
+	WORD $0x4e617839 // fcvtl2 v25.2d, v1.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617858 // fcvtl v24.2d, v2.2s
+	WORD $0x4e617859 // fcvtl2 v25.2d, v2.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617878 // fcvtl v24.2d, v3.2s
+	WORD $0x4e617879 // fcvtl2 v25.2d, v3.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617898 // fcvtl v24.2d, v4.2s
+	WORD $0x4e617899 // fcvtl2 v25.2d, v4.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e6178b8 // fcvtl v24.2d, v5.2s
+	WORD $0x4e6178b9 // fcvtl2 v25.2d, v5.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e6178d8 // fcvtl v24.2d, v6.2s
+	WORD $0x4e6178d9 // fcvtl2 v25.2d, v6.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e6178f8 // fcvtl v24.2d, v7.2s
+	WORD $0x4e6178f9 // fcvtl2 v25.2d, v7.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617918 // fcvtl v24.2d, v8.2s
+	WORD $0x4e617919 // fcvtl2 v25.2d, v8.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617938 // fcvtl v24.2d, v9.2s
+	WORD $0x4e617939 // fcvtl2 v25.2d, v9.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617958 // fcvtl v24.2d, v10.2s
+	WORD $0x4e617959 // fcvtl2 v25.2d, v10.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617978 // fcvtl v24.2d, v11.2s
+	WORD $0x4e617979 // fcvtl2 v25.2d, v11.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617998 // fcvtl v24.2d, v12.2s
+	WORD $0x4e617999 // fcvtl2 v25.2d, v12.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e6179b8 // fcvtl v24.2d, v13.2s
+	WORD $0x4e6179b9 // fcvtl2 v25.2d, v13.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e6179d8 // fcvtl v24.2d, v14.2s
+	WORD $0x4e6179d9 // fcvtl2 v25.2d, v14.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e6179f8 // fcvtl v24.2d, v15.2s
+	WORD $0x4e6179f9 // fcvtl2 v25.2d, v15.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617a18 // fcvtl v24.2d, v16.2s
+	WORD $0x4e617a19 // fcvtl2 v25.2d, v16.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617a38 // fcvtl v24.2d, v17.2s
+	WORD $0x4e617a39 // fcvtl2 v25.2d, v17.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617a58 // fcvtl v24.2d, v18.2s
+	WORD $0x4e617a59 // fcvtl2 v25.2d, v18.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617a78 // fcvtl v24.2d, v19.2s
+	WORD $0x4e617a79 // fcvtl2 v25.2d, v19.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617a98 // fcvtl v24.2d, v20.2s
+	WORD $0x4e617a99 // fcvtl2 v25.2d, v20.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617ab8 // fcvtl v24.2d, v21.2s
+	WORD $0x4e617ab9 // fcvtl2 v25.2d, v21.4s
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617ad8 // fcvtl v24.2d, v22.2s
+	WORD $0x4e617ad9 // fcvtl2 v25.2d, v22.4s
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617af8 // fcvtl v24.2d, v23.2s
+	WORD $0x4e617af9 // fcvtl2 v25.2d, v23.4s
+	FLDPQ 64(R10), (F26, F27)
+	WORD $0x4fdf131a // fmla v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf133b // fmla v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	B stored144
+set144:
+	WORD $0x0e617818 // fcvtl v24.2d, v0.2s
+	WORD $0x4e617819 // fcvtl2 v25.2d, v0.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617838 // fcvtl v24.2d, v1.2s
+	WORD $0x4e617839 // fcvtl2 v25.2d, v1.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617858 // fcvtl v24.2d, v2.2s
+	WORD $0x4e617859 // fcvtl2 v25.2d, v2.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617878 // fcvtl v24.2d, v3.2s
+	WORD $0x4e617879 // fcvtl2 v25.2d, v3.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617898 // fcvtl v24.2d, v4.2s
+	WORD $0x4e617899 // fcvtl2 v25.2d, v4.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e6178b8 // fcvtl v24.2d, v5.2s
+	WORD $0x4e6178b9 // fcvtl2 v25.2d, v5.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e6178d8 // fcvtl v24.2d, v6.2s
+	WORD $0x4e6178d9 // fcvtl2 v25.2d, v6.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e6178f8 // fcvtl v24.2d, v7.2s
+	WORD $0x4e6178f9 // fcvtl2 v25.2d, v7.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617918 // fcvtl v24.2d, v8.2s
+	WORD $0x4e617919 // fcvtl2 v25.2d, v8.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617938 // fcvtl v24.2d, v9.2s
+	WORD $0x4e617939 // fcvtl2 v25.2d, v9.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617958 // fcvtl v24.2d, v10.2s
+	WORD $0x4e617959 // fcvtl2 v25.2d, v10.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617978 // fcvtl v24.2d, v11.2s
+	WORD $0x4e617979 // fcvtl2 v25.2d, v11.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617998 // fcvtl v24.2d, v12.2s
+	WORD $0x4e617999 // fcvtl2 v25.2d, v12.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e6179b8 // fcvtl v24.2d, v13.2s
+	WORD $0x4e6179b9 // fcvtl2 v25.2d, v13.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e6179d8 // fcvtl v24.2d, v14.2s
+	WORD $0x4e6179d9 // fcvtl2 v25.2d, v14.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e6179f8 // fcvtl v24.2d, v15.2s
+	WORD $0x4e6179f9 // fcvtl2 v25.2d, v15.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617a18 // fcvtl v24.2d, v16.2s
+	WORD $0x4e617a19 // fcvtl2 v25.2d, v16.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617a38 // fcvtl v24.2d, v17.2s
+	WORD $0x4e617a39 // fcvtl2 v25.2d, v17.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617a58 // fcvtl v24.2d, v18.2s
+	WORD $0x4e617a59 // fcvtl2 v25.2d, v18.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617a78 // fcvtl v24.2d, v19.2s
+	WORD $0x4e617a79 // fcvtl2 v25.2d, v19.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617a98 // fcvtl v24.2d, v20.2s
+	WORD $0x4e617a99 // fcvtl2 v25.2d, v20.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+	WORD $0x0e617ab8 // fcvtl v24.2d, v21.2s
+	WORD $0x4e617ab9 // fcvtl2 v25.2d, v21.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 0(R10)
+	WORD $0x0e617ad8 // fcvtl v24.2d, v22.2s
+	WORD $0x4e617ad9 // fcvtl2 v25.2d, v22.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 32(R10)
+	WORD $0x0e617af8 // fcvtl v24.2d, v23.2s
+	WORD $0x4e617af9 // fcvtl2 v25.2d, v23.4s
+	WORD $0x4fdf931a // fmul v26.2d, v24.2d, v31.d[0]
+	WORD $0x4fdf933b // fmul v27.2d, v25.2d, v31.d[0]
+	FSTPQ (F26, F27), 64(R10)
+	ADD R1, R10
+stored144:
+	ADD $96, R0
 	RET
 
 // func neonTransposeF32(dst *float32, dstStride int, src *float32, srcStride, n int)
@@ -9034,17 +11534,18 @@ step:
 	BNE row
 	RET
 
-// func neonGemmF64(c *float64, ldc int, a, b *float64, k, add int)
-TEXT ·neonGemmF64(SB), NOSPLIT, $0-48
+// func neonGemmF64(c *float64, ldc int, a, b, next *float64, k int, alpha float64, add int)
+TEXT ·neonGemmF64(SB), NOSPLIT, $0-64
 	MOVD c+0(FP), R0
 	MOVD ldc+8(FP), R1
 	MOVD a+16(FP), R2
 	MOVD b+24(FP), R3
-	MOVD k+32(FP), R4
-	MOVD add+40(FP), R5
+	MOVD next+32(FP), R4
+	MOVD k+40(FP), R5
+	FMOVD alpha+48(FP), F31
+	MOVD add+56(FP), R6
 	LSL $3, R1, R1 // bytes of a row of C
-	MOVD $4, R6 // strips of columns
-strip:
+	ADD $0, R3, R8 // b
 	VEOR V0.B16, V0.B16, V0.B16
 	VEOR V1.B16, V1.B16, V1.B16
 	VEOR V2.B16, V2.B16, V2.B16
@@ -9070,9 +11571,8 @@ strip:
 	VEOR V22.B16, V22.B16, V22.B16
 	VEOR V23.B16, V23.B16, V23.B16
 	MOVD R2, R7 // a
-	MOVD R3, R8 // b
-	MOVD R4, R9
-step:
+	MOVD R5, R9
+step0:
 	FMOVQ 0(R8), F24
 	FMOVQ 16(R8), F25
 	FMOVQ 32(R8), F26
@@ -9105,128 +11605,1603 @@ step:
 	WORD $0x4fde1b36 // fmla v22.2d, v25.2d, v30.d[1]
 	WORD $0x4fde1b57 // fmla v23.2d, v26.2d, v30.d[1]
 	SUBS $1, R9
-	BNE step
+	BNE step0
 	MOVD R0, R10
-	CBZ R5, set
+	CBZ R6, set0
 	FMOVQ 0(R10), F24
-	WORD $0x4e78d400 // fadd v0.2d, v0.2d, v24.2d
-	FMOVQ F0, 0(R10)
+	WORD $0x4fdf1018 // fmla v24.2d, v0.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
 	FMOVQ 16(R10), F24
-	WORD $0x4e78d421 // fadd v1.2d, v1.2d, v24.2d
-	FMOVQ F1, 16(R10)
+	WORD $0x4fdf1038 // fmla v24.2d, v1.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
 	FMOVQ 32(R10), F24
-	WORD $0x4e78d442 // fadd v2.2d, v2.2d, v24.2d
-	FMOVQ F2, 32(R10)
-	ADD R1, R10
-	FMOVQ 0(R10), F24
-	WORD $0x4e78d463 // fadd v3.2d, v3.2d, v24.2d
-	FMOVQ F3, 0(R10)
-	FMOVQ 16(R10), F24
-	WORD $0x4e78d484 // fadd v4.2d, v4.2d, v24.2d
-	FMOVQ F4, 16(R10)
-	FMOVQ 32(R10), F24
-	WORD $0x4e78d4a5 // fadd v5.2d, v5.2d, v24.2d
-	FMOVQ F5, 32(R10)
+	WORD $0x4fdf1058 // fmla v24.2d, v2.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
 	ADD R1, R10
 	FMOVQ 0(R10), F24
-	WORD $0x4e78d4c6 // fadd v6.2d, v6.2d, v24.2d
-	FMOVQ F6, 0(R10)
+	WORD $0x4fdf1078 // fmla v24.2d, v3.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
 	FMOVQ 16(R10), F24
-	WORD $0x4e78d4e7 // fadd v7.2d, v7.2d, v24.2d
-	FMOVQ F7, 16(R10)
+	WORD $0x4fdf1098 // fmla v24.2d, v4.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
 	FMOVQ 32(R10), F24
-	WORD $0x4e78d508 // fadd v8.2d, v8.2d, v24.2d
-	FMOVQ F8, 32(R10)
+	WORD $0x4fdf10b8 // fmla v24.2d, v5.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
 	ADD R1, R10
 	FMOVQ 0(R10), F24
-	WORD $0x4e78d529 // fadd v9.2d, v9.2d, v24.2d
-	FMOVQ F9, 0(R10)
+	WORD $0x4fdf10d8 // fmla v24.2d, v6.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
 	FMOVQ 16(R10), F24
-	WORD $0x4e78d54a // fadd v10.2d, v10.2d, v24.2d
-	FMOVQ F10, 16(R10)
+	WORD $0x4fdf10f8 // fmla v24.2d, v7.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
 	FMOVQ 32(R10), F24
-	WORD $0x4e78d56b // fadd v11.2d, v11.2d, v24.2d
-	FMOVQ F11, 32(R10)
+	WORD $0x4fdf1118 // fmla v24.2d, v8.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
 	ADD R1, R10
 	FMOVQ 0(R10), F24
-	WORD $0x4e78d58c // fadd v12.2d, v12.2d, v24.2d
-	FMOVQ F12, 0(R10)
+	WORD $0x4fdf1138 // fmla v24.2d, v9.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
 	FMOVQ 16(R10), F24
-	WORD $0x4e78d5ad // fadd v13.2d, v13.2d, v24.2d
-	FMOVQ F13, 16(R10)
+	WORD $0x4fdf1158 // fmla v24.2d, v10.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
 	FMOVQ 32(R10), F24
-	WORD $0x4e78d5ce // fadd v14.2d, v14.2d, v24.2d
-	FMOVQ F14, 32(R10)
+	WORD $0x4fdf1178 // fmla v24.2d, v11.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
 	ADD R1, R10
 	FMOVQ 0(R10), F24
-	WORD $0x4e78d5ef // fadd v15.2d, v15.2d, v24.2d
-	FMOVQ F15, 0(R10)
+	WORD $0x4fdf1198 // fmla v24.2d, v12.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
 	FMOVQ 16(R10), F24
-	WORD $0x4e78d610 // fadd v16.2d, v16.2d, v24.2d
-	FMOVQ F16, 16(R10)
+	WORD $0x4fdf11b8 // fmla v24.2d, v13.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
 	FMOVQ 32(R10), F24
-	WORD $0x4e78d631 // fadd v17.2d, v17.2d, v24.2d
-	FMOVQ F17, 32(R10)
+	WORD $0x4fdf11d8 // fmla v24.2d, v14.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
 	ADD R1, R10
 	FMOVQ 0(R10), F24
-	WORD $0x4e78d652 // fadd v18.2d, v18.2d, v24.2d
-	FMOVQ F18, 0(R10)
+	WORD $0x4fdf11f8 // fmla v24.2d, v15.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
 	FMOVQ 16(R10), F24
-	WORD $0x4e78d673 // fadd v19.2d, v19.2d, v24.2d
-	FMOVQ F19, 16(R10)
+	WORD $0x4fdf1218 // fmla v24.2d, v16.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
 	FMOVQ 32(R10), F24
-	WORD $0x4e78d694 // fadd v20.2d, v20.2d, v24.2d
-	FMOVQ F20, 32(R10)
+	WORD $0x4fdf1238 // fmla v24.2d, v17.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
 	ADD R1, R10
 	FMOVQ 0(R10), F24
-	WORD $0x4e78d6b5 // fadd v21.2d, v21.2d, v24.2d
-	FMOVQ F21, 0(R10)
+	WORD $0x4fdf1258 // fmla v24.2d, v18.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
 	FMOVQ 16(R10), F24
-	WORD $0x4e78d6d6 // fadd v22.2d, v22.2d, v24.2d
-	FMOVQ F22, 16(R10)
+	WORD $0x4fdf1278 // fmla v24.2d, v19.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
 	FMOVQ 32(R10), F24
-	WORD $0x4e78d6f7 // fadd v23.2d, v23.2d, v24.2d
-	FMOVQ F23, 32(R10)
+	WORD $0x4fdf1298 // fmla v24.2d, v20.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
 	ADD R1, R10
-	B stored
-set:
-	FMOVQ F0, 0(R10)
-	FMOVQ F1, 16(R10)
-	FMOVQ F2, 32(R10)
+	FMOVQ 0(R10), F24
+	WORD $0x4fdf12b8 // fmla v24.2d, v21.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4fdf12d8 // fmla v24.2d, v22.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4fdf12f8 // fmla v24.2d, v23.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
 	ADD R1, R10
-	FMOVQ F3, 0(R10)
-	FMOVQ F4, 16(R10)
-	FMOVQ F5, 32(R10)
+	B stored0
+set0:
+	WORD $0x4fdf9018 // fmul v24.2d, v0.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf9038 // fmul v24.2d, v1.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf9058 // fmul v24.2d, v2.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
 	ADD R1, R10
-	FMOVQ F6, 0(R10)
-	FMOVQ F7, 16(R10)
-	FMOVQ F8, 32(R10)
+	WORD $0x4fdf9078 // fmul v24.2d, v3.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf9098 // fmul v24.2d, v4.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf90b8 // fmul v24.2d, v5.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
 	ADD R1, R10
-	FMOVQ F9, 0(R10)
-	FMOVQ F10, 16(R10)
-	FMOVQ F11, 32(R10)
+	WORD $0x4fdf90d8 // fmul v24.2d, v6.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf90f8 // fmul v24.2d, v7.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf9118 // fmul v24.2d, v8.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
 	ADD R1, R10
-	FMOVQ F12, 0(R10)
-	FMOVQ F13, 16(R10)
-	FMOVQ F14, 32(R10)
+	WORD $0x4fdf9138 // fmul v24.2d, v9.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf9158 // fmul v24.2d, v10.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf9178 // fmul v24.2d, v11.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
 	ADD R1, R10
-	FMOVQ F15, 0(R10)
-	FMOVQ F16, 16(R10)
-	FMOVQ F17, 32(R10)
+	WORD $0x4fdf9198 // fmul v24.2d, v12.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf91b8 // fmul v24.2d, v13.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf91d8 // fmul v24.2d, v14.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
 	ADD R1, R10
-	FMOVQ F18, 0(R10)
-	FMOVQ F19, 16(R10)
-	FMOVQ F20, 32(R10)
+	WORD $0x4fdf91f8 // fmul v24.2d, v15.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf9218 // fmul v24.2d, v16.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf9238 // fmul v24.2d, v17.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
 	ADD R1, R10
-	FMOVQ F21, 0(R10)
-	FMOVQ F22, 16(R10)
-	FMOVQ F23, 32(R10)
+	WORD $0x4fdf9258 // fmul v24.2d, v18.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf9278 // fmul v24.2d, v19.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf9298 // fmul v24.2d, v20.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
 	ADD R1, R10
-stored:
+	WORD $0x4fdf92b8 // fmul v24.2d, v21.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf92d8 // fmul v24.2d, v22.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf92f8 // fmul v24.2d, v23.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+stored0:
 	ADD $48, R0
-	ADD $48, R3
-	SUBS $1, R6
-	BNE strip
+	ADD $48, R3, R8 // b
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+	VEOR V14.B16, V14.B16, V14.B16
+	VEOR V15.B16, V15.B16, V15.B16
+	VEOR V16.B16, V16.B16, V16.B16
+	VEOR V17.B16, V17.B16, V17.B16
+	VEOR V18.B16, V18.B16, V18.B16
+	VEOR V19.B16, V19.B16, V19.B16
+	VEOR V20.B16, V20.B16, V20.B16
+	VEOR V21.B16, V21.B16, V21.B16
+	VEOR V22.B16, V22.B16, V22.B16
+	VEOR V23.B16, V23.B16, V23.B16
+	MOVD R2, R7 // a
+	MOVD R5, R9
+step48:
+	FMOVQ 0(R8), F24
+	FMOVQ 16(R8), F25
+	FMOVQ 32(R8), F26
+	FLDPQ 0(R7), (F27, F28)
+	FLDPQ 32(R7), (F29, F30)
+	ADD $64, R7
+	ADD $192, R8
+	WORD $0x4fdb1300 // fmla v0.2d, v24.2d, v27.d[0]
+	WORD $0x4fdb1321 // fmla v1.2d, v25.2d, v27.d[0]
+	WORD $0x4fdb1342 // fmla v2.2d, v26.2d, v27.d[0]
+	WORD $0x4fdb1b03 // fmla v3.2d, v24.2d, v27.d[1]
+	WORD $0x4fdb1b24 // fmla v4.2d, v25.2d, v27.d[1]
+	WORD $0x4fdb1b45 // fmla v5.2d, v26.2d, v27.d[1]
+	WORD $0x4fdc1306 // fmla v6.2d, v24.2d, v28.d[0]
+	WORD $0x4fdc1327 // fmla v7.2d, v25.2d, v28.d[0]
+	WORD $0x4fdc1348 // fmla v8.2d, v26.2d, v28.d[0]
+	WORD $0x4fdc1b09 // fmla v9.2d, v24.2d, v28.d[1]
+	WORD $0x4fdc1b2a // fmla v10.2d, v25.2d, v28.d[1]
+	WORD $0x4fdc1b4b // fmla v11.2d, v26.2d, v28.d[1]
+	WORD $0x4fdd130c // fmla v12.2d, v24.2d, v29.d[0]
+	WORD $0x4fdd132d // fmla v13.2d, v25.2d, v29.d[0]
+	WORD $0x4fdd134e // fmla v14.2d, v26.2d, v29.d[0]
+	WORD $0x4fdd1b0f // fmla v15.2d, v24.2d, v29.d[1]
+	WORD $0x4fdd1b30 // fmla v16.2d, v25.2d, v29.d[1]
+	WORD $0x4fdd1b51 // fmla v17.2d, v26.2d, v29.d[1]
+	WORD $0x4fde1312 // fmla v18.2d, v24.2d, v30.d[0]
+	WORD $0x4fde1333 // fmla v19.2d, v25.2d, v30.d[0]
+	WORD $0x4fde1354 // fmla v20.2d, v26.2d, v30.d[0]
+	WORD $0x4fde1b15 // fmla v21.2d, v24.2d, v30.d[1]
+	WORD $0x4fde1b36 // fmla v22.2d, v25.2d, v30.d[1]
+	WORD $0x4fde1b57 // fmla v23.2d, v26.2d, v30.d[1]
+	SUBS $1, R9
+	BNE step48
+	MOVD R0, R10
+	CBZ R6, set48
+	FMOVQ 0(R10), F24
+	WORD $0x4fdf1018 // fmla v24.2d, v0.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4fdf1038 // fmla v24.2d, v1.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4fdf1058 // fmla v24.2d, v2.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4fdf1078 // fmla v24.2d, v3.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4fdf1098 // fmla v24.2d, v4.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4fdf10b8 // fmla v24.2d, v5.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4fdf10d8 // fmla v24.2d, v6.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4fdf10f8 // fmla v24.2d, v7.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4fdf1118 // fmla v24.2d, v8.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4fdf1138 // fmla v24.2d, v9.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4fdf1158 // fmla v24.2d, v10.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4fdf1178 // fmla v24.2d, v11.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4fdf1198 // fmla v24.2d, v12.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4fdf11b8 // fmla v24.2d, v13.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4fdf11d8 // fmla v24.2d, v14.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4fdf11f8 // fmla v24.2d, v15.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4fdf1218 // fmla v24.2d, v16.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4fdf1238 // fmla v24.2d, v17.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4fdf1258 // fmla v24.2d, v18.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4fdf1278 // fmla v24.2d, v19.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4fdf1298 // fmla v24.2d, v20.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4fdf12b8 // fmla v24.2d, v21.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4fdf12d8 // fmla v24.2d, v22.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4fdf12f8 // fmla v24.2d, v23.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	B stored48
+set48:
+	WORD $0x4fdf9018 // fmul v24.2d, v0.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf9038 // fmul v24.2d, v1.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf9058 // fmul v24.2d, v2.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	WORD $0x4fdf9078 // fmul v24.2d, v3.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf9098 // fmul v24.2d, v4.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf90b8 // fmul v24.2d, v5.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	WORD $0x4fdf90d8 // fmul v24.2d, v6.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf90f8 // fmul v24.2d, v7.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf9118 // fmul v24.2d, v8.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	WORD $0x4fdf9138 // fmul v24.2d, v9.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf9158 // fmul v24.2d, v10.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf9178 // fmul v24.2d, v11.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	WORD $0x4fdf9198 // fmul v24.2d, v12.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf91b8 // fmul v24.2d, v13.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf91d8 // fmul v24.2d, v14.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	WORD $0x4fdf91f8 // fmul v24.2d, v15.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf9218 // fmul v24.2d, v16.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf9238 // fmul v24.2d, v17.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	WORD $0x4fdf9258 // fmul v24.2d, v18.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf9278 // fmul v24.2d, v19.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf9298 // fmul v24.2d, v20.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	WORD $0x4fdf92b8 // fmul v24.2d, v21.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf92d8 // fmul v24.2d, v22.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf92f8 // fmul v24.2d, v23.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+stored48:
+	ADD $48, R0
+	ADD $96, R3, R8 // b
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+	VEOR V14.B16, V14.B16, V14.B16
+	VEOR V15.B16, V15.B16, V15.B16
+	VEOR V16.B16, V16.B16, V16.B16
+	VEOR V17.B16, V17.B16, V17.B16
+	VEOR V18.B16, V18.B16, V18.B16
+	VEOR V19.B16, V19.B16, V19.B16
+	VEOR V20.B16, V20.B16, V20.B16
+	VEOR V21.B16, V21.B16, V21.B16
+	VEOR V22.B16, V22.B16, V22.B16
+	VEOR V23.B16, V23.B16, V23.B16
+	MOVD R2, R7 // a
+	MOVD R5, R9
+step96:
+	FMOVQ 0(R8), F24
+	FMOVQ 16(R8), F25
+	FMOVQ 32(R8), F26
+	FLDPQ 0(R7), (F27, F28)
+	FLDPQ 32(R7), (F29, F30)
+	ADD $64, R7
+	ADD $192, R8
+	WORD $0x4fdb1300 // fmla v0.2d, v24.2d, v27.d[0]
+	WORD $0x4fdb1321 // fmla v1.2d, v25.2d, v27.d[0]
+	WORD $0x4fdb1342 // fmla v2.2d, v26.2d, v27.d[0]
+	WORD $0x4fdb1b03 // fmla v3.2d, v24.2d, v27.d[1]
+	WORD $0x4fdb1b24 // fmla v4.2d, v25.2d, v27.d[1]
+	WORD $0x4fdb1b45 // fmla v5.2d, v26.2d, v27.d[1]
+	WORD $0x4fdc1306 // fmla v6.2d, v24.2d, v28.d[0]
+	WORD $0x4fdc1327 // fmla v7.2d, v25.2d, v28.d[0]
+	WORD $0x4fdc1348 // fmla v8.2d, v26.2d, v28.d[0]
+	WORD $0x4fdc1b09 // fmla v9.2d, v24.2d, v28.d[1]
+	WORD $0x4fdc1b2a // fmla v10.2d, v25.2d, v28.d[1]
+	WORD $0x4fdc1b4b // fmla v11.2d, v26.2d, v28.d[1]
+	WORD $0x4fdd130c // fmla v12.2d, v24.2d, v29.d[0]
+	WORD $0x4fdd132d // fmla v13.2d, v25.2d, v29.d[0]
+	WORD $0x4fdd134e // fmla v14.2d, v26.2d, v29.d[0]
+	WORD $0x4fdd1b0f // fmla v15.2d, v24.2d, v29.d[1]
+	WORD $0x4fdd1b30 // fmla v16.2d, v25.2d, v29.d[1]
+	WORD $0x4fdd1b51 // fmla v17.2d, v26.2d, v29.d[1]
+	WORD $0x4fde1312 // fmla v18.2d, v24.2d, v30.d[0]
+	WORD $0x4fde1333 // fmla v19.2d, v25.2d, v30.d[0]
+	WORD $0x4fde1354 // fmla v20.2d, v26.2d, v30.d[0]
+	WORD $0x4fde1b15 // fmla v21.2d, v24.2d, v30.d[1]
+	WORD $0x4fde1b36 // fmla v22.2d, v25.2d, v30.d[1]
+	WORD $0x4fde1b57 // fmla v23.2d, v26.2d, v30.d[1]
+	SUBS $1, R9
+	BNE step96
+	MOVD R0, R10
+	CBZ R6, set96
+	FMOVQ 0(R10), F24
+	WORD $0x4fdf1018 // fmla v24.2d, v0.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4fdf1038 // fmla v24.2d, v1.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4fdf1058 // fmla v24.2d, v2.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4fdf1078 // fmla v24.2d, v3.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4fdf1098 // fmla v24.2d, v4.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4fdf10b8 // fmla v24.2d, v5.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4fdf10d8 // fmla v24.2d, v6.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4fdf10f8 // fmla v24.2d, v7.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4fdf1118 // fmla v24.2d, v8.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4fdf1138 // fmla v24.2d, v9.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4fdf1158 // fmla v24.2d, v10.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4fdf1178 // fmla v24.2d, v11.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4fdf1198 // fmla v24.2d, v12.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4fdf11b8 // fmla v24.2d, v13.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4fdf11d8 // fmla v24.2d, v14.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4fdf11f8 // fmla v24.2d, v15.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4fdf1218 // fmla v24.2d, v16.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4fdf1238 // fmla v24.2d, v17.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4fdf1258 // fmla v24.2d, v18.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4fdf1278 // fmla v24.2d, v19.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4fdf1298 // fmla v24.2d, v20.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4fdf12b8 // fmla v24.2d, v21.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4fdf12d8 // fmla v24.2d, v22.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4fdf12f8 // fmla v24.2d, v23.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	B stored96
+set96:
+	WORD $0x4fdf9018 // fmul v24.2d, v0.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf9038 // fmul v24.2d, v1.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf9058 // fmul v24.2d, v2.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	WORD $0x4fdf9078 // fmul v24.2d, v3.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf9098 // fmul v24.2d, v4.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf90b8 // fmul v24.2d, v5.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	WORD $0x4fdf90d8 // fmul v24.2d, v6.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf90f8 // fmul v24.2d, v7.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf9118 // fmul v24.2d, v8.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	WORD $0x4fdf9138 // fmul v24.2d, v9.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf9158 // fmul v24.2d, v10.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf9178 // fmul v24.2d, v11.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	WORD $0x4fdf9198 // fmul v24.2d, v12.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf91b8 // fmul v24.2d, v13.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf91d8 // fmul v24.2d, v14.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	WORD $0x4fdf91f8 // fmul v24.2d, v15.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf9218 // fmul v24.2d, v16.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf9238 // fmul v24.2d, v17.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	WORD $0x4fdf9258 // fmul v24.2d, v18.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf9278 // fmul v24.2d, v19.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf9298 // fmul v24.2d, v20.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	WORD $0x4fdf92b8 // fmul v24.2d, v21.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf92d8 // fmul v24.2d, v22.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf92f8 // fmul v24.2d, v23.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+stored96:
+	ADD $48, R0
+	ADD $144, R3, R8 // b
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+	VEOR V14.B16, V14.B16, V14.B16
+	VEOR V15.B16, V15.B16, V15.B16
+	VEOR V16.B16, V16.B16, V16.B16
+	VEOR V17.B16, V17.B16, V17.B16
+	VEOR V18.B16, V18.B16, V18.B16
+	VEOR V19.B16, V19.B16, V19.B16
+	VEOR V20.B16, V20.B16, V20.B16
+	VEOR V21.B16, V21.B16, V21.B16
+	VEOR V22.B16, V22.B16, V22.B16
+	VEOR V23.B16, V23.B16, V23.B16
+	MOVD R2, R7 // a
+	MOVD R5, R9
+step144:
+	FMOVQ 0(R8), F24
+	FMOVQ 16(R8), F25
+	FMOVQ 32(R8), F26
+	FLDPQ 0(R7), (F27, F28)
+	FLDPQ 32(R7), (F29, F30)
+	ADD $64, R7
+	ADD $192, R8
+	WORD $0x4fdb1300 // fmla v0.2d, v24.2d, v27.d[0]
+	WORD $0x4fdb1321 // fmla v1.2d, v25.2d, v27.d[0]
+	WORD $0x4fdb1342 // fmla v2.2d, v26.2d, v27.d[0]
+	WORD $0x4fdb1b03 // fmla v3.2d, v24.2d, v27.d[1]
+	WORD $0x4fdb1b24 // fmla v4.2d, v25.2d, v27.d[1]
+	WORD $0x4fdb1b45 // fmla v5.2d, v26.2d, v27.d[1]
+	WORD $0x4fdc1306 // fmla v6.2d, v24.2d, v28.d[0]
+	WORD $0x4fdc1327 // fmla v7.2d, v25.2d, v28.d[0]
+	WORD $0x4fdc1348 // fmla v8.2d, v26.2d, v28.d[0]
+	WORD $0x4fdc1b09 // fmla v9.2d, v24.2d, v28.d[1]
+	WORD $0x4fdc1b2a // fmla v10.2d, v25.2d, v28.d[1]
+	WORD $0x4fdc1b4b // fmla v11.2d, v26.2d, v28.d[1]
+	WORD $0x4fdd130c // fmla v12.2d, v24.2d, v29.d[0]
+	WORD $0x4fdd132d // fmla v13.2d, v25.2d, v29.d[0]
+	WORD $0x4fdd134e // fmla v14.2d, v26.2d, v29.d[0]
+	WORD $0x4fdd1b0f // fmla v15.2d, v24.2d, v29.d[1]
+	WORD $0x4fdd1b30 // fmla v16.2d, v25.2d, v29.d[1]
+	WORD $0x4fdd1b51 // fmla v17.2d, v26.2d, v29.d[1]
+	WORD $0x4fde1312 // fmla v18.2d, v24.2d, v30.d[0]
+	WORD $0x4fde1333 // fmla v19.2d, v25.2d, v30.d[0]
+	WORD $0x4fde1354 // fmla v20.2d, v26.2d, v30.d[0]
+	WORD $0x4fde1b15 // fmla v21.2d, v24.2d, v30.d[1]
+	WORD $0x4fde1b36 // fmla v22.2d, v25.2d, v30.d[1]
+	WORD $0x4fde1b57 // fmla v23.2d, v26.2d, v30.d[1]
+	SUBS $1, R9
+	BNE step144
+	MOVD R0, R10
+	CBZ R6, set144
+	FMOVQ 0(R10), F24
+	WORD $0x4fdf1018 // fmla v24.2d, v0.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4fdf1038 // fmla v24.2d, v1.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4fdf1058 // fmla v24.2d, v2.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4fdf1078 // fmla v24.2d, v3.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4fdf1098 // fmla v24.2d, v4.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4fdf10b8 // fmla v24.2d, v5.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4fdf10d8 // fmla v24.2d, v6.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4fdf10f8 // fmla v24.2d, v7.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4fdf1118 // fmla v24.2d, v8.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4fdf1138 // fmla v24.2d, v9.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4fdf1158 // fmla v24.2d, v10.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4fdf1178 // fmla v24.2d, v11.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4fdf1198 // fmla v24.2d, v12.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4fdf11b8 // fmla v24.2d, v13.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4fdf11d8 // fmla v24.2d, v14.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4fdf11f8 // fmla v24.2d, v15.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4fdf1218 // fmla v24.2d, v16.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4fdf1238 // fmla v24.2d, v17.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4fdf1258 // fmla v24.2d, v18.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4fdf1278 // fmla v24.2d, v19.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4fdf1298 // fmla v24.2d, v20.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4fdf12b8 // fmla v24.2d, v21.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4fdf12d8 // fmla v24.2d, v22.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4fdf12f8 // fmla v24.2d, v23.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	B stored144
+set144:
+	WORD $0x4fdf9018 // fmul v24.2d, v0.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf9038 // fmul v24.2d, v1.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf9058 // fmul v24.2d, v2.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	WORD $0x4fdf9078 // fmul v24.2d, v3.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf9098 // fmul v24.2d, v4.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf90b8 // fmul v24.2d, v5.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	WORD $0x4fdf90d8 // fmul v24.2d, v6.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf90f8 // fmul v24.2d, v7.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf9118 // fmul v24.2d, v8.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	WORD $0x4fdf9138 // fmul v24.2d, v9.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf9158 // fmul v24.2d, v10.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf9178 // fmul v24.2d, v11.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	WORD $0x4fdf9198 // fmul v24.2d, v12.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf91b8 // fmul v24.2d, v13.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf91d8 // fmul v24.2d, v14.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	WORD $0x4fdf91f8 // fmul v24.2d, v15.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf9218 // fmul v24.2d, v16.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf9238 // fmul v24.2d, v17.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	WORD $0x4fdf9258 // fmul v24.2d, v18.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf9278 // fmul v24.2d, v19.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf9298 // fmul v24.2d, v20.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	WORD $0x4fdf92b8 // fmul v24.2d, v21.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf92d8 // fmul v24.2d, v22.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf92f8 // fmul v24.2d, v23.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+stored144:
+	ADD $48, R0
+	RET
+
+// func neonGemmPanelsF64(c *float64, ldc int, a, b, next *float64, k int, alpha float64, add int)
+TEXT ·neonGemmPanelsF64(SB), NOSPLIT, $0-64
+	MOVD c+0(FP), R0
+	MOVD ldc+8(FP), R1
+	MOVD a+16(FP), R2
+	MOVD b+24(FP), R3
+	MOVD next+32(FP), R4
+	MOVD k+40(FP), R5
+	FMOVD alpha+48(FP), F31
+	MOVD add+56(FP), R6
+	LSL $3, R1, R1 // bytes of a row of C
+	ADD $0, R3, R8 // b
+	LSL $6, R5, R11 // bytes of a panel of B
+	MOVD $0, R12
+	MADD R11, R3, R12, R8 // b
+	ADD R8, R11
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+	VEOR V14.B16, V14.B16, V14.B16
+	VEOR V15.B16, V15.B16, V15.B16
+	VEOR V16.B16, V16.B16, V16.B16
+	VEOR V17.B16, V17.B16, V17.B16
+	VEOR V18.B16, V18.B16, V18.B16
+	VEOR V19.B16, V19.B16, V19.B16
+	VEOR V20.B16, V20.B16, V20.B16
+	VEOR V21.B16, V21.B16, V21.B16
+	VEOR V22.B16, V22.B16, V22.B16
+	VEOR V23.B16, V23.B16, V23.B16
+	MOVD R2, R7 // a
+	MOVD R5, R9
+step0:
+	FMOVQ 0(R8), F24
+	FMOVQ 16(R8), F25
+	FMOVQ 32(R8), F26
+	FLDPQ 0(R7), (F27, F28)
+	FLDPQ 32(R7), (F29, F30)
+	ADD $64, R7
+	ADD $64, R8
+	ADD $64, R11
+	WORD $0x4fdb1300 // fmla v0.2d, v24.2d, v27.d[0]
+	WORD $0x4fdb1321 // fmla v1.2d, v25.2d, v27.d[0]
+	WORD $0x4fdb1342 // fmla v2.2d, v26.2d, v27.d[0]
+	WORD $0x4fdb1b03 // fmla v3.2d, v24.2d, v27.d[1]
+	WORD $0x4fdb1b24 // fmla v4.2d, v25.2d, v27.d[1]
+	WORD $0x4fdb1b45 // fmla v5.2d, v26.2d, v27.d[1]
+	WORD $0x4fdc1306 // fmla v6.2d, v24.2d, v28.d[0]
+	WORD $0x4fdc1327 // fmla v7.2d, v25.2d, v28.d[0]
+	WORD $0x4fdc1348 // fmla v8.2d, v26.2d, v28.d[0]
+	WORD $0x4fdc1b09 // fmla v9.2d, v24.2d, v28.d[1]
+	WORD $0x4fdc1b2a // fmla v10.2d, v25.2d, v28.d[1]
+	WORD $0x4fdc1b4b // fmla v11.2d, v26.2d, v28.d[1]
+	WORD $0x4fdd130c // fmla v12.2d, v24.2d, v29.d[0]
+	WORD $0x4fdd132d // fmla v13.2d, v25.2d, v29.d[0]
+	WORD $0x4fdd134e // fmla v14.2d, v26.2d, v29.d[0]
+	WORD $0x4fdd1b0f // fmla v15.2d, v24.2d, v29.d[1]
+	WORD $0x4fdd1b30 // fmla v16.2d, v25.2d, v29.d[1]
+	WORD $0x4fdd1b51 // fmla v17.2d, v26.2d, v29.d[1]
+	WORD $0x4fde1312 // fmla v18.2d, v24.2d, v30.d[0]
+	WORD $0x4fde1333 // fmla v19.2d, v25.2d, v30.d[0]
+	WORD $0x4fde1354 // fmla v20.2d, v26.2d, v30.d[0]
+	WORD $0x4fde1b15 // fmla v21.2d, v24.2d, v30.d[1]
+	WORD $0x4fde1b36 // fmla v22.2d, v25.2d, v30.d[1]
+	WORD $0x4fde1b57 // fmla v23.2d, v26.2d, v30.d[1]
+	SUBS $1, R9
+	BNE step0
+	MOVD R0, R10
+	CBZ R6, set0
+	FMOVQ 0(R10), F24
+	WORD $0x4fdf1018 // fmla v24.2d, v0.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4fdf1038 // fmla v24.2d, v1.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4fdf1058 // fmla v24.2d, v2.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4fdf1078 // fmla v24.2d, v3.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4fdf1098 // fmla v24.2d, v4.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4fdf10b8 // fmla v24.2d, v5.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4fdf10d8 // fmla v24.2d, v6.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4fdf10f8 // fmla v24.2d, v7.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4fdf1118 // fmla v24.2d, v8.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4fdf1138 // fmla v24.2d, v9.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4fdf1158 // fmla v24.2d, v10.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4fdf1178 // fmla v24.2d, v11.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4fdf1198 // fmla v24.2d, v12.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4fdf11b8 // fmla v24.2d, v13.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4fdf11d8 // fmla v24.2d, v14.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4fdf11f8 // fmla v24.2d, v15.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4fdf1218 // fmla v24.2d, v16.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4fdf1238 // fmla v24.2d, v17.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4fdf1258 // fmla v24.2d, v18.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4fdf1278 // fmla v24.2d, v19.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4fdf1298 // fmla v24.2d, v20.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4fdf12b8 // fmla v24.2d, v21.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4fdf12d8 // fmla v24.2d, v22.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4fdf12f8 // fmla v24.2d, v23.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	B stored0
+set0:
+	WORD $0x4fdf9018 // fmul v24.2d, v0.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf9038 // fmul v24.2d, v1.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf9058 // fmul v24.2d, v2.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	WORD $0x4fdf9078 // fmul v24.2d, v3.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf9098 // fmul v24.2d, v4.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf90b8 // fmul v24.2d, v5.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	WORD $0x4fdf90d8 // fmul v24.2d, v6.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf90f8 // fmul v24.2d, v7.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf9118 // fmul v24.2d, v8.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	WORD $0x4fdf9138 // fmul v24.2d, v9.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf9158 // fmul v24.2d, v10.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf9178 // fmul v24.2d, v11.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	WORD $0x4fdf9198 // fmul v24.2d, v12.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf91b8 // fmul v24.2d, v13.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf91d8 // fmul v24.2d, v14.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	WORD $0x4fdf91f8 // fmul v24.2d, v15.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf9218 // fmul v24.2d, v16.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf9238 // fmul v24.2d, v17.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	WORD $0x4fdf9258 // fmul v24.2d, v18.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf9278 // fmul v24.2d, v19.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf9298 // fmul v24.2d, v20.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	WORD $0x4fdf92b8 // fmul v24.2d, v21.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf92d8 // fmul v24.2d, v22.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf92f8 // fmul v24.2d, v23.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+stored0:
+	ADD $48, R0
+	ADD $48, R3, R8 // b
+	LSL $6, R5, R11 // bytes of a panel of B
+	MOVD $0, R12
+	MADD R11, R3, R12, R8 // b
+	ADD R8, R11
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+	VEOR V14.B16, V14.B16, V14.B16
+	VEOR V15.B16, V15.B16, V15.B16
+	VEOR V16.B16, V16.B16, V16.B16
+	VEOR V17.B16, V17.B16, V17.B16
+	VEOR V18.B16, V18.B16, V18.B16
+	VEOR V19.B16, V19.B16, V19.B16
+	VEOR V20.B16, V20.B16, V20.B16
+	VEOR V21.B16, V21.B16, V21.B16
+	VEOR V22.B16, V22.B16, V22.B16
+	VEOR V23.B16, V23.B16, V23.B16
+	MOVD R2, R7 // a
+	MOVD R5, R9
+step48:
+	FMOVQ 48(R8), F24
+	FMOVQ 0(R11), F25
+	FMOVQ 16(R11), F26
+	FLDPQ 0(R7), (F27, F28)
+	FLDPQ 32(R7), (F29, F30)
+	ADD $64, R7
+	ADD $64, R8
+	ADD $64, R11
+	WORD $0x4fdb1300 // fmla v0.2d, v24.2d, v27.d[0]
+	WORD $0x4fdb1321 // fmla v1.2d, v25.2d, v27.d[0]
+	WORD $0x4fdb1342 // fmla v2.2d, v26.2d, v27.d[0]
+	WORD $0x4fdb1b03 // fmla v3.2d, v24.2d, v27.d[1]
+	WORD $0x4fdb1b24 // fmla v4.2d, v25.2d, v27.d[1]
+	WORD $0x4fdb1b45 // fmla v5.2d, v26.2d, v27.d[1]
+	WORD $0x4fdc1306 // fmla v6.2d, v24.2d, v28.d[0]
+	WORD $0x4fdc1327 // fmla v7.2d, v25.2d, v28.d[0]
+	WORD $0x4fdc1348 // fmla v8.2d, v26.2d, v28.d[0]
+	WORD $0x4fdc1b09 // fmla v9.2d, v24.2d, v28.d[1]
+	WORD $0x4fdc1b2a // fmla v10.2d, v25.2d, v28.d[1]
+	WORD $0x4fdc1b4b // fmla v11.2d, v26.2d, v28.d[1]
+	WORD $0x4fdd130c // fmla v12.2d, v24.2d, v29.d[0]
+	WORD $0x4fdd132d // fmla v13.2d, v25.2d, v29.d[0]
+	WORD $0x4fdd134e // fmla v14.2d, v26.2d, v29.d[0]
+	WORD $0x4fdd1b0f // fmla v15.2d, v24.2d, v29.d[1]
+	WORD $0x4fdd1b30 // fmla v16.2d, v25.2d, v29.d[1]
+	WORD $0x4fdd1b51 // fmla v17.2d, v26.2d, v29.d[1]
+	WORD $0x4fde1312 // fmla v18.2d, v24.2d, v30.d[0]
+	WORD $0x4fde1333 // fmla v19.2d, v25.2d, v30.d[0]
+	WORD $0x4fde1354 // fmla v20.2d, v26.2d, v30.d[0]
+	WORD $0x4fde1b15 // fmla v21.2d, v24.2d, v30.d[1]
+	WORD $0x4fde1b36 // fmla v22.2d, v25.2d, v30.d[1]
+	WORD $0x4fde1b57 // fmla v23.2d, v26.2d, v30.d[1]
+	SUBS $1, R9
+	BNE step48
+	MOVD R0, R10
+	CBZ R6, set48
+	FMOVQ 0(R10), F24
+	WORD $0x4fdf1018 // fmla v24.2d, v0.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4fdf1038 // fmla v24.2d, v1.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4fdf1058 // fmla v24.2d, v2.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4fdf1078 // fmla v24.2d, v3.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4fdf1098 // fmla v24.2d, v4.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4fdf10b8 // fmla v24.2d, v5.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4fdf10d8 // fmla v24.2d, v6.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4fdf10f8 // fmla v24.2d, v7.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4fdf1118 // fmla v24.2d, v8.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4fdf1138 // fmla v24.2d, v9.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4fdf1158 // fmla v24.2d, v10.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4fdf1178 // fmla v24.2d, v11.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4fdf1198 // fmla v24.2d, v12.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4fdf11b8 // fmla v24.2d, v13.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4fdf11d8 // fmla v24.2d, v14.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4fdf11f8 // fmla v24.2d, v15.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4fdf1218 // fmla v24.2d, v16.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4fdf1238 // fmla v24.2d, v17.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4fdf1258 // fmla v24.2d, v18.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4fdf1278 // fmla v24.2d, v19.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4fdf1298 // fmla v24.2d, v20.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4fdf12b8 // fmla v24.2d, v21.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4fdf12d8 // fmla v24.2d, v22.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4fdf12f8 // fmla v24.2d, v23.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	B stored48
+set48:
+	WORD $0x4fdf9018 // fmul v24.2d, v0.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf9038 // fmul v24.2d, v1.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf9058 // fmul v24.2d, v2.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	WORD $0x4fdf9078 // fmul v24.2d, v3.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf9098 // fmul v24.2d, v4.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf90b8 // fmul v24.2d, v5.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	WORD $0x4fdf90d8 // fmul v24.2d, v6.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf90f8 // fmul v24.2d, v7.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf9118 // fmul v24.2d, v8.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	WORD $0x4fdf9138 // fmul v24.2d, v9.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf9158 // fmul v24.2d, v10.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf9178 // fmul v24.2d, v11.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	WORD $0x4fdf9198 // fmul v24.2d, v12.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf91b8 // fmul v24.2d, v13.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf91d8 // fmul v24.2d, v14.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	WORD $0x4fdf91f8 // fmul v24.2d, v15.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf9218 // fmul v24.2d, v16.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf9238 // fmul v24.2d, v17.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	WORD $0x4fdf9258 // fmul v24.2d, v18.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf9278 // fmul v24.2d, v19.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf9298 // fmul v24.2d, v20.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	WORD $0x4fdf92b8 // fmul v24.2d, v21.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf92d8 // fmul v24.2d, v22.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf92f8 // fmul v24.2d, v23.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+stored48:
+	ADD $48, R0
+	ADD $96, R3, R8 // b
+	LSL $6, R5, R11 // bytes of a panel of B
+	MOVD $1, R12
+	MADD R11, R3, R12, R8 // b
+	ADD R8, R11
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+	VEOR V14.B16, V14.B16, V14.B16
+	VEOR V15.B16, V15.B16, V15.B16
+	VEOR V16.B16, V16.B16, V16.B16
+	VEOR V17.B16, V17.B16, V17.B16
+	VEOR V18.B16, V18.B16, V18.B16
+	VEOR V19.B16, V19.B16, V19.B16
+	VEOR V20.B16, V20.B16, V20.B16
+	VEOR V21.B16, V21.B16, V21.B16
+	VEOR V22.B16, V22.B16, V22.B16
+	VEOR V23.B16, V23.B16, V23.B16
+	MOVD R2, R7 // a
+	MOVD R5, R9
+step96:
+	FMOVQ 32(R8), F24
+	FMOVQ 48(R8), F25
+	FMOVQ 0(R11), F26
+	FLDPQ 0(R7), (F27, F28)
+	FLDPQ 32(R7), (F29, F30)
+	ADD $64, R7
+	ADD $64, R8
+	ADD $64, R11
+	WORD $0x4fdb1300 // fmla v0.2d, v24.2d, v27.d[0]
+	WORD $0x4fdb1321 // fmla v1.2d, v25.2d, v27.d[0]
+	WORD $0x4fdb1342 // fmla v2.2d, v26.2d, v27.d[0]
+	WORD $0x4fdb1b03 // fmla v3.2d, v24.2d, v27.d[1]
+	WORD $0x4fdb1b24 // fmla v4.2d, v25.2d, v27.d[1]
+	WORD $0x4fdb1b45 // fmla v5.2d, v26.2d, v27.d[1]
+	WORD $0x4fdc1306 // fmla v6.2d, v24.2d, v28.d[0]
+	WORD $0x4fdc1327 // fmla v7.2d, v25.2d, v28.d[0]
+	WORD $0x4fdc1348 // fmla v8.2d, v26.2d, v28.d[0]
+	WORD $0x4fdc1b09 // fmla v9.2d, v24.2d, v28.d[1]
+	WORD $0x4fdc1b2a // fmla v10.2d, v25.2d, v28.d[1]
+	WORD $0x4fdc1b4b // fmla v11.2d, v26.2d, v28.d[1]
+	WORD $0x4fdd130c // fmla v12.2d, v24.2d, v29.d[0]
+	WORD $0x4fdd132d // fmla v13.2d, v25.2d, v29.d[0]
+	WORD $0x4fdd134e // fmla v14.2d, v26.2d, v29.d[0]
+	WORD $0x4fdd1b0f // fmla v15.2d, v24.2d, v29.d[1]
+	WORD $0x4fdd1b30 // fmla v16.2d, v25.2d, v29.d[1]
+	WORD $0x4fdd1b51 // fmla v17.2d, v26.2d, v29.d[1]
+	WORD $0x4fde1312 // fmla v18.2d, v24.2d, v30.d[0]
+	WORD $0x4fde1333 // fmla v19.2d, v25.2d, v30.d[0]
+	WORD $0x4fde1354 // fmla v20.2d, v26.2d, v30.d[0]
+	WORD $0x4fde1b15 // fmla v21.2d, v24.2d, v30.d[1]
+	WORD $0x4fde1b36 // fmla v22.2d, v25.2d, v30.d[1]
+	WORD $0x4fde1b57 // fmla v23.2d, v26.2d, v30.d[1]
+	SUBS $1, R9
+	BNE step96
+	MOVD R0, R10
+	CBZ R6, set96
+	FMOVQ 0(R10), F24
+	WORD $0x4fdf1018 // fmla v24.2d, v0.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4fdf1038 // fmla v24.2d, v1.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4fdf1058 // fmla v24.2d, v2.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4fdf1078 // fmla v24.2d, v3.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4fdf1098 // fmla v24.2d, v4.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4fdf10b8 // fmla v24.2d, v5.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4fdf10d8 // fmla v24.2d, v6.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4fdf10f8 // fmla v24.2d, v7.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4fdf1118 // fmla v24.2d, v8.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4fdf1138 // fmla v24.2d, v9.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4fdf1158 // fmla v24.2d, v10.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4fdf1178 // fmla v24.2d, v11.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4fdf1198 // fmla v24.2d, v12.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4fdf11b8 // fmla v24.2d, v13.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4fdf11d8 // fmla v24.2d, v14.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4fdf11f8 // fmla v24.2d, v15.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4fdf1218 // fmla v24.2d, v16.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4fdf1238 // fmla v24.2d, v17.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4fdf1258 // fmla v24.2d, v18.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4fdf1278 // fmla v24.2d, v19.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4fdf1298 // fmla v24.2d, v20.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4fdf12b8 // fmla v24.2d, v21.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4fdf12d8 // fmla v24.2d, v22.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4fdf12f8 // fmla v24.2d, v23.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	B stored96
+set96:
+	WORD $0x4fdf9018 // fmul v24.2d, v0.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf9038 // fmul v24.2d, v1.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf9058 // fmul v24.2d, v2.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	WORD $0x4fdf9078 // fmul v24.2d, v3.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf9098 // fmul v24.2d, v4.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf90b8 // fmul v24.2d, v5.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	WORD $0x4fdf90d8 // fmul v24.2d, v6.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf90f8 // fmul v24.2d, v7.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf9118 // fmul v24.2d, v8.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	WORD $0x4fdf9138 // fmul v24.2d, v9.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf9158 // fmul v24.2d, v10.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf9178 // fmul v24.2d, v11.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	WORD $0x4fdf9198 // fmul v24.2d, v12.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf91b8 // fmul v24.2d, v13.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf91d8 // fmul v24.2d, v14.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	WORD $0x4fdf91f8 // fmul v24.2d, v15.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf9218 // fmul v24.2d, v16.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf9238 // fmul v24.2d, v17.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	WORD $0x4fdf9258 // fmul v24.2d, v18.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf9278 // fmul v24.2d, v19.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf9298 // fmul v24.2d, v20.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	WORD $0x4fdf92b8 // fmul v24.2d, v21.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf92d8 // fmul v24.2d, v22.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf92f8 // fmul v24.2d, v23.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+stored96:
+	ADD $48, R0
+	ADD $144, R3, R8 // b
+	LSL $6, R5, R11 // bytes of a panel of B
+	MOVD $2, R12
+	MADD R11, R3, R12, R8 // b
+	ADD R8, R11
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+	VEOR V14.B16, V14.B16, V14.B16
+	VEOR V15.B16, V15.B16, V15.B16
+	VEOR V16.B16, V16.B16, V16.B16
+	VEOR V17.B16, V17.B16, V17.B16
+	VEOR V18.B16, V18.B16, V18.B16
+	VEOR V19.B16, V19.B16, V19.B16
+	VEOR V20.B16, V20.B16, V20.B16
+	VEOR V21.B16, V21.B16, V21.B16
+	VEOR V22.B16, V22.B16, V22.B16
+	VEOR V23.B16, V23.B16, V23.B16
+	MOVD R2, R7 // a
+	MOVD R5, R9
+step144:
+	FMOVQ 16(R8), F24
+	FMOVQ 32(R8), F25
+	FMOVQ 48(R8), F26
+	FLDPQ 0(R7), (F27, F28)
+	FLDPQ 32(R7), (F29, F30)
+	ADD $64, R7
+	ADD $64, R8
+	ADD $64, R11
+	WORD $0x4fdb1300 // fmla v0.2d, v24.2d, v27.d[0]
+	WORD $0x4fdb1321 // fmla v1.2d, v25.2d, v27.d[0]
+	WORD $0x4fdb1342 // fmla v2.2d, v26.2d, v27.d[0]
+	WORD $0x4fdb1b03 // fmla v3.2d, v24.2d, v27.d[1]
+	WORD $0x4fdb1b24 // fmla v4.2d, v25.2d, v27.d[1]
+	WORD $0x4fdb1b45 // fmla v5.2d, v26.2d, v27.d[1]
+	WORD $0x4fdc1306 // fmla v6.2d, v24.2d, v28.d[0]
+	WORD $0x4fdc1327 // fmla v7.2d, v25.2d, v28.d[0]
+	WORD $0x4fdc1348 // fmla v8.2d, v26.2d, v28.d[0]
+	WORD $0x4fdc1b09 // fmla v9.2d, v24.2d, v28.d[1]
+	WORD $0x4fdc1b2a // fmla v10.2d, v25.2d, v28.d[1]
+	WORD $0x4fdc1b4b // fmla v11.2d, v26.2d, v28.d[1]
+	WORD $0x4fdd130c // fmla v12.2d, v24.2d, v29.d[0]
+	WORD $0x4fdd132d // fmla v13.2d, v25.2d, v29.d[0]
+	WORD $0x4fdd134e // fmla v14.2d, v26.2d, v29.d[0]
+	WORD $0x4fdd1b0f // fmla v15.2d, v24.2d, v29.d[1]
+	WORD $0x4fdd1b30 // fmla v16.2d, v25.2d, v29.d[1]
+	WORD $0x4fdd1b51 // fmla v17.2d, v26.2d, v29.d[1]
+	WORD $0x4fde1312 // fmla v18.2d, v24.2d, v30.d[0]
+	WORD $0x4fde1333 // fmla v19.2d, v25.2d, v30.d[0]
+	WORD $0x4fde1354 // fmla v20.2d, v26.2d, v30.d[0]
+	WORD $0x4fde1b15 // fmla v21.2d, v24.2d, v30.d[1]
+	WORD $0x4fde1b36 // fmla v22.2d, v25.2d, v30.d[1]
+	WORD $0x4fde1b57 // fmla v23.2d, v26.2d, v30.d[1]
+	SUBS $1, R9
+	BNE step144
+	MOVD R0, R10
+	CBZ R6, set144
+	FMOVQ 0(R10), F24
+	WORD $0x4fdf1018 // fmla v24.2d, v0.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4fdf1038 // fmla v24.2d, v1.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4fdf1058 // fmla v24.2d, v2.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4fdf1078 // fmla v24.2d, v3.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4fdf1098 // fmla v24.2d, v4.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4fdf10b8 // fmla v24.2d, v5.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4fdf10d8 // fmla v24.2d, v6.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4fdf10f8 // fmla v24.2d, v7.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4fdf1118 // fmla v24.2d, v8.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4fdf1138 // fmla v24.2d, v9.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4fdf1158 // fmla v24.2d, v10.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4fdf1178 // fmla v24.2d, v11.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4fdf1198 // fmla v24.2d, v12.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4fdf11b8 // fmla v24.2d, v13.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4fdf11d8 // fmla v24.2d, v14.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4fdf11f8 // fmla v24.2d, v15.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4fdf1218 // fmla v24.2d, v16.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4fdf1238 // fmla v24.2d, v17.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4fdf1258 // fmla v24.2d, v18.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4fdf1278 // fmla v24.2d, v19.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4fdf1298 // fmla v24.2d, v20.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	FMOVQ 0(R10), F24
+	WORD $0x4fdf12b8 // fmla v24.2d, v21.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	FMOVQ 16(R10), F24
+	WORD $0x4fdf12d8 // fmla v24.2d, v22.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	FMOVQ 32(R10), F24
+	WORD $0x4fdf12f8 // fmla v24.2d, v23.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	B stored144
+set144:
+	WORD $0x4fdf9018 // fmul v24.2d, v0.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf9038 // fmul v24.2d, v1.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf9058 // fmul v24.2d, v2.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	WORD $0x4fdf9078 // fmul v24.2d, v3.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf9098 // fmul v24.2d, v4.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf90b8 // fmul v24.2d, v5.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	WORD $0x4fdf90d8 // fmul v24.2d, v6.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf90f8 // fmul v24.2d, v7.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf9118 // fmul v24.2d, v8.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	WORD $0x4fdf9138 // fmul v24.2d, v9.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf9158 // fmul v24.2d, v10.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf9178 // fmul v24.2d, v11.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	WORD $0x4fdf9198 // fmul v24.2d, v12.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf91b8 // fmul v24.2d, v13.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf91d8 // fmul v24.2d, v14.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	WORD $0x4fdf91f8 // fmul v24.2d, v15.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf9218 // fmul v24.2d, v16.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf9238 // fmul v24.2d, v17.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	WORD $0x4fdf9258 // fmul v24.2d, v18.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf9278 // fmul v24.2d, v19.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf9298 // fmul v24.2d, v20.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+	WORD $0x4fdf92b8 // fmul v24.2d, v21.2d, v31.d[0]
+	FMOVQ F24, 0(R10)
+	WORD $0x4fdf92d8 // fmul v24.2d, v22.2d, v31.d[0]
+	FMOVQ F24, 16(R10)
+	WORD $0x4fdf92f8 // fmul v24.2d, v23.2d, v31.d[0]
+	FMOVQ F24, 32(R10)
+	ADD R1, R10
+stored144:
+	ADD $48, R0
 	RET
 
 // func neonTransposeF64(dst *float64, dstStride int, src *float64, srcStride, n int)

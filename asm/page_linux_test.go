@@ -89,7 +89,9 @@ func testPages[T Float](t *testing.T, k *Kit[T], after bool) {
 	width := GemmWidth[T]()
 	for depth := 1; depth < 70; depth += 1 + depth/5 {
 		ldc := width + 3
-		k.Gemm(paged(t, make([]float64, (GemmRows-1)*ldc+width), after), ldc, m(depth*GemmRows), m(depth*width), depth, true)
+		c := paged(t, make([]float64, (GemmRows-1)*ldc+width), after)
+		k.Gemm(c, ldc, 1, m(depth*GemmRows), m(depth*width), depth, true)
+		k.GemmPanels(c, ldc, 1, m(depth*GemmRows), m(depth*width), m(1), depth, true)
 		k.Transpose(m((depth-1)*TransRows+TransRows), TransRows, m((TransRows-1)*(depth+1)+depth), depth+1, depth)
 	}
 }

@@ -112,7 +112,12 @@ func neonRowSumF32(dst *float64, k *float32, rows, cols int)
 // neonGemmF32 works like genericGemm.
 //
 //go:noescape
-func neonGemmF32(c *float64, ldc int, a, b *float32, k, add int)
+func neonGemmF32(c *float64, ldc int, a, b, next *float32, k int, alpha float64, add int)
+
+// neonGemmPanelsF32 works like genericGemmPanels.
+//
+//go:noescape
+func neonGemmPanelsF32(c *float64, ldc int, a, b, next *float32, k int, alpha float64, add int)
 
 // neonTransposeF32 works like genericTranspose.
 //
@@ -242,7 +247,12 @@ func neonRowSumF64(dst *float64, k *float64, rows, cols int)
 // neonGemmF64 works like genericGemm.
 //
 //go:noescape
-func neonGemmF64(c *float64, ldc int, a, b *float64, k, add int)
+func neonGemmF64(c *float64, ldc int, a, b, next *float64, k int, alpha float64, add int)
+
+// neonGemmPanelsF64 works like genericGemmPanels.
+//
+//go:noescape
+func neonGemmPanelsF64(c *float64, ldc int, a, b, next *float64, k int, alpha float64, add int)
 
 // neonTransposeF64 works like genericTranspose.
 //

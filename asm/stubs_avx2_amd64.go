@@ -112,7 +112,12 @@ func avx2RowSumF32(dst *float64, k *float32, rows int, cols int)
 // avx2GemmF32 works like genericGemm.
 //
 //go:noescape
-func avx2GemmF32(c *float64, ldc int, a *float32, b *float32, k int, add int)
+func avx2GemmF32(c *float64, ldc int, a *float32, b *float32, next *float32, k int, alpha float64, add int)
+
+// avx2GemmPanelsF32 works like genericGemmPanels.
+//
+//go:noescape
+func avx2GemmPanelsF32(c *float64, ldc int, a *float32, b *float32, next *float32, k int, alpha float64, add int)
 
 // avx2TransposeF32 works like genericTranspose.
 //
@@ -307,7 +312,12 @@ func avx2RowSumF64(dst *float64, k *float64, rows int, cols int)
 // avx2GemmF64 works like genericGemm.
 //
 //go:noescape
-func avx2GemmF64(c *float64, ldc int, a *float64, b *float64, k int, add int)
+func avx2GemmF64(c *float64, ldc int, a *float64, b *float64, next *float64, k int, alpha float64, add int)
+
+// avx2GemmPanelsF64 works like genericGemmPanels.
+//
+//go:noescape
+func avx2GemmPanelsF64(c *float64, ldc int, a *float64, b *float64, next *float64, k int, alpha float64, add int)
 
 // avx2TransposeF64 works like genericTranspose.
 //

@@ -177,7 +177,12 @@ func avx512RowSumF32(dst *float64, k *float32, rows int, cols int)
 // avx512GemmF32 works like genericGemm.
 //
 //go:noescape
-func avx512GemmF32(c *float64, ldc int, a *float32, b *float32, k int, add int)
+func avx512GemmF32(c *float64, ldc int, a *float32, b *float32, next *float32, k int, alpha float64, add int)
+
+// avx512GemmPanelsF32 works like genericGemmPanels.
+//
+//go:noescape
+func avx512GemmPanelsF32(c *float64, ldc int, a *float32, b *float32, next *float32, k int, alpha float64, add int)
 
 // avx512TransposeF32 works like genericTranspose.
 //
@@ -502,7 +507,12 @@ func avx512RowSumF64(dst *float64, k *float64, rows int, cols int)
 // avx512GemmF64 works like genericGemm.
 //
 //go:noescape
-func avx512GemmF64(c *float64, ldc int, a *float64, b *float64, k int, add int)
+func avx512GemmF64(c *float64, ldc int, a *float64, b *float64, next *float64, k int, alpha float64, add int)
+
+// avx512GemmPanelsF64 works like genericGemmPanels.
+//
+//go:noescape
+func avx512GemmPanelsF64(c *float64, ldc int, a *float64, b *float64, next *float64, k int, alpha float64, add int)
 
 // avx512TransposeF64 works like genericTranspose.
 //

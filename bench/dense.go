@@ -74,7 +74,7 @@ func microKernel[T asm.Float](kit *asm.Kit[T], a, b []T) (func(), func(context.C
 	c := make([]float64, asm.GemmRows*width)
 	return nothing, func(context.Context) error {
 		for range kernelCalls {
-			kit.Gemm(c, width, a, b, len(b)/width, false)
+			kit.GemmPanels(c, width, 1, a, b, a, len(b)/width, false)
 		}
 		return nil
 	}

@@ -12,6 +12,7 @@ import (
 const (
 	gemmRows  = 8
 	gemmBytes = 192
+	lineBytes = 64 // a line of the cache, a row of a panel of B
 )
 
 // A gemmShape is the part of the micro-tile that the registers hold: rows by
@@ -29,94 +30,141 @@ func (e *emitter) gemmShape() gemmShape {
 // What the loops of gemmPart ask for ahead of time.
 const (
 	gemmUnroll = 4
-	gemmAhead  = 1024 // bytes of A or B, which come from the outer caches
-	gemmLate   = 8    // turns left when the last row of C has been asked for
+	gemmAhead  = 512 // bytes of A, which comes from the second cache
+	gemmAheadB = 5   // rows of B
+	gemmAsk    = 3   // turns that ask for a row of C
+	gemmLate   = 8   // turns left when the last row of C has been asked for
 )
 
-// gemm: C = A B or C += A B, A and B of the element type, C float64.
-func (e *emitter) gemm() {
-	e.begin("Gemm", "func(c *float64, ldc int, a, b *T, k, add int)", "works like genericGemm.")
+// gemm: C = alpha A B or C += alpha A B, A and B of the element type, C float64. A row
+// of B is either in one place, or in three panels of a line each.
+func (e *emitter) gemm(name string, panels bool) {
+	e.begin(name, "func(c *float64, ldc int, a, b, next *T, k int, alpha float64, add int)", "works like generic"+name+".")
 	s := e.gemmShape()
 	stride := e.arg("ldc")
 	e.SHLQ(operand.Imm(3), stride)
 	for row := 0; row < gemmRows; row += s.rows {
 		for col := 0; col < gemmBytes/e.size; col += s.vecs * e.lanes() {
 			e.Commentf("rows from %d, columns from %d", row, col)
-			c, a, b := e.arg("c"), e.arg("a"), e.arg("b")
+			c, x := e.arg("c"), gemmOperands{a: e.arg("a"), b: e.arg("b"), first: col * e.size}
 			if row > 0 {
 				e.ADDQ(e.times(stride, row), c)
 			}
 			if row+col > 0 {
 				e.inc(8*col, c)
-				e.inc(row*e.size, a)
-				e.inc(col*e.size, b)
+				e.inc(row*e.size, x.a)
 			}
-			e.gemmPart(c, a, b, stride)
+			if panels {
+				x.panel = e.arg("k")
+				e.SHLQ(operand.Imm(uint64(log2(lineBytes))), x.panel)
+			}
+			if panels && row+col == 0 {
+				x.next = e.arg("next")
+			}
+			e.gemmPart(x, c, stride)
 		}
 	}
 	e.end()
 }
 
+// gemmOperands are what the loops over the depth read.
+type gemmOperands struct {
+	a, b  reg.GPVirtual
+	first int           // byte of a row of B that the part begins with
+	panel reg.GPVirtual // bytes from a panel of B to the next; nil: rows are in one place
+	next  reg.GPVirtual // A to ask for, or nil
+}
+
+// rowB is the number of bytes from a row of B to the next.
+func (x gemmOperands) rowB() int {
+	if x.panel != nil {
+		return lineBytes
+	}
+	return gemmBytes
+}
+
+// memB is the memory of a row of B from a byte of the part on.
+func (x gemmOperands) memB(row, disp int) operand.Mem {
+	disp += x.first
+	if x.panel == nil || disp < lineBytes {
+		return at(x.b, row*x.rowB()+disp)
+	}
+	return atIdx(x.b, x.panel, uint8(disp/lineBytes), row*x.rowB()+disp%lineBytes)
+}
+
 // gemmPart sums one part over the depth. Three loops follow each other: first
 // without C; then each turn asks for a row of C, late enough that A and B do not
 // drive it out of the first cache again; then what is left.
-func (e *emitter) gemmPart(c, a, b, stride reg.GPVirtual) {
+func (e *emitter) gemmPart(x gemmOperands, c, stride reg.GPVirtual) {
 	s := e.gemmShape()
 	acc := e.newTile(s.rows, s.vecs)
 	for _, row := range acc {
 		e.zero(row...)
 	}
 	turns, count := e.arg("k"), e.GP64()
-	start, late, done := e.label("turns"), e.label("late"), e.label("store")
+	start, late, rest, done := e.label("turns"), e.label("late"), e.label("rest"), e.label("store")
 	e.MOVQ(turns, count)
 	e.ANDQ(operand.U32(gemmUnroll-1), count)
 	e.JE(operand.LabelRef(start))
-	e.gemmTurns(acc, a, b, count, 1, nil)
+	e.gemmTurns(acc, x, count, 1, nil)
 	e.Label(start)
 	e.SHRQ(operand.Imm(uint64(log2(gemmUnroll))), turns)
 	e.JE(operand.LabelRef(done))
 	e.MOVQ(turns, count)
-	e.SUBQ(operand.U32(s.rows+gemmLate), count)
+	e.SUBQ(operand.U32(gemmAsk*s.rows+gemmLate), count)
 	e.JLE(operand.LabelRef(late))
 	e.SUBQ(count, turns)
-	e.gemmTurns(acc, a, b, count, gemmUnroll, nil)
+	e.gemmTurns(acc, x, count, gemmUnroll, nil)
 	e.Label(late)
-	e.MOVQ(operand.U32(s.rows), count)
-	e.CMPQ(turns, count)
-	e.CMOVQLT(turns, count)
-	e.SUBQ(count, turns)
-	row := e.copyOf(c)
-	e.gemmTurns(acc, a, b, count, gemmUnroll, func() {
-		for j := range s.vecs * 8 / e.size { // C is wider than B where that is float32
-			e.PREFETCHT0(at(row, j*e.bytes))
+	e.IMUL3Q(operand.U32((1<<9+gemmAsk-1)/gemmAsk), turns, count) // turns / gemmAsk
+	e.SHRQ(operand.Imm(9), count)
+	most := e.GP64()
+	e.MOVQ(operand.U32(s.rows), most)
+	e.CMPQ(most, count)
+	e.CMOVQLT(most, count)
+	e.IMUL3Q(operand.U32(gemmAsk), count, most)
+	e.SUBQ(most, turns)
+	e.TESTQ(count, count)
+	e.JE(operand.LabelRef(rest))
+	row, lines := e.copyOf(c), s.vecs*8/e.size // C is wider than B where that is float32
+	e.gemmTurns(acc, x, count, gemmAsk*gemmUnroll, func(k int) {
+		if every := gemmAsk * gemmUnroll / lines; k%every == 0 {
+			e.PREFETCHT0(at(row, k/every*e.bytes))
 		}
-		e.ADDQ(stride, row)
+		if k == gemmAsk*gemmUnroll-1 {
+			e.ADDQ(stride, row)
+		}
 	})
+	e.Label(rest)
 	e.TESTQ(turns, turns)
 	e.JE(operand.LabelRef(done))
-	e.gemmTurns(acc, a, b, turns, gemmUnroll, nil)
+	e.gemmTurns(acc, x, turns, gemmUnroll, nil)
 	e.Label(done)
 	e.gemmStore(acc, c, stride)
 }
 
 // gemmTurns emits count turns of width steps each.
-func (e *emitter) gemmTurns(acc [][]vec, a, b, count reg.GPVirtual, width int, ask func()) {
+func (e *emitter) gemmTurns(acc [][]vec, x gemmOperands, count reg.GPVirtual, width int, ask func(k int)) {
 	e.loop("depth", count, func() {
-		if ask != nil {
-			ask()
-		}
 		for k := range width {
-			switch {
-			case e.wide() && k*gemmRows*e.size%64 == 0: // a line of the cache
-				e.PREFETCHT0(at(a, k*gemmRows*e.size+gemmAhead))
-			case !e.wide() && k%2 == 0:
-				e.PREFETCHT0(at(b, k*gemmBytes+gemmAhead))
+			if ask != nil {
+				ask(k)
 			}
-			e.gemmStep(acc, func(i int) operand.Mem { return at(a, (k*gemmRows+i)*e.size) },
-				func(j int) operand.Mem { return at(b, k*gemmBytes+j*e.bytes) })
+			if x.next != nil && k%gemmUnroll == gemmUnroll-1 {
+				e.PREFETCHT0(at(x.next, 0))
+				e.inc(lineBytes, x.next)
+			}
+			switch {
+			case e.wide() && k*gemmRows*e.size%lineBytes == 0:
+				e.PREFETCHT0(at(x.a, k*gemmRows*e.size+gemmAhead))
+			case !e.wide() && k%2 == 0:
+				e.PREFETCHT0(x.memB(k+gemmAheadB, 0))
+			}
+			e.gemmStep(acc, func(i int) operand.Mem { return at(x.a, (k*gemmRows+i)*e.size) },
+				func(j int) operand.Mem { return x.memB(k, j*e.bytes) })
 		}
-		e.inc(width*gemmRows*e.size, a)
-		e.inc(width*gemmBytes, b)
+		e.inc(width*gemmRows*e.size, x.a)
+		e.inc(width*x.rowB(), x.b)
 	})
 }
 
@@ -143,19 +191,28 @@ func (e *emitter) gemmStep(acc [][]vec, a, b func(int) operand.Mem) {
 	}
 }
 
-// gemmStore adds the sums to C, or sets C.
+// gemmStore adds the sums times alpha to C, or sets C.
 func (e *emitter) gemmStore(acc [][]vec, c, stride reg.GPVirtual) {
 	set, stored := e.label("set"), e.label("stored")
+	m, err := e.Param("alpha").Resolve()
+	if err != nil {
+		panic(err)
+	}
+	alpha := e.newVec()
+	e.VBROADCASTSD(m.Addr, alpha)
 	add := e.arg("add")
 	e.TESTQ(add, add)
 	e.JE(operand.LabelRef(set))
 	e.gemmRows(acc, e.copyOf(c), stride, func(m operand.Mem, v vec) {
-		e.VADDPD(m, v, v)
+		e.VFMADD213PD(m, alpha, v)
 		e.store(v, m)
 	})
 	e.JMP(operand.LabelRef(stored))
 	e.Label(set)
-	e.gemmRows(acc, e.copyOf(c), stride, func(m operand.Mem, v vec) { e.store(v, m) })
+	e.gemmRows(acc, e.copyOf(c), stride, func(m operand.Mem, v vec) {
+		e.VMULPD(alpha, v, v)
+		e.store(v, m)
+	})
 	e.Label(stored)
 }
 

@@ -1,50 +1,71 @@
 package main
 
+import "fmt"
+
 // The routines of asm/dense.go.
 
 // neonGemm: C in v0 to v23, three a row, B in v24 to v26, A in v27 to v30. The
-// registers hold all rows of C and a strip of columns, for 48 bytes of B.
-func neonGemm(g *neon, e elem) {
+// registers hold all rows of C and a strip of columns, for 48 bytes of B: of a row,
+// or of a row in up to two of three panels. It makes no use of next, for want of a
+// machine to measure on.
+func neonGemm(g *neon, e elem, name string, panels bool) {
 	const strip = 48
-	g.begin(e, "Gemm", "c *float64, ldc int, a, b *T, k, add int", "")
+	g.begin(e, name, "c *float64, ldc int, a, b, next *T, k int, alpha float64, add int", "")
 	g.p("LSL $3, R1, R1 // bytes of a row of C")
-	g.p("MOVD $%d, R6 // strips of columns", gemmBytes/strip)
-	g.loop("strip", "R6", 1, func() {
+	for first := 0; first < gemmBytes; first += strip {
+		p, rowB := first/lineBytes, gemmBytes
+		g.p("ADD $%d, R3, R8 // b", first)
+		if panels {
+			rowB = lineBytes
+			g.p("LSL $6, R5, R11 // bytes of a panel of B")
+			g.p("MOVD $%d, R12", p)
+			g.p("MADD R11, R3, R12, R8 // b")
+			g.p("ADD R8, R11")
+		}
 		for v := range vreg(24) {
 			g.zero(v)
 		}
 		g.p("MOVD R2, R7 // a")
-		g.p("MOVD R3, R8 // b")
-		g.p("MOVD R4, R9")
-		g.loop("step", "R9", 1, func() {
+		g.p("MOVD R5, R9")
+		g.loop(fmt.Sprint("step", first), "R9", 1, func() {
 			for j := range 3 {
-				g.p("FMOVQ %d(R8), F%d", 16*j, 24+j)
+				disp, base := 16*j, "R8"
+				if at := first + disp; panels {
+					disp = at % lineBytes
+					if at/lineBytes > p {
+						base = "R11"
+					}
+				}
+				g.p("FMOVQ %d(%s), F%d", disp, base, 24+j)
 			}
 			for i := 0; i < gemmRows*e.size; i += 32 {
 				g.p("FLDPQ %d(R7), (F%d, F%d)", i, 27+i/16, 28+i/16)
 			}
 			g.p("ADD $%d, R7", gemmRows*e.size)
-			g.p("ADD $%d, R8", gemmBytes)
+			g.p("ADD $%d, R8", rowB)
+			if panels {
+				g.p("ADD $%d, R11", rowB)
+			}
 			for i := range gemmRows {
 				for j := range vreg(3) {
 					g.opE("fmla", e, vreg(3*i)+j, 24+j, vreg(27+i/e.lanes()), i%e.lanes())
 				}
 			}
 		})
+		set, stored := fmt.Sprint("set", first), fmt.Sprint("stored", first)
 		g.p("MOVD R0, R10")
-		g.p("CBZ R5, set")
+		g.p("CBZ R6, %s", set)
 		g.gemmStore(e, true)
-		g.p("B stored")
-		g.at("set")
+		g.p("B %s", stored)
+		g.at(set)
 		g.gemmStore(e, false)
-		g.at("stored")
+		g.at(stored)
 		g.p("ADD $%d, R0", strip*8/e.size)
-		g.p("ADD $%d, R3", strip)
-	})
+	}
 	g.end()
 }
 
-// gemmStore adds the sums to C, or sets C, which is float64.
+// gemmStore adds the sums times alpha, in v31, to C, or sets C, which is float64.
 func (g *neon) gemmStore(e elem, add bool) {
 	for i := range vreg(gemmRows) {
 		for j := range vreg(3) {
@@ -52,19 +73,24 @@ func (g *neon) gemmStore(e elem, add bool) {
 			if e.size == 8 {
 				if add {
 					g.p("FMOVQ %d(R10), F24", 16*j)
-					g.op3("fadd", double, v, v, 24)
+					g.opE("fmla", double, 24, v, 31, 0)
+				} else {
+					g.opE("fmul", double, 24, v, 31, 0)
 				}
-				g.p("FMOVQ F%d, %d(R10)", v, 16*j)
+				g.p("FMOVQ F24, %d(R10)", 16*j)
 				continue
 			}
 			g.convert("fcvtl", 24, v)
 			g.convert("fcvtl2", 25, v)
 			if add {
 				g.p("FLDPQ %d(R10), (F26, F27)", 32*j)
-				g.op3("fadd", double, 24, 24, 26)
-				g.op3("fadd", double, 25, 25, 27)
+				g.opE("fmla", double, 26, 24, 31, 0)
+				g.opE("fmla", double, 27, 25, 31, 0)
+			} else {
+				g.opE("fmul", double, 26, 24, 31, 0)
+				g.opE("fmul", double, 27, 25, 31, 0)
 			}
-			g.p("FSTPQ (F24, F25), %d(R10)", 32*j)
+			g.p("FSTPQ (F26, F27), %d(R10)", 32*j)
 		}
 		g.p("ADD R1, R10")
 	}

@@ -12,14 +12,15 @@ import "bbgp.dev/asm"
 //
 // BLIS keeps a block of A in the second cache and a panel of B in the first. Here
 // a panel of B, which runs along the vectors, is three times one of A and does not
-// fit beside it: so a strip of B stays in the second cache and a panel of A in the
-// first, while it meets the panels of the strip.
+// fit the first cache: so a strip of B stays in the second, and the panels of A
+// pass by from the third. The micro-kernel asks for the next panel of A, a part in
+// every micro-tile, while it multiplies this one.
 const (
-	gemmKC = 384  // usual depth of a packed step: a panel of A, MR·KC·8 bytes, stays in L1
-	gemmKX = 480  // its largest depth: see depthStep
+	gemmKC = 504  // usual depth of a packed step
+	gemmKX = 600  // its largest depth: see depthStep
 	gemmNS = 96   // columns of a strip of B: NS·KC·8 bytes stay in L2
-	gemmMC = 504  // rows of a packed block of A: a strip of B meets them all
-	gemmNC = 2688 // columns of a packed block of B: NC·KC·8 bytes stay in L3
+	gemmMC = 672  // rows of a packed block of A: a strip of B meets them all
+	gemmNC = 2688 // columns of a packed block of B
 	gemmMR = asm.GemmRows
 	gemmNR = asm.GemmCols // for float64; asm.GemmWidth for both types
 )
@@ -34,11 +35,11 @@ const (
 
 // A gemmJob is the state of the product that is running, for operands of type T
 // and a float64 result, and its work areas: NC·KX + threads·MC·KX numbers of
-// type T, for float64 at most 10.3 MB + 1.9 MB a thread. Float32 sums run over a
+// type T, for float64 at most 12.9 MB + 3.2 MB a thread. Float32 sums run over a
 // step of the depth; the steps are added in float64.
 type gemmJob[T asm.Float] struct {
 	kit    *asm.Kit[T]
-	nr     int // columns of a micro-tile
+	nr     int // columns of a micro-tile, in three panels of B
 	shape  gemmShape
 	c      Matrix
 	add    bool // to c, which is set otherwise
@@ -47,13 +48,12 @@ type gemmJob[T asm.Float] struct {
 	ta, tb bool
 
 	ready [][]T // A, if it is packed already: the steps of packedRows
-
-	scaleA, scaleB T // alpha, on the side that has less to pack
+	self  bool  // op(a) = op(b)', and all of op(b) is packed at once: for both
 
 	j0, jn, k0, kn, mc, blocks int // the block of B and the step that is packed
 	step                       int // depth of all steps but the last
 
-	packed []T         // B: [jn/NR][kn][NR]
+	packed []T         // B: [jn/NR][3][kn][NR/3]
 	rows   [][]T       // A, for each worker: [mc/MR][kn][MR]
 	tile   [][]float64 // for each worker: a micro-tile of C that is not written whole
 
@@ -93,11 +93,11 @@ func (e *Engine) GemmTo(c Matrix, alpha float64, a Matrix, transA bool, b Matrix
 }
 
 // Gemm32To is GemmTo for float32 a and b and a float64 c: products and sums over
-// at most 480 terms in float32, the rest of the sum in float64, so that
+// at most 600 terms in float32, the rest of the sum in float64, so that
 //
-//	|error of c_ij| <= 480 · 2^-24 · |alpha| Σ_l |op(a)_il op(b)_lj|
+//	|error of c_ij| <= 600 · 2^-24 · |alpha| Σ_l |op(a)_il op(b)_lj|
 //
-// to first order, for any depth. alpha is rounded to float32.
+// to first order, for any depth.
 func (e *Engine) Gemm32To(c Matrix, alpha float64, a Matrix32, transA bool, b Matrix32, transB bool, beta float64) {
 	m, k := shapeOf(rect[float32](a), transA)
 	kb, n := shapeOf(rect[float32](b), transB)
@@ -182,10 +182,7 @@ func (g *gemmJob[T]) run(par *Par, m, n, k int, beta float64) {
 	if nothing {
 		return
 	}
-	g.scaleA, g.scaleB = T(g.alpha), 1
-	if n < m || g.ready != nil {
-		g.scaleA, g.scaleB = 1, T(g.alpha)
-	}
+	g.self = g.shape == gemmLower && n <= gemmNC
 	g.mc, g.blocks = rowBlocks(m, par.Threads())
 	g.step = depthStep(k)
 	if g.ready != nil {
@@ -193,13 +190,16 @@ func (g *gemmJob[T]) run(par *Par, m, n, k int, beta float64) {
 	}
 	g.packed = reserve(g.packed, min(gemmNC, roundUp(n, g.nr))*min(g.step, k))
 	for w := range g.rows {
+		if g.self || g.ready != nil {
+			break
+		}
 		g.rows[w] = reserve(g.rows[w], g.mc*min(g.step, k))
 	}
 	for g.j0 = 0; g.j0 < n; g.j0 += gemmNC {
 		g.jn = min(gemmNC, n-g.j0)
 		for g.k0 = 0; g.k0 < k; g.k0 += g.step {
 			g.kn, g.add = min(g.step, k-g.k0), g.k0 > 0 || beta != 0
-			par.For((g.jn+packGroup*g.nr-1)/(packGroup*g.nr), g.packB)
+			par.For((g.jn+packCols-1)/packCols, g.packB)
 			par.For(g.blocks, g.block)
 		}
 	}
@@ -224,13 +224,11 @@ func rowBlocks(m, threads int) (size, count int) {
 	return size, (m + size - 1) / size
 }
 
-// packPanels packs packGroup panels of the block of B, zero beyond the end.
+// packPanels packs packCols columns of the block of B, zero beyond the end.
 func (g *gemmJob[T]) packPanels(_, i int) {
-	group := packGroup * g.nr
-	j, width := g.j0+i*group, min(group, g.jn-i*group)
-	dst := g.packed[i*group*g.kn:][:roundUp(width, g.nr)*g.kn]
-	g.pack(dst, g.nr, g.b, !g.tb, j, width)
-	scaleAll(dst, g.scaleB)
+	j := i * packCols
+	width := min(packCols, g.jn-j)
+	g.pack(g.packed[j*g.kn:], g.nr/3, g.b, !g.tb, g.j0+j, width)
 }
 
 // pack packs width columns (along) or rows of m from j on, for the step in depth.
@@ -244,17 +242,8 @@ func (g *gemmJob[T]) pack(dst []T, w int, m rect[T], along bool, j, width int) {
 	}
 }
 
-func scaleAll[T asm.Float](x []T, alpha T) {
-	if alpha == 1 {
-		return
-	}
-	for i := range x {
-		x[i] *= alpha
-	}
-}
-
-// multiplyBlock packs block i of the rows of A, times alpha, and adds its
-// product with the packed block of B to C.
+// multiplyBlock packs block i of the rows of A, while the first strip of B meets
+// them, and adds its product with the packed block of B to C.
 func (g *gemmJob[T]) multiplyBlock(worker, i int) {
 	if g.shape == gemmLower {
 		i = g.blocks - 1 - i // the longest rows first: the threads end together
@@ -264,49 +253,55 @@ func (g *gemmJob[T]) multiplyBlock(worker, i int) {
 	if g.shape == gemmLower && i1 <= g.j0 {
 		return
 	}
-	a, size := g.rows[worker], gemmMR*g.kn // a panel of MR rows, and where the next one is
-	if g.ready != nil {
-		a, size = g.ready[g.k0/gemmKC][i0*gemmKC:], gemmMR*gemmKC
-	} else {
-		a = a[:roundUp(i1-i0, gemmMR)*g.kn]
-		g.pack(a, gemmMR, g.a, g.ta, i0, i1-i0)
-		scaleAll(a, g.scaleA)
-	}
 	for j0 := 0; j0 < g.jn; j0 += gemmNS {
 		for r := i0; r < i1; r += gemmMR {
-			panel := a[(r-i0)/gemmMR*size:][:gemmMR*g.kn]
+			if at := r - i0; j0 == 0 && at%packRows == 0 && g.ready == nil && !g.self {
+				g.pack(g.rows[worker][at*g.kn:], gemmMR, g.a, g.ta, r, min(packRows, i1-r))
+			}
+			a := g.panel(worker, i0, r)
+			next := g.panel(worker, i0, min(r+gemmMR, (i1-1)/gemmMR*gemmMR))
 			for j := j0; j < min(j0+gemmNS, g.jn); j += g.nr {
-				col := g.j0 + j
-				if g.shape == gemmLower && col >= r+gemmMR {
+				t := gemmTile{r, min(gemmMR, i1-r), g.j0 + j, min(g.nr, g.jn-j)}
+				if g.shape == gemmLower && t.col >= r+gemmMR {
 					break // above the diagonal
 				}
-				g.multiplyTile(worker, panel, g.packed[j*g.kn:][:g.nr*g.kn], r, min(gemmMR, i1-r), col, min(g.nr, g.jn-j))
+				g.multiplyTile(worker, t, a, g.packed[j*g.kn:], next[(j-j0)*g.kn/gemmNS*gemmMR:])
 			}
 		}
 	}
 }
 
-// multiplyTile adds the product of two panels to a micro-tile of C.
-func (g *gemmJob[T]) multiplyTile(worker int, a, b []T, r, height, col, width int) {
-	if height == gemmMR && width == g.nr && (g.shape == gemmFull || col+width-1 <= r) {
-		g.kit.Gemm(g.c.Data[r*g.c.Stride+col:], g.c.Stride, a, b, g.kn, g.add)
-	} else {
-		g.partTile(g.tile[worker], a, b, r, height, col, width)
+// panel returns the packed rows of A from r on, of the block from i0 on.
+func (g *gemmJob[T]) panel(worker, i0, r int) []T {
+	switch {
+	case g.self:
+		return g.packed[r*g.kn:]
+	case g.ready != nil:
+		return g.ready[g.k0/gemmKC][r*gemmKC:]
 	}
+	return g.rows[worker][(r-i0)*g.kn:]
 }
 
-// partTile computes a micro-tile of which C holds only a part.
-func (g *gemmJob[T]) partTile(tile []float64, a, b []T, r, height, col, width int) {
-	g.kit.Gemm(tile, g.nr, a, b, g.kn, false)
-	for i := range height {
-		w := width
+// A gemmTile is a micro-tile of C, or what there is of it at an end.
+type gemmTile struct{ row, height, col, width int }
+
+// multiplyTile adds the product of two panels to a micro-tile of C.
+func (g *gemmJob[T]) multiplyTile(worker int, t gemmTile, a, b, next []T) {
+	if t.height == gemmMR && t.width == g.nr && (g.shape == gemmFull || t.col+t.width-1 <= t.row) {
+		g.kit.GemmPanels(g.c.Data[t.row*g.c.Stride+t.col:], g.c.Stride, g.alpha, a, b, next, g.kn, g.add)
+		return
+	}
+	tile := g.tile[worker]
+	g.kit.GemmPanels(tile, g.nr, g.alpha, a, b, next, g.kn, false)
+	for i := range t.height {
+		w := t.width
 		if g.shape == gemmLower {
-			w = min(w, r+i-col+1)
+			w = min(w, t.row+i-t.col+1)
 		}
 		if w <= 0 {
 			continue
 		}
-		out := g.c.Data[(r+i)*g.c.Stride+col:][:w]
+		out := g.c.Data[(t.row+i)*g.c.Stride+t.col:][:w]
 		if !g.add {
 			copy(out, tile[i*g.nr:])
 			continue

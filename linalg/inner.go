@@ -82,7 +82,7 @@ func (g *gramJob) sumGroup(worker, k int) {
 		packAlong(b, gemmNR, rect[float64](g.y), 0, g.y.Cols, r, depth)
 		for i := 0; i < g.ps; i += gemmMR {
 			for j := 0; j < g.qs; j += gemmNR {
-				g.kit.Gemm(sum[i*g.qs+j:], g.qs, a[i*depth:][:gemmMR*depth], b[j*depth:][:gemmNR*depth], depth, true)
+				g.kit.Gemm(sum[i*g.qs+j:], g.qs, 1, a[i*depth:][:gemmMR*depth], b[j*depth:][:gemmNR*depth], depth, true)
 			}
 		}
 	}

@@ -114,7 +114,6 @@ func (t *triJob) packSolve(_, u int) {
 		default:
 			packAcross(&t.e.Impl.F64, dst, rect[float64](t.l), r, width, 0, depth)
 		}
-		scaleAll(dst, -1)
 		out = out[len(dst):]
 	}
 	t.packTriangle(out, r0)
@@ -166,7 +165,7 @@ func (t *triJob) solveChunk(worker, i int) {
 			at, stride, solved = (r0+triUnit-1)*triChunk, -triChunk, x[(r0+triUnit)*triChunk:]
 		}
 		for r := r0; depth > 0 && r < r0+triUnit; r += gemmMR {
-			t.e.Impl.F64.Gemm(x[r*triChunk:], triChunk, coef, solved, depth, true)
+			t.e.Impl.F64.Gemm(x[r*triChunk:], triChunk, -1, coef, solved, depth, true)
 			coef = coef[depth*gemmMR:]
 		}
 		t.e.Impl.TriSolve(x, at, stride, coef)
@@ -199,7 +198,7 @@ func (t *triJob) mulChunk(worker, i int) {
 	x, tile := t.x[worker], t.tile[worker]
 	t.load(x, i*triChunk)
 	for r := 0; r < t.n; r += gemmMR {
-		t.e.Impl.F64.Gemm(tile, triChunk, t.coef[panelAt((t.n-r)/gemmMR-1):], x[r*triChunk:], t.n-r, false)
+		t.e.Impl.F64.Gemm(tile, triChunk, 1, t.coef[panelAt((t.n-r)/gemmMR-1):], x[r*triChunk:], t.n-r, false)
 		copy(x[r*triChunk:], tile)
 	}
 	t.store(x, i*triChunk)

@@ -2,9 +2,13 @@ package linalg
 
 import "bbgp.dev/asm"
 
-// packGroup is the number of panels that are packed together, so that a row is
-// read in pieces of several cache lines.
-const packGroup = 4
+const (
+	// packCols columns, of several panels, are packed together, so that a row is
+	// read in pieces of many cache lines.
+	packCols = 96
+	// packRows rows of A are packed together, just before they are used.
+	packRows = 4 * gemmMR
+)
 
 // A rect is a Matrix or a Matrix32, for code that serves both.
 type rect[T asm.Float] struct {
@@ -13,11 +17,11 @@ type rect[T asm.Float] struct {
 }
 
 // packAlong packs columns j .. j+width-1 and rows k0 .. k0+depth-1 of m as panels
-// [⌈width/w⌉][depth][w], w = gemmMR or the width of a micro-tile, the last one with
-// zeros beyond width.
+// [⌈width/w⌉][depth][w], w = gemmMR, gemmNR or 16, the last one with zeros beyond
+// width.
 func packAlong[T asm.Float](dst []T, w int, m rect[T], j, width, k0, depth int) {
 	for width >= w {
-		count := min(packGroup, width/w)
+		count := min(packCols/w, width/w)
 		for k := range depth {
 			row := m.Data[(k0+k)*m.Stride+j:][:count*w]
 			for p := range count {
@@ -47,8 +51,8 @@ func copyPanel[T asm.Float](dst, src []T, w int) {
 		v := *(*[gemmNR]T)(src)
 		*(*[gemmNR]T)(dst) = v
 	default:
-		v := *(*[2 * gemmNR]T)(src)
-		*(*[2 * gemmNR]T)(dst) = v
+		v := *(*[16]T)(src)
+		*(*[16]T)(dst) = v
 	}
 }
 

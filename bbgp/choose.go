@@ -1,6 +1,7 @@
 package bbgp
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -168,4 +169,33 @@ func choosePrecond(n int, p Params, noise []float64, prec kernelmv.Precision, op
 		return columns, near
 	}
 	return set, reason
+}
+
+// foreseeRows are enough to see which parts P will have.
+const foreseeRows = 2000
+
+// foreseePrecond returns the sizes that P is going to have for d at p, by those
+// that it has for some of the rows.
+func (o *Options) foreseePrecond(ctx context.Context, d *Data, p Params, s seen) (rank, near int, err error) {
+	n := d.X.Rows
+	few := min(n, foreseeRows)
+	obj, err := newKrylovObjective(o.Engine, d.Rows(subset(n, few, o.Seed+3)), p)
+	if err != nil {
+		return 0, 0, err
+	}
+	eval := o.evalOptions()
+	if s.rows > 0 { // otherwise the first evaluations will tell that fewer do than for many uses of one
+		eval.Seen, eval.Uses = s, stageStepsOf(o.Method)
+	}
+	if err := obj.Rebuild(ctx, p, eval); err != nil {
+		return 0, 0, err
+	}
+	rank, near = obj.pre.Rank(), obj.pre.Neighbours()
+	if near == 0 && eval.Rank < 0 {
+		rank = rank * mostRank(n) / mostRank(few)
+	}
+	if near > 0 && eval.Neighbours < 0 {
+		near = neighbours(n, d.X.Cols, rank, obj.precision(p, eval), eval)
+	}
+	return rank, near, nil
 }

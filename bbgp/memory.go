@@ -72,7 +72,7 @@ func (o *Options) liveBytes(n, d, rank, near int) (all, basis int64) {
 func (o *Options) peakBytes(n, rows, d, rank, near int) int64 {
 	live, _ := o.liveBytes(n, d, rank, near)
 	if rank < 0 && near < 0 { // it may also be of low rank alone
-		alone, _ := o.liveBytes(n, d, mostRank(n), 0)
+		alone, _ := o.liveBytes(n, d, mostRank(n, orStandard(o.Costs)), 0)
 		live = (live + alone) / 2
 	}
 	m := int64(fisherSize(n, d))
@@ -98,7 +98,7 @@ func (o *Options) foresee(s seen, n int) (rank, near int) {
 	case s.neighbours > 0 && near < 0:
 		near = max(typicalNear, s.neighbours*3/2)
 	case s.neighbours == 0 && rank < 0:
-		rank, near = mostRank(n), 0
+		rank, near = mostRank(n, orStandard(o.Costs)), 0
 	}
 	return rank, near
 }

@@ -203,7 +203,7 @@ func TestConfig(t *testing.T) {
 	for content, line := range map[string]string{
 		"targt = y\n":       ": line 1: there is no flag targt; did you mean target?",
 		"target = y\neps\n": ": line 2: \"eps\" is no `name = value`",
-		"probes = many\n":   ": line 1: ",
+		"levels = many\n":   ": line 1: ",
 	} {
 		bad := write(t, dir, "bad.txt", content)
 		if r := want(t, exitUsage, "fit", data, "--config", bad); !strings.HasPrefix(r.err, "bbgp: "+bad+line) || strings.Count(r.err, "\n") != 1 {

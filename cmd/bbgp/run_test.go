@@ -191,7 +191,7 @@ func TestConfig(t *testing.T) {
 	data := write(t, dir, "d.csv", "x1,x2,y\n1,2,3\n2,1,4\n3,5,1\n")
 	config := write(t, dir, "c.txt", "# a comment\ntarget = y # to predict\n\nignore = x2\neps = 0.5\nquiet = true\n")
 	r := want(t, exitOK, "fit", data, "--config", config, "--eps", "2", "--print-config")
-	for _, line := range []string{"target = y\n", "ignore = x2\n", "eps = 2\n", "quiet = true\n", "probes = 7\n"} {
+	for _, line := range []string{"target = y\n", "ignore = x2\n", "eps = 2\n", "quiet = true\n", "probes = auto\n"} {
 		if !strings.Contains(r.out, line) {
 			t.Errorf("no %q in\n%s", line, r.out)
 		}

@@ -188,7 +188,7 @@ func TestCostFloor(t *testing.T) {
 	})
 	c.atLeast(costFloor)
 	near := func(got, want float64) bool { return math.Abs(got-want) < 1e-12 }
-	if std := StandardCosts(); !near(c.Factor, 0.2*std.Factor) || !near(c.Column, 0.2*std.Column) || !near(c.Entry.Fixed, 0.2*std.Entry.Fixed) || c.Dense != 2*std.Dense {
+	if std := StandardCosts(); !near(c.Factor, 2*costFloor*std.Factor) || !near(c.Column, 2*costFloor*std.Column) || !near(c.Entry.Fixed, 2*costFloor*std.Entry.Fixed) || c.Dense != 2*std.Dense {
 		t.Errorf("%+v", c)
 	}
 }

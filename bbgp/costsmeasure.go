@@ -17,17 +17,17 @@ import (
 
 const (
 	costRounds = 4
-	costTime   = 400 * time.Millisecond // after which no round begins
-	costPiece  = 3e-3                   // seconds of the first product, by which the rows are chosen
-	leastRows  = 384                    // of that product; on a fast machine there are more
+	costTime   = 600 * time.Millisecond // of the whole, at most, but for the first round
+	costPiece  = 3e-3                   // seconds of the first product, by which the rows are chosen, and of any piece
+	leastRows  = 288                    // of that product; on a fast machine there are more
 	mostRows   = 1536
 	costCols   = 8  // right-hand sides
 	brief      = 10 // runs of what takes too little time for the clock
 	costNoise  = 0.1
 	costSeed   = 0x636f737473
 	// No cost is less than this share of the standard at this machine's speed: a
-	// difference of two times can be anything.
-	costFloor = 0.1
+	// difference of two times can be anything. In plain Go neighbours have 0.01.
+	costFloor = 0.005
 	// The model counts this share of an evaluation of some hundred rows by products:
 	// on the standard machine it takes 17 ms for 50. So it has to be with a dense
 	// one, which takes 44 there (n = 800, 6 to 18 inputs), or the two do not compare.
@@ -46,7 +46,7 @@ type costSizes struct {
 
 var (
 	fastSizes = costSizes{near: [2]int{48, 192}, rank: [2]int{asm.Pad, 2 * asm.Pad}, dense: 576}
-	slowSizes = costSizes{near: [2]int{32, 96}, rank: [2]int{0, asm.Pad}, dense: 144}
+	slowSizes = costSizes{near: [2]int{32, 64}, rank: [2]int{0, asm.Pad}, dense: 144}
 )
 
 // MeasureCosts measures the costs on this machine, in ns, by one thread of the
@@ -62,11 +62,15 @@ func MeasureCosts(ctx context.Context, e *linalg.Engine) (Costs, error) {
 	if err := m.prepare(); err != nil {
 		return Costs{}, err
 	}
-	for round := 0; round < costRounds && (round == 0 || time.Since(began) < costTime); round++ {
+	for range costRounds {
+		round := time.Now()
 		for _, p := range m.pieces {
 			if err := p.measure(ctx); err != nil {
 				return Costs{}, err
 			}
+		}
+		if time.Since(began)+time.Since(round) > costTime {
+			break // the next one would end after that
 		}
 	}
 	return m.costs(), nil
@@ -97,14 +101,19 @@ type piece struct {
 }
 
 func (p piece) measure(ctx context.Context) error {
-	start := cpuTime()
-	if err := p.run(); err != nil {
-		return err
+	for begin := cpuTime(); ; {
+		start := cpuTime()
+		if err := p.run(); err != nil {
+			return err
+		}
+		end := cpuTime()
+		if t := 1e9 * (end - start); *p.least == 0 || t < *p.least {
+			*p.least = t
+		}
+		if err := ctx.Err(); err != nil || end-begin > costPiece {
+			return err
+		}
 	}
-	if t := 1e9 * (cpuTime() - start); *p.least == 0 || t < *p.least {
-		*p.least = t
-	}
-	return ctx.Err()
 }
 
 func (m *costMeter) add(least *float64, run func() error) {
@@ -123,11 +132,12 @@ func (m *costMeter) prepare() error {
 	if err != nil {
 		return err
 	}
-	first := 0.0
-	for range 2 { // the first one packs
-		if err = (piece{m.product(op, kernelmv.F32, costCols), &first}).measure(m.ctx); err != nil {
-			return err
-		}
+	first, work := 0.0, m.product(op, kernelmv.F32, costCols)
+	if err := work(); err != nil { // packs
+		return err
+	}
+	if err = (piece{work, &first}).measure(m.ctx); err != nil {
+		return err
 	}
 	rows := leastRows * math.Sqrt(costPiece/(first/1e9))
 	if m.sizes = slowSizes; rows > 2*leastRows {

@@ -18,7 +18,7 @@ type Options struct {
 	// Method is bbgp, exact, sgpr (Titsias 2009), cglb (Artemev et al. 2021),
 	// iterative (Gardner et al. 2018) or rr (Potapczynski et al. 2021); "" means
 	// exact where the dense computation is the cheaper one and fits Memory, up to
-	// some 850 rows, and bbgp otherwise. Whatever the method of training, predictions are
+	// some 700 rows, and bbgp otherwise. Whatever the method of training, predictions are
 	// those of the exact process at the parameters found.
 	Method string
 	// Optimizer is lbfgs, levenberg or adam; "" means lbfgs, and adam for the

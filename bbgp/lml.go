@@ -21,11 +21,13 @@ type LMLReport struct {
 	Neighbours     int                `json:"neighbours"`
 	Reason         string             `json:"preconditioner_reason"`
 	Probes         int                `json:"probes"`
+	ProbesReason   string             `json:"probes_reason"`
 	GradColumns    int                `json:"grad_columns"`
 	Seconds        float64            `json:"seconds"`
 	CPUSeconds     float64            `json:"cpu_seconds"`
 	Method         string             `json:"method"`
 	MethodReason   string             `json:"method_reason"`
+	Costs          *Costs             `json:"costs"` // by which the choices were made
 	Precision      string             `json:"precision"`
 	ISA            string             `json:"isa"`
 	PeakBytes      int64              `json:"peak_bytes"`
@@ -68,6 +70,9 @@ func LogMarginalLikelihood(ctx context.Context, d *Data, p Params, opt Options) 
 		return nil, err
 	}
 	eval.Gradient = !opt.NoGradient
+	if opt.autoProbes && opt.Method == "bbgp" {
+		eval.Probes = 0 // as the pilot tells
+	}
 	ev, remark, err := opt.insistExact(ctx, obj, std, p, eval)
 	if err != nil {
 		return nil, err
@@ -75,10 +80,13 @@ func LogMarginalLikelihood(ctx context.Context, d *Data, p Params, opt Options) 
 	r := &LMLReport{
 		LML: ev.LML, StdErr: ev.StdErr, BoundKind: ev.BoundKind,
 		Gradient: ev.Gradient, Passes: ev.Passes, Products: ev.Products, Rank: ev.Rank, Neighbours: ev.Neighbours, Reason: ev.Reason,
-		Probes: ev.Probes, GradColumns: ev.GradColumns, Method: opt.Method, MethodReason: opt.methodReason, Precision: ev.Precision,
+		Probes: ev.Probes, ProbesReason: ev.ProbesReason, GradColumns: ev.GradColumns,
+		Method: opt.Method, MethodReason: opt.methodReason, Costs: opt.Costs, Precision: ev.Precision,
 		ISA: opt.Engine.Impl.Name, SecondsByPhase: ev.SecondsByPhase, Warnings: []string{},
 	}
-	r.Lower, r.Upper = ordered(ev)
+	if r.Lower, r.Upper = ordered(ev); r.Probes > 0 && r.ProbesReason == "" {
+		r.ProbesReason = opt.probesReason
+	}
 	if remark != "" {
 		r.Warnings = append(r.Warnings, remark)
 	}

@@ -69,7 +69,7 @@ func (o *Options) liveBytes(n, d, rank, near int) (all, basis int64) {
 func (o *Options) peakBytes(n, rows, d, rank, near int) int64 {
 	live, _ := o.liveBytes(n, d, rank, near)
 	if rank < 0 && near < 0 { // it may also be of low rank alone
-		alone, _ := o.liveBytes(n, d, mostRank(n), 0)
+		alone, _ := o.liveBytes(n, d, mostRank(n, orStandard(o.Costs)), 0)
 		live = max(live, alone)
 	}
 	// The information comes after P, when half of what that took is free again.

@@ -18,8 +18,8 @@ import (
 const (
 	costRounds = 4
 	costTime   = 600 * time.Millisecond // of the whole, at most, but for the first round
-	costPiece  = 3e-3                   // seconds of the first product, by which the rows are chosen, and of any piece
-	leastRows  = 288                    // of that product; on a fast machine there are more
+	costPiece  = 3 * time.Millisecond   // of a small product, by which the rows are chosen, and of the runs of a piece in a round
+	leastRows  = 288                    // of that product, and where it takes long of all
 	mostRows   = 1536
 	costCols   = 8  // right-hand sides
 	brief      = 10 // runs of what takes too little time for the clock
@@ -73,7 +73,8 @@ func MeasureCosts(ctx context.Context, e *linalg.Engine) (Costs, error) {
 			break // the next one would end after that
 		}
 	}
-	return m.costs(), nil
+	c := m.costs()
+	return c, c.Check() // of a clock that stands still
 }
 
 // A costMeter holds pieces of work and the least time of each in ns, by the place
@@ -89,8 +90,8 @@ type costMeter struct {
 	wide64         float64
 	vecchia        [2]float64 // making W, by neighbours
 	inputs, low    float64    // the same with many inputs, and with a low-rank part
-	applied        [2]float64 // W and W', by neighbours
-	solved         [2]float64 // F⁻¹ and F⁻ᵀ of low rank alone, by rank
+	applied        [2]float64 // brief times W and W', by neighbours
+	solved         [2]float64 // brief times F⁻¹ and F⁻ᵀ of low rank alone, by rank
 	dense          [2]float64 // an evaluation, by inputs
 	factored       float64    // its factor and inverse
 }
@@ -101,16 +102,15 @@ type piece struct {
 }
 
 func (p piece) measure(ctx context.Context) error {
-	for begin := cpuTime(); ; {
+	for begin := time.Now(); ; {
 		start := cpuTime()
 		if err := p.run(); err != nil {
 			return err
 		}
-		end := cpuTime()
-		if t := 1e9 * (end - start); *p.least == 0 || t < *p.least {
+		if t := 1e9 * (cpuTime() - start); *p.least == 0 || t < *p.least {
 			*p.least = t
 		}
-		if err := ctx.Err(); err != nil || end-begin > costPiece {
+		if err := ctx.Err(); err != nil || time.Since(begin) > costPiece {
 			return err
 		}
 	}
@@ -139,9 +139,9 @@ func (m *costMeter) prepare() error {
 	if err = (piece{work, &first}).measure(m.ctx); err != nil {
 		return err
 	}
-	rows := leastRows * math.Sqrt(costPiece/(first/1e9))
+	rows := int(min(leastRows*math.Sqrt(float64(costPiece)/first), mostRows))
 	if m.sizes = slowSizes; rows > 2*leastRows {
-		m.n, m.sizes = min(int(rows)/asm.Pad*asm.Pad, mostRows), fastSizes
+		m.n, m.sizes = rows/asm.Pad*asm.Pad, fastSizes
 	}
 	x = x.Sub(0, m.n, 0, x.Cols)
 	var ops [2]*kernelmv.Op
@@ -160,7 +160,7 @@ func (m *costMeter) prepare() error {
 }
 
 func costParams(d int) Params {
-	p := DefaultParams(families[1], d)
+	p := DefaultParams(families[0], d)
 	p.Noise = costNoise
 	for j := range p.Lengthscales {
 		p.Lengthscales[j] = math.Sqrt(float64(d))
@@ -209,7 +209,7 @@ func (m *costMeter) addDense(x linalg.Matrix) error {
 	for i := range n {
 		k.Set(i, i, k.At(i, i)+costNoise)
 	}
-	m.add(&m.factored, func() error {
+	m.add(&m.factored, func() error { // in the matrices of the first evaluation
 		a := objs[0].a
 		a.CopyFrom(k)
 		chol, err := m.e.NewCholesky(a)
@@ -247,8 +247,8 @@ func (m *costMeter) addPrecond(x linalg.Matrix, ops [2]*kernelmv.Op) error {
 	return nil
 }
 
-// nearRows is the number of rows of W. They all cost the same: missing neighbours
-// are replaced, and so it is a few rows more than neighbours.
+// nearRows is the number of rows of W, a few more than neighbours: rows that have
+// fewer cost the same.
 func (s *costSizes) nearRows() int { return s.near[1] + asm.CholLanes }
 
 func (m *costMeter) addVecchia(x linalg.Matrix, noise []float64) error {

@@ -65,13 +65,9 @@ func LogMarginalLikelihood(ctx context.Context, d *Data, p Params, opt Options) 
 	if err != nil {
 		return nil, err
 	}
-	eval := opt.evalOptions()
-	if eval.Seen, err = opt.pilot(ctx, std, p); err != nil {
+	eval, err := opt.piloted(ctx, std, p)
+	if err != nil {
 		return nil, err
-	}
-	eval.Gradient = !opt.NoGradient
-	if opt.autoProbes && opt.Method == "bbgp" {
-		eval.Probes = 0 // as the pilot tells
 	}
 	ev, remark, err := opt.insistExact(ctx, obj, std, p, eval)
 	if err != nil {
@@ -101,6 +97,18 @@ func LogMarginalLikelihood(ctx context.Context, d *Data, p Params, opt Options) 
 	}
 	r.Seconds, r.CPUSeconds, r.PeakBytes = time.Since(start).Seconds(), cpuTime()-cpu0, peakMemory()
 	return r, nil
+}
+
+// piloted returns the options of an evaluation on d, with what a pilot tells.
+func (o *Options) piloted(ctx context.Context, d *Data, p Params) (EvalOptions, error) {
+	eval := o.evalOptions()
+	eval.Gradient = !o.NoGradient
+	if o.autoProbes && o.Method == "bbgp" {
+		eval.Probes = 0
+	}
+	var err error
+	eval.Seen, err = o.pilot(ctx, d, p)
+	return eval, err
 }
 
 // A pilot of 1/pilotPart of the rows costs 1/pilotPart² of an evaluation and tells

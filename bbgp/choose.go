@@ -1,6 +1,7 @@
 package bbgp
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -20,9 +21,9 @@ import (
 // Elevators (n = 11121, noise 0.005 σ_f²), passes to 1 nat: 26 with 48
 // neighbours alone, 6 with rank 200 and 16 neighbours, 4 with rank 300 alone.
 //
-// The number of neighbours follows from a model of the cost (nearCost). Its
-// constants are counted and measured once, not on every machine, because all
-// results are to be reproducible from the seed.
+// The number of neighbours follows from a model of the cost (nearCost), whose
+// numbers are Costs: by default those of one machine, because all results are to be
+// reproducible from the seed.
 const (
 	loud       = 0.1  // mean noise, in σ_f², above which a few columns do:
 	loudRank   = 96   // elevators at all ones, 9 passes and 1.0 CPU s for 7 and 1.4
@@ -36,10 +37,13 @@ const (
 )
 
 // mostRank is how many columns are tried: their cost a row grows with the square,
-// that of a pass with n.
-func mostRank(n int) int {
-	return 96 * min(max(int(math.Round(4*math.Sqrt(float64(n)/11000))), 3), 6)
+// that of a pass with n. With the standard costs 384 at n = 11000.
+func mostRank(n int, c *Costs) int {
+	square := float64(n) * c.Scale() / c.Dense
+	return 96 * min(max(int(math.Round(4*math.Sqrt(square/rankSquare))), 3), 6)
 }
+
+const rankSquare = 271040 // 11000 pairs of Scale in units of Dense, both standard
 
 // nearSizes are the numbers of neighbours that are considered.
 var nearSizes = []int{32, 48, 64, 96, 128, 192, 256}
@@ -68,34 +72,37 @@ const rowPower = 0.5
 // 64, 128, 192; pol: 10, 8, 7, 5 with 48, 64, 96, 128).
 const nearPower = 0.75
 
-// pairCost is the cost in cycles of a pair of rows of d inputs in a product of 8
-// columns (AVX-512).
-func pairCost(d int, prec kernelmv.Precision) float64 {
-	if prec == kernelmv.F64 {
-		return 2.3 + 0.03*float64(d)
+// foreseen is how many passes an evaluation of n rows with nn neighbours will take.
+// Without neighbours then or now it is as many as s says, but for the rows.
+func (s seen) foreseen(n, nn int) float64 {
+	passes := float64(s.passes)
+	if s.neighbours > 0 && nn > 0 {
+		passes *= math.Pow(float64(s.neighbours)/float64(nn), nearPower)
 	}
-	return 0.8 + 0.024*float64(d)
-}
-
-// nearCost is the cost in cycles a row of a preconditioner with nn neighbours
-// and m columns and of the passes of uses evaluations with it. A pass costs a
-// tile row, the preconditioner's two solves; the neighbours cost a
-// factorisation, their entries of K, and what the low-rank part takes off them
-// (AVX-512, fitted to pol and kin40k).
-func nearCost(n, d, nn, m, uses int, prec kernelmv.Precision, s seen) float64 {
-	k, r := float64(nn), float64(m)
-	pass := pairCost(d, prec)*float64(n) + 8*r + 12*k
-	passes := float64(s.passes) * math.Pow(float64(s.neighbours)/k, nearPower)
 	if s.rows > 0 {
 		passes *= math.Pow(float64(n)/float64(s.rows), rowPower)
 	}
-	build := k * k * (0.06*k + 1.3 + 0.07*float64(d) + 0.06*r)
-	return build + float64(uses)*(passes+1)*pass
+	return passes
+}
+
+// build is the cost a row of making nn neighbours: a factorisation, their entries of
+// K, and what m columns of a low-rank part take off them.
+func (c *Costs) build(d, nn, m int) float64 {
+	k := float64(nn)
+	return k * k * (c.Factor*k + c.Entry.at(d) + c.Projection*float64(m))
+}
+
+// nearCost is the cost a row of a preconditioner with nn neighbours and m columns
+// and of the passes of uses evaluations with it. A pass costs a tile row and the
+// preconditioner's two solves (the standard costs are fitted to pol and kin40k).
+func nearCost(n, d, nn, m, uses int, prec kernelmv.Precision, s seen, c *Costs) float64 {
+	pass := c.pair(d, prec)*float64(n) + c.Column*float64(m) + c.Neighbour*float64(nn)
+	return c.build(d, nn, m) + float64(uses)*(s.foreseen(n, nn)+1)*pass
 }
 
 // neighbours returns the number of neighbours of the least cost.
 func neighbours(n, d, m int, prec kernelmv.Precision, opt EvalOptions) int {
-	s := opt.Seen
+	s, costs := opt.Seen, orStandard(opt.Costs)
 	if s.passes == 0 || s.neighbours == 0 {
 		s = unseen
 	}
@@ -104,11 +111,22 @@ func neighbours(n, d, m int, prec kernelmv.Precision, opt EvalOptions) int {
 		if nn > n/8 && best > 0 {
 			break
 		}
-		if c := nearCost(n, d, nn, m, max(opt.Uses, 1), prec, s); c < least {
+		if c := nearCost(n, d, nn, m, max(opt.Uses, 1), prec, s, costs); c < least {
 			best, least = nn, c
 		}
 	}
 	return best
+}
+
+// activeInputs counts the inputs that the distance has.
+func activeInputs(p Params) int {
+	d := 0
+	for _, l := range p.Lengthscales {
+		if !math.IsInf(l, 1) {
+			d++
+		}
+	}
+	return d
 }
 
 // choosePrecond returns how P is made for n rows at p, whose noise is given;
@@ -124,15 +142,10 @@ func choosePrecond(n int, p Params, noise []float64, prec kernelmv.Precision, op
 	for _, v := range noise {
 		total += v
 	}
-	d := 0
-	for _, l := range p.Lengthscales {
-		if !math.IsInf(l, 1) {
-			d++
-		}
-	}
+	d := activeInputs(p)
 	all := float64(n) * p.Variance
 	if set.Rank < 0 {
-		set.Rank, set.TraceTol = mostRank(n), quietTrace*total/float64(min(max(opt.Uses, 1), 2))
+		set.Rank, set.TraceTol = mostRank(n, orStandard(opt.Costs)), quietTrace*total/float64(min(max(opt.Uses, 1), 2))
 		if total > loud*all {
 			set.Rank, set.TraceTol = loudRank, loudTrace*total
 		}
@@ -168,4 +181,34 @@ func choosePrecond(n int, p Params, noise []float64, prec kernelmv.Precision, op
 		return columns, near
 	}
 	return set, reason
+}
+
+// foreseeRows are enough to see which parts P will have.
+const foreseeRows = 2000
+
+// foreseePrecond returns the sizes that P is going to have for d at p, by those
+// that it has for some of the rows.
+func (o *Options) foreseePrecond(ctx context.Context, d *Data, p Params, s seen) (rank, near int, err error) {
+	n := d.X.Rows
+	few := min(n, foreseeRows)
+	obj, err := newKrylovObjective(o.Engine, d.Rows(subset(n, few, o.Seed+3)), p)
+	if err != nil {
+		return 0, 0, err
+	}
+	eval := o.evalOptions()
+	if s.rows > 0 { // otherwise the first evaluations will tell that fewer do than for many uses of one
+		eval.Seen, eval.Uses = s, stageStepsOf(o.Method)
+	}
+	if err := obj.Rebuild(ctx, p, eval); err != nil {
+		return 0, 0, err
+	}
+	rank, near = obj.pre.Rank(), obj.pre.Neighbours()
+	if near == 0 && eval.Rank < 0 {
+		costs := orStandard(o.Costs)
+		rank = rank * mostRank(n, costs) / mostRank(few, costs)
+	}
+	if near > 0 && eval.Neighbours < 0 {
+		near = neighbours(n, d.X.Cols, rank, obj.precision(p, eval), eval)
+	}
+	return rank, near, nil
 }

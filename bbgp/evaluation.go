@@ -39,6 +39,7 @@ type Evaluation struct {
 	Rank, Neighbours    int    // of the preconditioner
 	Reason              string // why it is as large as it is
 	Probes, GradColumns int
+	ProbesReason        string  // why there are so many
 	Precision           string  // f32 or f64
 	BoundKind           string  // rigorous or probable
 	Node                float64 // lower end of the spectrum of F⁻¹K̂F⁻ᵀ used; 0 if unknown
@@ -51,10 +52,11 @@ type Evaluation struct {
 // EvalOptions say how closely a point is evaluated.
 type EvalOptions struct {
 	Eps              float64 // bound on Upper - Lower over 2, nats
-	Probes           int
-	Rank, Neighbours int  // of the preconditioner; -1 lets Rebuild choose
-	Uses             int  // evaluations that the next preconditioner is for, at least 1
-	Seen             seen // what the last evaluation took
+	Probes           int     // 0 lets Rebuild choose
+	Rank, Neighbours int     // of the preconditioner; -1 lets Rebuild choose
+	Costs            *Costs  // by which it chooses; nil means StandardCosts
+	Uses             int     // evaluations that the next preconditioner is for, at least 1
+	Seen             seen    // what the last evaluation took
 	Seed             uint64
 	Precision        string // auto, f32 or f64
 	Gradient         bool

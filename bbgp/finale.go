@@ -2,6 +2,7 @@ package bbgp
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"time"
 )
@@ -32,6 +33,9 @@ func (f *fit) complete(ctx context.Context, m *Model, t *trainer) {
 	r.LML, r.StdErr, r.BoundKind = ev.LML, ev.StdErr, ev.BoundKind
 	r.Lower, r.Upper = ordered(ev)
 	r.Precision, r.Rank, r.Neighbours, r.Probes, r.Reason = ev.Precision, ev.Rank, ev.Neighbours, ev.Probes, ev.Reason
+	if r.Probes > f.opt.Probes {
+		r.ProbesReason += fmt.Sprintf("; at the end at least %d, and what the standard error asked for takes", minLastProbes)
+	}
 	if ev.Replayed > 0 {
 		r.warn("two-pass mode: %d passes were made twice, the basis did not fit the memory budget", ev.Replayed)
 	}

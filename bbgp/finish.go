@@ -41,6 +41,8 @@ type tail struct {
 	excess float64 // |F⁻¹r + T_t+1 tail|²: of r, what the process has not seen
 	fix    float64 // of tr log A
 	doubt  float64 // nats that float32 products may have done to L, where fix is 0
+	shift  float64 // nats by which they make L come out too low beyond the first order,
+	unsure float64 // within so much
 }
 
 func (r *run) finish(ev *Evaluation) error {
@@ -55,8 +57,8 @@ func (r *run) finish(ev *Evaluation) error {
 		return err
 	}
 	b := &o.b
-	t.doubt += r.unseen(t)
-	logs := r.logConst + t.fix
+	t.doubt += r.unseen(t) + t.unsure
+	logs := r.logConst + t.fix - 2*t.shift
 	ev.LML = -0.5 * (logs + b.meanG + t.q + t.rest)
 	ev.Lower = ev.LML - t.doubt
 	ev.Upper = -0.5*(logs+b.meanR+t.q) + t.doubt

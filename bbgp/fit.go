@@ -88,7 +88,9 @@ func (f *fit) newModel() *Model {
 	r := &m.Result
 	r.N, r.Distinct, r.D, r.Scaling = f.full.X.Rows, f.raw.X.Rows, f.raw.X.Cols, s
 	r.Method, r.MethodReason, r.Optimizer, r.Seed, r.ISA = f.opt.Method, f.opt.methodReason, f.opt.Optimizer, f.opt.Seed, f.opt.Engine.Impl.Name
-	f.predictPeak(r)
+	r.Costs, r.ProbesReason = f.opt.Costs, f.opt.probesReason
+	eval := f.opt.evalOptions()
+	r.PredictedBytes = f.opt.peakBytes(r.Distinct, r.N, r.D, eval.Rank, eval.Neighbours)
 	r.Constant, r.Irrelevant, r.Warnings, r.Trace = []string{}, []string{}, []string{}, []Step{}
 	for _, j := range constantColumns(f.raw.X) {
 		f.flat[j] = true
@@ -98,10 +100,19 @@ func (f *fit) newModel() *Model {
 	return m
 }
 
-// predictPeak predicts the peak of memory by what has been seen so far.
-func (f *fit) predictPeak(r *Result) {
-	rank, near := f.opt.foresee(f.seen, r.Distinct)
-	r.PredictedBytes = f.opt.peakBytes(r.Distinct, r.N, r.D, rank, near)
+// predictPeak predicts the peak of memory of training from p again, now that p tells
+// what preconditioner there will be.
+func (f *fit) predictPeak(ctx context.Context, r *Result, p Params) error {
+	if f.opt.Method != "bbgp" {
+		return nil
+	}
+	rank, near, err := f.opt.foreseePrecond(ctx, f.std, p, f.seen)
+	if err == nil {
+		r.PredictedBytes = f.opt.peakBytes(r.Distinct, r.N, r.D, rank, near)
+	} else if notFinite(err) {
+		return nil
+	}
+	return err
 }
 
 func (r *Result) warn(format string, args ...any) {
@@ -147,7 +158,9 @@ func (f *fit) train(ctx context.Context, m *Model) (*Model, error) {
 		return nil, f.ended(ctx, err)
 	}
 	r := &m.Result
-	f.predictPeak(r)
+	if err := f.predictPeak(work, r, starts[0]); err != nil {
+		return nil, f.ended(ctx, err)
+	}
 	obj, err := f.opt.newObjective(f.std, starts[0])
 	if err != nil {
 		return nil, err

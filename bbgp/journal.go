@@ -143,8 +143,8 @@ func difference(was, is []byte) string {
 	slices.Sort(names)
 	for _, k := range names {
 		if !bytes.Equal(a[k], b[k]) {
-			if k == "data" {
-				return "the data differ"
+			if k == "data" || k == "costs" { // too long to be shown
+				return "the " + k + " differ"
 			}
 			return fmt.Sprintf("%s was %s and is %s", k, a[k], b[k])
 		}
@@ -256,7 +256,7 @@ func (o *Options) identity(d *Data) ([]byte, error) {
 		"kernel": o.Kernel, "method": o.Method, "optimizer": o.Optimizer, "eps": o.Eps, "probes": o.Probes,
 		"lml_stderr": o.LMLStdErr, "rank": o.Rank, "neighbours": o.Neighbours, "precision": o.Precision,
 		"no_scale": o.NoScale, "fix_mean": o.FixMean, "seed": o.Seed, "prefit_rows": o.PrefitRows,
-		"memory": o.Memory, "start": o.Start, "isa": o.Engine.Impl.Name,
+		"memory": o.Memory, "costs": o.Costs, "start": o.Start, "isa": o.Engine.Impl.Name,
 	})
 }
 

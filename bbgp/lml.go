@@ -21,11 +21,13 @@ type LMLReport struct {
 	Neighbours     int                `json:"neighbours"`
 	Reason         string             `json:"preconditioner_reason"`
 	Probes         int                `json:"probes"`
+	ProbesReason   string             `json:"probes_reason"`
 	GradColumns    int                `json:"grad_columns"`
 	Seconds        float64            `json:"seconds"`
 	CPUSeconds     float64            `json:"cpu_seconds"`
 	Method         string             `json:"method"`
 	MethodReason   string             `json:"method_reason"`
+	Costs          *Costs             `json:"costs"` // by which the choices were made
 	Precision      string             `json:"precision"`
 	ISA            string             `json:"isa"`
 	PeakBytes      int64              `json:"peak_bytes"`
@@ -63,11 +65,10 @@ func LogMarginalLikelihood(ctx context.Context, d *Data, p Params, opt Options) 
 	if err != nil {
 		return nil, err
 	}
-	eval := opt.evalOptions()
-	if eval.Seen, err = opt.pilot(ctx, std, p); err != nil {
+	eval, err := opt.piloted(ctx, std, p)
+	if err != nil {
 		return nil, err
 	}
-	eval.Gradient = !opt.NoGradient
 	ev, remark, err := opt.insistExact(ctx, obj, std, p, eval)
 	if err != nil {
 		return nil, err
@@ -75,10 +76,13 @@ func LogMarginalLikelihood(ctx context.Context, d *Data, p Params, opt Options) 
 	r := &LMLReport{
 		LML: ev.LML, StdErr: ev.StdErr, BoundKind: ev.BoundKind,
 		Gradient: ev.Gradient, Passes: ev.Passes, Products: ev.Products, Rank: ev.Rank, Neighbours: ev.Neighbours, Reason: ev.Reason,
-		Probes: ev.Probes, GradColumns: ev.GradColumns, Method: opt.Method, MethodReason: opt.methodReason, Precision: ev.Precision,
+		Probes: ev.Probes, ProbesReason: ev.ProbesReason, GradColumns: ev.GradColumns,
+		Method: opt.Method, MethodReason: opt.methodReason, Costs: opt.Costs, Precision: ev.Precision,
 		ISA: opt.Engine.Impl.Name, SecondsByPhase: ev.SecondsByPhase, Warnings: []string{},
 	}
-	r.Lower, r.Upper = ordered(ev)
+	if r.Lower, r.Upper = ordered(ev); r.Probes > 0 && r.ProbesReason == "" {
+		r.ProbesReason = opt.probesReason
+	}
 	if remark != "" {
 		r.Warnings = append(r.Warnings, remark)
 	}
@@ -93,6 +97,18 @@ func LogMarginalLikelihood(ctx context.Context, d *Data, p Params, opt Options) 
 	}
 	r.Seconds, r.CPUSeconds, r.PeakBytes = time.Since(start).Seconds(), cpuTime()-cpu0, peakMemory()
 	return r, nil
+}
+
+// piloted returns the options of an evaluation on d, with what a pilot tells.
+func (o *Options) piloted(ctx context.Context, d *Data, p Params) (EvalOptions, error) {
+	eval := o.evalOptions()
+	eval.Gradient = !o.NoGradient
+	if o.autoProbes && o.Method == "bbgp" {
+		eval.Probes = 0
+	}
+	var err error
+	eval.Seen, err = o.pilot(ctx, d, p)
+	return eval, err
 }
 
 // A pilot of 1/pilotPart of the rows costs 1/pilotPart² of an evaluation and tells

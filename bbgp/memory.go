@@ -11,27 +11,24 @@ func exactBytes(n int) int64 { return 16 * int64(n) * int64(n) }
 const (
 	// programBytes is what a process has before it computes.
 	programBytes = 30 << 20
-	// garbage: the collector lets the heap grow to about half more than what lives.
+	// garbage: the collector lets the heap grow to half more than what lives (GOGC =
+	// 50, which cmd/bbgp sets).
 	garbage        = 1.5
 	typicalPasses  = 20 // of an evaluation: what the basis must have room for
 	typicalColumns = 64 // of the gradient
 	// A preconditioner that is not chosen yet has as a rule no more than these.
 	typicalRank, typicalNear = mixedRank, 128
-	// Of a row: a column of the low-rank part as pivots make it and as factor, more
-	// where it is alone, since the next is made while the last one is there; a
-	// neighbour as index, weight and packed weight (elevators, bike: heap peaks).
-	bytesPerRank, bytesPerRankAlone, bytesPerNear = 22, 38, 24
+	// Of a row, while P is made: a column of the low-rank part as pivots make it, as
+	// factor, and as factor of the last P; a neighbour as index, weight and packed
+	// weight, twice.
+	bytesPerRank, bytesPerNear = 32, 48
 )
 
-// krylovBytes predicts what method bbgp keeps beside its basis: the data, raw,
-// standardised and packed in both precisions; the preconditioner; and work areas
-// of some blocks.
+// krylovBytes predicts what method bbgp keeps beside its basis while it makes a
+// preconditioner: the data, raw, standardised and packed in both precisions; work
+// areas of some blocks; the old preconditioner and the new one.
 func krylovBytes(n, d, cols, rank, near int) int64 {
-	perRank := bytesPerRank
-	if near == 0 {
-		perRank = bytesPerRankAlone
-	}
-	row := d*(8+8+8+4) + 8*14*cols + 8*2*typicalColumns + rank*perRank + near*bytesPerNear
+	row := d*(8+8+8+4) + 8*14*cols + 8*2*typicalColumns + rank*bytesPerRank + near*bytesPerNear
 	return int64(n) * int64(row)
 }
 
@@ -72,35 +69,21 @@ func (o *Options) liveBytes(n, d, rank, near int) (all, basis int64) {
 func (o *Options) peakBytes(n, rows, d, rank, near int) int64 {
 	live, _ := o.liveBytes(n, d, rank, near)
 	if rank < 0 && near < 0 { // it may also be of low rank alone
-		alone, _ := o.liveBytes(n, d, mostRank(n), 0)
-		live = (live + alone) / 2
+		alone, _ := o.liveBytes(n, d, mostRank(n, orStandard(o.Costs)), 0)
+		live = max(live, alone)
 	}
-	m := int64(fisherSize(n, d))
-	fisher := 16 * m * m * int64(d+2)
+	// The information comes after P, when half of what that took is free again.
+	m, making := int64(fisherSize(n, d)), int64(n)*int64(max(rank, 0)*bytesPerRank+max(near, 0)*bytesPerNear)
+	live += max(0, 16*m*m*int64(d+2)-making/2)
 	subset := exactBytes(min(exactLevel, n/levelGrowth))
 	if n <= denseRows {
 		subset = exactBytes(n) // of a polish
 	}
-	peak := programBytes + int64(garbage*float64(max(live, subset)+fisher+tableBytes(rows, d)))
+	peak := programBytes + int64(garbage*float64(max(live, subset)+tableBytes(rows, d)))
 	if o.Memory > 0 {
 		return min(peak, o.Memory)
 	}
 	return peak
-}
-
-// foresee returns the sizes of the preconditioner on n rows for peakBytes, from
-// what fewer rows have shown.
-func (o *Options) foresee(s seen, n int) (rank, near int) {
-	eval := o.evalOptions()
-	rank, near = eval.Rank, eval.Neighbours
-	switch {
-	case s.rows == 0:
-	case s.neighbours > 0 && near < 0:
-		near = max(typicalNear, s.neighbours*3/2)
-	case s.neighbours == 0 && rank < 0:
-		rank, near = mostRank(n), 0
-	}
-	return rank, near
 }
 
 // leastBytes is what a fit cannot do without: the basis is made a second time

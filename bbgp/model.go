@@ -57,12 +57,14 @@ type Result struct {
 	PredictedBytes int64              `json:"predicted_bytes"` // the peak, before the first evaluation on all rows
 	Method         string             `json:"method"`
 	MethodReason   string             `json:"method_reason"`
+	Costs          *Costs             `json:"costs"` // by which the choices were made; nil in models of before there were any
 	Optimizer      string             `json:"optimizer"`
 	Precision      string             `json:"precision"`
 	Rank           int                `json:"rank"`
 	Neighbours     int                `json:"neighbours"`
 	Reason         string             `json:"preconditioner_reason"`
 	Probes         int                `json:"probes"`
+	ProbesReason   string             `json:"probes_reason"`
 	Seed           uint64             `json:"seed"`
 	ISA            string             `json:"isa"`
 	Constant       []string           `json:"constant_inputs"`   // do not vary, out of the model

@@ -30,12 +30,14 @@ type krylovObjective struct {
 	d *Data // standardised
 	n int
 
-	op      *kernelmv.Op
-	pre     preconditioner
-	built   Params // where pre was built
-	reason  string // why pre is as large as it is
-	probes  linalg.Matrix
-	signs   signs
+	op     *kernelmv.Op
+	pre    preconditioner
+	built  Params // where pre was built
+	reason string // why pre is as large as it is
+	probes linalg.Matrix
+
+	probesReason string // why there are so many
+
 	wide    float64   // σ_n²/σ_f² at and below which float32 products have failed
 	v       []float64 // of the last evaluation, about K̂⁻¹(y-c): where the next one starts
 	seconds float64   // of the last Rebuild, charged to the next evaluation
@@ -58,12 +60,6 @@ type preconditioner interface {
 	Rank() int
 	Neighbours() int
 	NodeIsOne() bool
-}
-
-// signs say which probes are in use.
-type signs struct {
-	count int
-	seed  uint64
 }
 
 // phases are the seconds of an evaluation.
@@ -96,24 +92,19 @@ func (o *krylovObjective) Rebuild(ctx context.Context, p Params, opt EvalOptions
 	if err := o.op.Reset(kernelOf(p), noiseOf(p, o.d)); err != nil {
 		return err
 	}
-	set, reason := choosePrecond(o.n, p, o.op.Noise(), o.precision(p, opt), opt)
+	prec := o.precision(p, opt)
+	set, reason := choosePrecond(o.n, p, o.op.Noise(), prec, opt)
 	set.Seed = opt.Seed
 	pre, err := linalg.NewPrecond(ctx, o.e, o.op, o.op.Noise(), set)
 	if err != nil {
 		return fmt.Errorf("preconditioner: %w", err)
 	}
 	o.pre, o.built, o.reason = pre, p.Clone(), *reason
-	o.setProbes(signProbes(o.n, probeCount(opt), opt.Seed), opt.Memory)
-	o.signs = signs{probeCount(opt), opt.Seed}
+	var probes int
+	probes, o.probesReason = chooseProbes(o.n, activeInputs(p), pre.Rank(), pre.Neighbours(), prec, opt)
+	o.setProbes(signProbes(o.n, probes, opt.Seed), opt.Memory)
 	o.seconds = time.Since(start).Seconds()
 	return nil
-}
-
-func probeCount(opt EvalOptions) int {
-	if opt.Probes < 1 {
-		return 7
-	}
-	return opt.Probes
 }
 
 // signProbes returns n×s random signs: of all probes with independent entries of

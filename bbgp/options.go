@@ -18,7 +18,7 @@ type Options struct {
 	// Method is bbgp, exact, sgpr (Titsias 2009), cglb (Artemev et al. 2021),
 	// iterative (Gardner et al. 2018) or rr (Potapczynski et al. 2021); "" means
 	// exact where the dense computation is the cheaper one and fits Memory, up to
-	// some 850 rows, and bbgp otherwise. Whatever the method of training, predictions are
+	// some 700 rows, and bbgp otherwise. Whatever the method of training, predictions are
 	// those of the exact process at the parameters found.
 	Method string
 	// Optimizer is lbfgs, levenberg or adam; "" means lbfgs, and adam for the
@@ -30,7 +30,8 @@ type Options struct {
 	// stops, in nats; 0 means 1.
 	Eps float64
 	// Probes is the number of random probes; 0 means 7, which with the target fill
-	// the 8 columns of a tile. The last evaluation of a fit takes more, see LMLStdErr.
+	// the 8 columns of a tile, and for LogMarginalLikelihood 15 where they cost
+	// hardly more. The last evaluation of a fit takes more, see LMLStdErr.
 	Probes int
 	// LMLStdErr is the standard error per row asked of the reported likelihood;
 	// 0 means 1e-3.
@@ -38,6 +39,10 @@ type Options struct {
 	// Rank and Neighbours set the preconditioner; 0 leaves the choice to the
 	// program, a negative value means none.
 	Rank, Neighbours int
+	// Costs are what method, rank, neighbours and probes are chosen by; nil means
+	// StandardCosts. With those of MeasureCosts, which are never twice the same, nor
+	// need the choices be, and the results.
+	Costs *Costs
 	// Precision is auto, f32 or f64; "" means auto.
 	Precision string
 	// NoScale takes inputs and target as they are.
@@ -69,6 +74,8 @@ type Options struct {
 
 	guided       bool   // by the priors of few rows
 	methodReason string // why Method is what it is
+	probesReason string // why Probes are
+	autoProbes   bool   // nobody has asked for a number
 }
 
 // A Step is one evaluation of the training, for progress reports and plots.
@@ -118,6 +125,10 @@ func (o Options) settle(n, d int) (Options, error) {
 		}
 	}
 	set(&o.Kernel, families[0])
+	o.Costs = orStandard(o.Costs)
+	if err := o.Costs.Check(); err != nil {
+		return o, err
+	}
 	o.chooseMethod(n, d)
 	stochastic := o.Method == "iterative" || o.Method == "rr"
 	if stochastic {
@@ -151,7 +162,9 @@ func (o Options) settle(n, d int) (Options, error) {
 	}
 	setNumber(&o.Eps, 1)
 	setNumber(&o.LMLStdErr, 1e-3)
-	setNumber(&o.Probes, 7)
+	if o.autoProbes, o.probesReason = o.Probes == 0, "as asked"; o.autoProbes {
+		o.Probes, o.probesReason = fewProbes, usualProbes
+	}
 	setNumber(&o.MaxSteps, 400)
 	setNumber(&o.PrefitRows, 500)
 	if o.Engine == nil {
@@ -172,7 +185,7 @@ func setNumber[T int | float64](p *T, v T) {
 
 // evalOptions returns what the options say about single evaluations.
 func (o *Options) evalOptions() EvalOptions {
-	e := EvalOptions{Eps: o.Eps, Probes: o.Probes, Seed: o.Seed, Precision: o.Precision, Gradient: true, Memory: o.Memory}
+	e := EvalOptions{Eps: o.Eps, Probes: o.Probes, Seed: o.Seed, Precision: o.Precision, Gradient: true, Memory: o.Memory, Costs: o.Costs}
 	size := func(v int) int {
 		switch {
 		case v == 0:

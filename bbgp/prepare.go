@@ -85,7 +85,7 @@ func (m *Model) prepare(ctx context.Context, e *linalg.Engine, solver bool) (*pr
 	}
 	set := linalg.PrecondOptions{Rank: m.recipe.Rank, Neighbours: m.recipe.Neighbours, Seed: m.recipe.Seed}
 	if m.recipe.Rank < 0 {
-		set, _ = choosePrecond(m.N(), m.Parameters, p.op.Noise(), kernelmv.F64, EvalOptions{Rank: -1, Neighbours: -1})
+		set, _ = choosePrecond(m.N(), m.Parameters, p.op.Noise(), kernelmv.F64, EvalOptions{Rank: -1, Neighbours: -1, Costs: m.Result.Costs})
 		set.Seed = m.recipe.Seed
 	}
 	pre, err := linalg.NewPrecond(ctx, e, p.op, p.op.Noise(), set)

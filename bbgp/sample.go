@@ -13,22 +13,28 @@ import (
 // What float32 products have done to an evaluation: judged by a sample,
 // corrected by float64 products where it matters.
 
-// entryError is the rms of K64 - K32 in units of s2: without pattern, such errors
-// E leave ‖K̂^-1/2 E K̂^-1/2‖_F²/4 nats after a correction of first order.
-const entryError = 5e-8
+// What float32 products do beyond the first order: errors E without pattern, of rms ε
+// an entry, would move L by ‖K̂^-1/2 E K̂^-1/2‖_F²/4 = (ε tr K̂⁻¹)²/4. But E is another
+// one in every product; the process takes its errors for directions, and L comes out
+// too low by tooLow times that: 3.4 to 6.5 in 150 cases with 600 to 11121 rows, noise
+// of 2e-1 to 3e-6 σ_f² and P of either kind. Where low rank leaves large eigenvalues to
+// A, λ, it is up to λ largeA/n² more.
+const (
+	tooLow, tooLowError = 4.5, 2.5
+	largeA              = 5000
+	// entryError is ε in units of σ_f² where lengths are long, and as a rule less elsewhere.
+	entryError = 9e-8
+)
 
-func secondOrder(variance, trace float64) float64 {
-	size := entryError * variance * trace
+func secondOrder(entry, trace float64) float64 {
+	size := entry * trace
 	return size * size / 4
 }
 
-// coarse reports that the first-order correction does not make float32 products
-// good enough: it is above eps/4 and what it leaves is not negligible; or it is
-// above 2 eps.
+// coarse reports that float32 products are not good enough: what they do to first
+// order is above 2 eps, or what is not known of the rest above eps/2.
 func (r *run) coarse(t *tail) bool {
-	first := math.Abs(t.fix) / 2
-	second := secondOrder(r.p.Variance, r.o.e.Dot(t.u.Data, t.u.Data))
-	return first > 2*r.opt.Eps || first > r.opt.Eps/4 && second > r.opt.Eps/20
+	return math.Abs(t.fix)/2 > 2*r.opt.Eps || t.unsure > r.opt.Eps/2
 }
 
 // tooCoarse foresees that, before any pass, by tr P⁻¹ from one probe: on elevators,
@@ -39,7 +45,7 @@ func (o *krylovObjective) tooCoarse(p Params, eps float64) bool {
 		z.Data[i] = o.probes.At(i, 0)
 	}
 	o.pre.FInvTransTo(z, z)
-	return secondOrder(p.Variance, o.e.Dot(z.Data, z.Data)) > eps/20
+	return tooLowError*secondOrder(entryError*p.Variance, o.e.Dot(z.Data, z.Data)) > eps/2
 }
 
 // sample judges what float32 products have done. A few hundred rows of K in both
@@ -63,7 +69,9 @@ func (r *run) sample(t *tail) error {
 	for i, v := range t.v.Data {
 		x.Data[i*2] = v
 	}
-	doubt, likely, err := r.sampleRows(x)
+	doubt, likely, entry, err := r.sampleRows(x)
+	second := secondOrder(entry, o.e.Dot(t.u.Data, t.u.Data))
+	t.shift, t.unsure = tooLow*second, (tooLowError+largeA*o.b.high/float64(n*n))*second
 	switch {
 	case err != nil:
 		return err
@@ -110,7 +118,8 @@ func (r *run) harmless() bool {
 // sampleRows estimates v'Ev and z'Ez for E = K64 - K32 from a random sample of
 // rows; x = [v, z]. doubt bounds half of both, likely is the size of half z'Ez to be
 // expected: the mean as far as it is sure, and a sum of n errors without pattern.
-func (r *run) sampleRows(x linalg.Matrix) (doubt, likely float64, err error) {
+// entry is the rms of E by |Ez|.
+func (r *run) sampleRows(x linalg.Matrix) (doubt, likely, entry float64, err error) {
 	const rows = 240
 	o, n := r.o, r.o.n
 	m := min(rows, n)
@@ -127,22 +136,29 @@ func (r *run) sampleRows(x linalg.Matrix) (doubt, likely float64, err error) {
 		k[i] = linalg.NewMatrix(m, 2)
 		o.op.SetPrecision(prec)
 		if err := o.op.CrossMulTo(r.ctx, k[i], xs, x); err != nil {
-			return 0, 0, err
+			return 0, 0, 0, err
 		}
 	}
 	o.phases.product += time.Since(start).Seconds()
 	for c := range 2 {
-		sum, square := 0.0, 0.0
+		sum, square, errors := 0.0, 0.0, 0.0
 		for i, row := range at {
-			v := float64(n) * x.At(row, c) * (k[0].At(i, c) - k[1].At(i, c))
+			e := k[0].At(i, c) - k[1].At(i, c)
+			v := float64(n) * x.At(row, c) * e
 			sum += v / float64(m)
 			square += v * v / float64(m)
+			errors += e * e / float64(m)
 		}
 		spread := max(square-sum*sum, 0)
 		doubt += 0.5 * (math.Abs(sum) + 2*math.Sqrt(spread/float64(m)))
 		likely = 0.5 * math.Sqrt(max(sum*sum-spread/float64(m), 0)+spread/float64(n))
+		size := 0.0
+		for i := range n {
+			size += x.At(i, c) * x.At(i, c)
+		}
+		entry = math.Sqrt(errors / max(size, math.SmallestNonzeroFloat64))
 	}
-	return doubt, likely, nil
+	return doubt, likely, entry, nil
 }
 
 // seen takes u = Nr and r'Nr from the process.

@@ -28,8 +28,6 @@ const (
 	// proposals are drawn for a block, so that most blocks are full though some
 	// are rejected. Those behind the last one taken are dropped.
 	proposals = 96
-	// firstColumns is the room for columns of L at first: most searches end early.
-	firstColumns = 3 * pivotBlock
 )
 
 // PivotedCholesky computes a partial factorisation K ≈ L L', L n×m, that is
@@ -54,18 +52,12 @@ func PivotedCholesky(ctx context.Context, e *Engine, k ColOp, opt PivotOptions) 
 	k.DiagTo(p.diag)
 	copy(p.rest, p.diag)
 	if opt.Greedy {
-		p.l = NewMatrix(n, p.limit)
-		err = p.greedy(ctx)
+		l, err = p.greedy(ctx)
 	} else {
-		err = p.random(ctx)
+		l, err = p.random(ctx)
 	}
 	if err != nil {
 		return Matrix{}, nil, 0, err
-	}
-	m := len(p.pivots)
-	l = p.l.Sub(0, n, 0, m)
-	if 2*m < p.l.Cols {
-		l = l.Clone() // an early end: do not hold the memory of the full rank
 	}
 	return l, p.pivots, p.trace(), nil
 }
@@ -77,9 +69,8 @@ type pivoting struct {
 	opt    PivotOptions
 	n      int
 	limit  int
-	l      Matrix     // len(pivots) columns filled
+	blocks []Matrix   // the columns of L so far, of random pivots
 	packed packedRows // the same columns, for the next block's product
-	next   []float64  // room for a block of columns
 	pivots []int
 	diag   []float64 // K_ii
 	rest   []float64 // (K - L L')_ii, 0 where it is rounding error
@@ -100,24 +91,30 @@ func (p *pivoting) rounding(i int) float64 {
 
 // reduce subtracts the squares of new columns of L from the residuals.
 func (p *pivoting) reduce(next Matrix, pivots []int) {
-	for i := range p.n {
-		s := p.rest[i]
-		for _, v := range next.Row(i) {
-			s -= v * v
-		}
+	p.chunks(func(i int) {
+		s := p.rest[i] - p.e.Impl.F64.Dot(next.Row(i), next.Row(i))
 		if s <= p.rounding(i) {
 			s = 0
 		}
 		p.rest[i] = s
-	}
+	})
 	for _, i := range pivots {
 		p.rest[i] = 0
 	}
 }
 
-func (p *pivoting) greedy(ctx context.Context) error {
+// chunks calls body for every row.
+func (p *pivoting) chunks(body func(i int)) {
 	const chunk = 256
-	col := NewMatrix(p.n, 1)
+	p.e.Par.For((p.n+chunk-1)/chunk, func(_, c int) {
+		for i := c * chunk; i < min((c+1)*chunk, p.n); i++ {
+			body(i)
+		}
+	})
+}
+
+func (p *pivoting) greedy(ctx context.Context) (Matrix, error) {
+	l, col := NewMatrix(p.n, p.limit), NewMatrix(p.n, 1)
 	index := make([]int, 1)
 	for m := 0; m < p.limit && p.trace() > p.opt.TraceTol; m++ {
 		index[0] = 0
@@ -128,43 +125,41 @@ func (p *pivoting) greedy(ctx context.Context) error {
 		}
 		top := p.rest[index[0]]
 		if !(top > 0) {
-			return nil
+			break
 		}
 		if err := p.k.ColsTo(ctx, col, index); err != nil {
-			return err
+			return l, err
 		}
-		pivotRow, scale := p.l.Row(index[0])[:m], 1/math.Sqrt(top)
-		p.e.Par.For((p.n+chunk-1)/chunk, func(_, c int) {
-			for i := c * chunk; i < min((c+1)*chunk, p.n); i++ {
-				row := p.l.Row(i)
-				row[m] = (col.Data[i] - p.e.Impl.F64.Dot(row[:m], pivotRow)) * scale
-			}
+		pivotRow, scale := l.Row(index[0])[:m], 1/math.Sqrt(top)
+		p.chunks(func(i int) {
+			row := l.Row(i)
+			row[m] = (col.Data[i] - p.e.Impl.F64.Dot(row[:m], pivotRow)) * scale
 		})
 		p.pivots = append(p.pivots, index[0])
-		p.reduce(p.l.Sub(0, p.n, m, m+1), index)
+		p.reduce(l.Sub(0, p.n, m, m+1), index)
 	}
-	return nil
+	m := len(p.pivots)
+	l = l.Sub(0, p.n, 0, m)
+	if 2*m < p.limit {
+		l = l.Clone() // an early end: do not hold the memory of the full rank
+	}
+	return l, nil
 }
 
-func (p *pivoting) random(ctx context.Context) error {
+func (p *pivoting) random(ctx context.Context) (Matrix, error) {
 	rng := rand.New(rand.NewPCG(p.opt.Seed, 0x5049564f54)) // "PIVOT"
 	work := NewMatrix(proposals, p.limit)
 	square := NewMatrix(proposals, proposals)
 	sums := make([]float64, p.n)
-	p.next = make([]float64, p.n*pivotBlock)
-	p.grow(1)
 	for len(p.pivots) < p.limit {
 		total := 0.0
 		for i, v := range p.rest {
 			total += v
 			sums[i] = total
 		}
-		if !(total > p.opt.TraceTol) || !(total > 0) {
-			return nil
-		}
 		m := len(p.pivots)
-		if p.opt.More != nil && !p.opt.More(m, total) {
-			return nil
+		if !(total > p.opt.TraceTol) || !(total > 0) || p.opt.More != nil && !p.opt.More(m, total) {
+			break
 		}
 		drawn := make([]int32, proposals)
 		for t := range drawn {
@@ -175,22 +170,19 @@ func (p *pivoting) random(ctx context.Context) error {
 		chosen, factor := p.thin(square, drawn, min(pivotBlock, p.limit-m), rng)
 		// The first proposal is accepted with probability 1, so there is progress.
 		if err := p.appendColumns(ctx, chosen, factor); err != nil {
-			return err
+			return Matrix{}, err
 		}
 	}
-	return nil
+	l := NewMatrix(p.n, len(p.pivots))
+	p.chunks(func(i int) { p.rowTo(l.Row(i), i) })
+	return l, nil
 }
 
-// grow makes room for so many columns of L.
-func (p *pivoting) grow(columns int) {
-	if columns <= p.l.Cols {
-		return
+// rowTo sets dst to row i of L so far.
+func (p *pivoting) rowTo(dst []float64, i int) {
+	for _, b := range p.blocks {
+		dst = dst[copy(dst, b.Row(i)):]
 	}
-	l := NewMatrix(p.n, min(p.limit, max(firstColumns, 2*p.l.Cols)))
-	if m := len(p.pivots); m > 0 {
-		l.Sub(0, p.n, 0, m).CopyFrom(p.l.Sub(0, p.n, 0, m))
-	}
-	p.l = l
 }
 
 // draw returns the row at x in the cumulative sums, one with a residual.
@@ -207,7 +199,7 @@ func (p *pivoting) draw(sums []float64, x float64) int {
 // residualBlock subtracts L L' from the square block of K for the rows.
 func (p *pivoting) residualBlock(square, rowsOfL Matrix, rows []int32) {
 	for t, i := range rows {
-		copy(rowsOfL.Row(t), p.l.Row(int(i)))
+		p.rowTo(rowsOfL.Row(t), int(i))
 	}
 	p.e.SyrkTo(square, -1, rowsOfL, false, 1)
 }
@@ -255,19 +247,15 @@ func (p *pivoting) thin(h Matrix, drawn []int32, most int, rng *rand.Rand) (chos
 // and C the factor of the residual block of S.
 func (p *pivoting) appendColumns(ctx context.Context, chosen []int, factor Matrix) error {
 	m, b := len(p.pivots), len(chosen)
-	// In a matrix of its own, whose rows lie close together and hold whole
-	// micro-tiles: a row of L is a page away from the next.
-	wide := roundUp(b, gemmNR)
-	all := Matrix{Rows: p.n, Cols: wide, Stride: wide, Data: p.next[:p.n*wide]}
+	all := NewMatrix(p.n, roundUp(b, gemmNR)) // whole micro-tiles
 	next := all.Sub(0, p.n, 0, b)
 	if err := p.k.ColsTo(ctx, next, chosen); err != nil {
 		return err
 	}
-	p.grow(m + b)
 	if m > 0 {
-		rows := NewMatrix(wide, m)
+		rows := NewMatrix(all.Cols, m)
 		for t, i := range chosen {
-			copy(rows.Row(t), p.l.Row(i)[:m])
+			p.rowTo(rows.Row(t), i)
 		}
 		p.e.mulPacked(all, -1, &p.packed, rows)
 	}
@@ -275,7 +263,7 @@ func (p *pivoting) appendColumns(ctx context.Context, chosen []int, factor Matri
 	if m+b < p.limit {
 		p.packed.add(p.e, next)
 	}
-	p.l.Sub(0, p.n, m, m+b).CopyFrom(next)
+	p.blocks = append(p.blocks, next)
 	p.pivots = append(p.pivots, chosen...)
 	p.reduce(next, chosen)
 	return nil

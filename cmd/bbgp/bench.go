@@ -15,7 +15,7 @@ import (
 func (a *app) benchCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "bench",
-		Short: "Measure this machine: kernel products, gradients, dense algebra",
+		Short: "Measure this machine: kernel products, gradients, dense algebra, costs",
 		Example: `  bbgp bench product --n 10000 --d 8 --p 9
   bbgp bench dense --ops gemm,cholesky --json`,
 	}
@@ -25,6 +25,7 @@ func (a *app) benchCommand() *cobra.Command {
 		a.benchKernel("product", "p", 9, "Products with the kernel matrix", bench.Product),
 		a.benchKernel("gradient", "r", 16, "Gradients by the lengthscales", bench.Gradient),
 		a.benchDense(),
+		a.benchCosts(),
 	)
 	return c
 }

@@ -62,7 +62,7 @@ func completeValues(root *cobra.Command) error {
 		"kernel": bbgp.Families(), "method": bbgp.Methods(), "optimizer": bbgp.Optimizers(),
 		"precision": bbgp.Precisions(), "missing": inputs.Rules, "progress": {"plain", "json", "none"},
 		"header": {"auto", "yes", "no"}, "decimal": {"point", "comma"}, "delimiter": {"tab"},
-		"rank": {"auto", "0"}, "neighbours": {"auto", "0"},
+		"rank": {"auto", "0"}, "neighbours": {"auto", "0"}, "probes": {"auto"}, "costs": {standardCosts, measuredCosts},
 	}
 	for _, im := range asm.All() {
 		values["isa"] = append(values["isa"], im.Name)
@@ -72,7 +72,11 @@ func completeValues(root *cobra.Command) error {
 			if c.Flags().Lookup(flag) == nil {
 				continue
 			}
-			if err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(v, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+			others := cobra.ShellCompDirectiveNoFileComp
+			if flag == "costs" {
+				others = cobra.ShellCompDirectiveDefault // files
+			}
+			if err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(v, others)); err != nil {
 				return err
 			}
 		}

@@ -87,7 +87,7 @@ func (r *cvResult) add(row int, y, mean, sd float64) {
 }
 
 func (a *app) crossValidate(ctx context.Context, data string, f *cvFlags) error {
-	opt, err := f.fit.options(a)
+	opt, err := f.fit.options(ctx, a)
 	if err != nil {
 		return err
 	}

@@ -86,7 +86,7 @@ type fitReport struct {
 }
 
 func (a *app) fit(ctx context.Context, data string, f *fitFlags) error {
-	opt, err := f.options(a)
+	opt, err := f.options(ctx, a)
 	if err != nil {
 		return err
 	}
@@ -222,7 +222,7 @@ func openJournal(f *fitFlags) (*bbgp.Journal, error) {
 	return j, err
 }
 
-func (f *fitFlags) options(a *app) (bbgp.Options, error) {
+func (f *fitFlags) options(ctx context.Context, a *app) (bbgp.Options, error) {
 	e, err := f.machine.engine()
 	if err != nil {
 		return bbgp.Options{}, err
@@ -246,6 +246,12 @@ func (f *fitFlags) options(a *app) (bbgp.Options, error) {
 	}
 	if f.robust && f.checkpoint != "" {
 		return opt, usagef("--robust fits several times and takes no --checkpoint")
+	}
+	if f.checkpoint != "" && f.model.costs == measuredCosts {
+		return opt, usagef("--checkpoint needs costs that are the same at --resume: bbgp bench costs --json > costs.json, then --costs costs.json")
+	}
+	if opt.Costs, err = readCosts(ctx, e, f.model.costs); err != nil {
+		return opt, err
 	}
 	opt.Progress, err = f.progress.reporter(a.errw, f.model.time)
 	return opt, err

@@ -158,8 +158,8 @@ func (r *reading) inputs() (inputs.Options, error) {
 type modelling struct {
 	kernel, method, precision string
 	eps, lmlStdErr            float64
-	probes                    int
-	rank, neighbours          string
+	probes                    string
+	rank, neighbours, costs   string
 	seed                      uint64
 	noScale                   bool
 	memory                    string
@@ -169,10 +169,11 @@ type modelling struct {
 func (m *modelling) add(f *pflag.FlagSet) {
 	f.StringVar(&m.method, "method", "", "bbgp, exact, sgpr, cglb, iterative or rr (default: bbgp, or exact where that is cheaper)")
 	f.Float64Var(&m.eps, "eps", 1, "bound of the bias of an evaluation, in nats")
-	f.IntVar(&m.probes, "probes", 7, "random probes, 1 to 63; 7, with the target, fill a block of 8 columns")
+	f.StringVar(&m.probes, "probes", "auto", "random probes, 1 to 63; 7, with the target, fill a block of 8 columns")
 	f.Float64Var(&m.lmlStdErr, "lml-se", 1e-3, "standard error per row of the likelihood that a fit reports; smaller takes more probes at its end")
 	f.StringVar(&m.rank, "rank", "auto", "rank of the preconditioner, 0 for none")
 	f.StringVar(&m.neighbours, "neighbours", "auto", "neighbours per row in the preconditioner, 0 for none")
+	f.StringVar(&m.costs, "costs", standardCosts, "what method, rank, neighbours and probes are chosen by: standard (the same on every machine), measured, or a file of bbgp bench costs --json")
 	f.Uint64Var(&m.seed, "seed", 0, "start of every random stream")
 	f.StringVar(&m.precision, "precision", "auto", "of kernel products: f32, f64 or auto")
 	f.BoolVar(&m.noScale, "no-scale", false, "take inputs and target as they are, not standardised")
@@ -181,7 +182,7 @@ func (m *modelling) add(f *pflag.FlagSet) {
 }
 
 func (m *modelling) options(e *linalg.Engine) (bbgp.Options, error) {
-	o := bbgp.Options{Kernel: m.kernel, Method: m.method, Eps: m.eps, Probes: m.probes, LMLStdErr: m.lmlStdErr, Precision: m.precision,
+	o := bbgp.Options{Kernel: m.kernel, Method: m.method, Eps: m.eps, LMLStdErr: m.lmlStdErr, Precision: m.precision,
 		NoScale: m.noScale, Seed: m.seed, Time: m.time, Engine: e}
 	var err error
 	if !(m.eps > 0) || math.IsInf(m.eps, 0) {
@@ -190,8 +191,10 @@ func (m *modelling) options(e *linalg.Engine) (bbgp.Options, error) {
 	if !(m.lmlStdErr > 0) || math.IsInf(m.lmlStdErr, 0) {
 		return o, usagef("--lml-se %v is not a positive number", m.lmlStdErr)
 	}
-	if m.probes < 1 {
-		return o, usagef("--probes %d is not between 1 and 63", m.probes)
+	if m.probes != "auto" {
+		if o.Probes, err = strconv.Atoi(m.probes); err != nil || o.Probes < 1 {
+			return o, usagef("--probes %s is not auto or between 1 and 63", m.probes)
+		}
 	}
 	if m.time < 0 {
 		return o, usagef("--time %v is negative", m.time)

@@ -57,6 +57,9 @@ func (a *app) lml(ctx context.Context, data string, f *lmlFlags) error {
 	if err != nil {
 		return err
 	}
+	if opt.Costs, err = readCosts(ctx, e, f.model.costs); err != nil {
+		return err
+	}
 	keepWithin(opt.Memory)
 	opt.NoGradient = f.plain
 	p, err := readParams(f.params)
@@ -101,7 +104,7 @@ func writeLML(w io.Writer, ts *trainingSet, r *bbgp.LMLReport) error {
 	if r.Lower != r.Upper {
 		fmt.Fprintf(w, "bounds of its bias       [%.6f, %.6f] (%s)\n", r.Lower, r.Upper, r.BoundKind)
 		fmt.Fprintf(w, "standard error           %.4g (%d probes)\n", r.StdErr, r.Probes)
-		fmt.Fprintf(w, "work                     %d passes, rank %d, %d neighbours, %s\n", r.Passes, r.Rank, r.Neighbours, r.Precision)
+		fmt.Fprintf(w, "work                     %d passes, rank %d, %d neighbours, %s%s\n", r.Passes, r.Rank, r.Neighbours, r.Precision, costsNote(r.Costs))
 	}
 	if g := r.Gradient; g != nil {
 		fmt.Fprintf(w, "gradient by mean         %.6g\n            variance     %.6g\n            noise        %.6g\n", g.Mean, g.Variance, g.Noise)

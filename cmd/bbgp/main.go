@@ -37,9 +37,16 @@ func main() {
 	os.Exit(code)
 }
 
+// collectAt is the growth of the heap, per cent, after which garbage is collected:
+// large arrays without pointers cost the collector nothing, and memory is dear.
+const collectAt = 50
+
 // run executes a command line and returns its exit code.
 func run(ctx context.Context, args []string, in io.Reader, out, errw io.Writer) (code int) {
 	a := &app{in: in, out: out, errw: errw}
+	if os.Getenv("GOGC") == "" {
+		defer debug.SetGCPercent(debug.SetGCPercent(collectAt))
+	}
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(-1)) // see keepWithin
 	defer func() {
 		if r := recover(); r != nil {

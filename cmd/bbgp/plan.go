@@ -35,7 +35,7 @@ func (a *app) planCommand() *cobra.Command {
 }
 
 func (a *app) plan(ctx context.Context, data string, f *fitFlags) error {
-	opt, err := f.options(a)
+	opt, err := f.options(ctx, a)
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ func TestPlan(t *testing.T) {
 		t.Skip("a fit of 2500 rows")
 	}
 	dir := t.TempDir()
-	data := sample(t, dir, "d.csv", 2500, 6)
+	data := sample(t, dir, "d.csv", 2500, 8) // fits of such data take 8 to 24 evaluations, by the seed
 	var p bbgp.Plan
 	if err := json.Unmarshal([]byte(want(t, exitOK, "plan", data, "--target", "y", "--json").out), &p); err != nil {
 		t.Fatal(err)

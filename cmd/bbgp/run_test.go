@@ -191,7 +191,7 @@ func TestConfig(t *testing.T) {
 	data := write(t, dir, "d.csv", "x1,x2,y\n1,2,3\n2,1,4\n3,5,1\n")
 	config := write(t, dir, "c.txt", "# a comment\ntarget = y # to predict\n\nignore = x2\neps = 0.5\nquiet = true\n")
 	r := want(t, exitOK, "fit", data, "--config", config, "--eps", "2", "--print-config")
-	for _, line := range []string{"target = y\n", "ignore = x2\n", "eps = 2\n", "quiet = true\n", "probes = 7\n"} {
+	for _, line := range []string{"target = y\n", "ignore = x2\n", "eps = 2\n", "quiet = true\n", "probes = auto\n"} {
 		if !strings.Contains(r.out, line) {
 			t.Errorf("no %q in\n%s", line, r.out)
 		}
@@ -203,7 +203,7 @@ func TestConfig(t *testing.T) {
 	for content, line := range map[string]string{
 		"targt = y\n":       ": line 1: there is no flag targt; did you mean target?",
 		"target = y\neps\n": ": line 2: \"eps\" is no `name = value`",
-		"probes = many\n":   ": line 1: ",
+		"levels = many\n":   ": line 1: ",
 	} {
 		bad := write(t, dir, "bad.txt", content)
 		if r := want(t, exitUsage, "fit", data, "--config", bad); !strings.HasPrefix(r.err, "bbgp: "+bad+line) || strings.Count(r.err, "\n") != 1 {

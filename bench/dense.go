@@ -57,7 +57,7 @@ type prepareFunc func(e *linalg.Engine, rng *rand.Rand, n, m int) (reset func(),
 // The micro-kernel alone, on the same operands all the time, at the depth of a
 // product: no product is faster.
 const (
-	kernelDepth = 384
+	kernelDepth = 500
 	kernelCalls = 3500
 )
 

@@ -29,11 +29,12 @@ func (e *emitter) gemmShape() gemmShape {
 
 // What the loops of gemmPart ask for ahead of time.
 const (
-	gemmUnroll = 4
-	gemmAhead  = 512 // bytes of A, which comes from the second cache
-	gemmAheadB = 5   // rows of B
-	gemmAsk    = 3   // turns that ask for a row of C
-	gemmLate   = 8   // turns left when the last row of C has been asked for
+	gemmUnroll     = 4
+	gemmAhead      = 512 // bytes of A, which comes from the second cache
+	gemmAheadB     = 5   // rows of B, for AVX2
+	gemmAheadPanel = 16  // rows of the panels of B, for AVX-512
+	gemmAsk        = 3   // turns that ask for a row of C
+	gemmLate       = 8   // turns left when the last row of C has been asked for
 )
 
 // gemm: C = alpha A B or C += alpha A B, A and B of the element type, C float64. A row
@@ -159,6 +160,10 @@ func (e *emitter) gemmTurns(acc [][]vec, x gemmOperands, count reg.GPVirtual, wi
 				e.PREFETCHT0(at(x.a, k*gemmRows*e.size+gemmAhead))
 			case !e.wide() && k%2 == 0:
 				e.PREFETCHT0(x.memB(k+gemmAheadB, 0))
+			}
+			if j := k % gemmUnroll; e.wide() && x.panel != nil && j < len(acc[0]) {
+				// A line of each panel in a turn: the processor adds those behind it.
+				e.PREFETCHT0(x.memB(k-j+gemmAheadPanel, j*lineBytes))
 			}
 			e.gemmStep(acc, func(i int) operand.Mem { return at(x.a, (k*gemmRows+i)*e.size) },
 				func(j int) operand.Mem { return x.memB(k, j*e.bytes) })

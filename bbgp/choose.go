@@ -196,9 +196,7 @@ func (o *Options) foreseePrecond(ctx context.Context, d *Data, p Params, s seen)
 		return 0, 0, err
 	}
 	eval := o.evalOptions()
-	if s.rows > 0 { // otherwise the first evaluations will tell that fewer do than for many uses of one
-		eval.Seen, eval.Uses = s, stageStepsOf(o.Method)
-	}
+	eval.Seen, eval.Uses = s, stageStepsOf(o.Method)
 	if err := obj.Rebuild(ctx, p, eval); err != nil {
 		return 0, 0, err
 	}
@@ -208,6 +206,9 @@ func (o *Options) foreseePrecond(ctx context.Context, d *Data, p Params, s seen)
 		rank = rank * mostRank(n, costs) / mostRank(few, costs)
 	}
 	if near > 0 && eval.Neighbours < 0 {
+		if s.rows == 0 { // the first evaluations will tell that fewer do
+			eval.Uses = 1
+		}
 		near = neighbours(n, d.X.Cols, rank, obj.precision(p, eval), eval)
 	}
 	return rank, near, nil

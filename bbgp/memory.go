@@ -18,18 +18,26 @@ const (
 	typicalColumns = 64 // of the gradient
 	// A preconditioner that is not chosen yet has as a rule no more than these.
 	typicalRank, typicalNear = mixedRank, 128
-	// Of a row, while P is made: a column of the low-rank part as pivots make it, as
-	// factor, and as factor of the last P; a neighbour as index, weight and packed
-	// weight, twice.
-	bytesPerRank, bytesPerNear = 32, 48
+	// Of a row, while P is made: a column of the low-rank part as pivots make it, twice,
+	// as matrix, as factor, and as factor of the last P, some of which are garbage by the
+	// time that neighbours come; a neighbour as index, weight and packed weight, twice.
+	bytesPerRankAlone, bytesPerRank, bytesPerNear = 40, 28, 48
 )
 
 // krylovBytes predicts what method bbgp keeps beside its basis while it makes a
 // preconditioner: the data, raw, standardised and packed in both precisions; work
 // areas of some blocks; the old preconditioner and the new one.
 func krylovBytes(n, d, cols, rank, near int) int64 {
-	row := d*(8+8+8+4) + 8*14*cols + 8*2*typicalColumns + rank*bytesPerRank + near*bytesPerNear
-	return int64(n) * int64(row)
+	row := d*(8+8+8+4) + 8*14*cols + 8*2*typicalColumns
+	return int64(n)*int64(row) + precondBytes(n, rank, near)
+}
+
+// precondBytes predicts the part of the preconditioners.
+func precondBytes(n, rank, near int) int64 {
+	if near == 0 {
+		return int64(n) * int64(rank*bytesPerRankAlone)
+	}
+	return int64(n) * int64(rank*bytesPerRank+near*bytesPerNear)
 }
 
 // basisBytes is what a basis takes, as a rule.
@@ -73,8 +81,8 @@ func (o *Options) peakBytes(n, rows, d, rank, near int) int64 {
 		live = max(live, alone)
 	}
 	// The information comes after P, when half of what that took is free again.
-	m, making := int64(fisherSize(n, d)), int64(n)*int64(max(rank, 0)*bytesPerRank+max(near, 0)*bytesPerNear)
-	live += max(0, 16*m*m*int64(d+2)-making/2)
+	m := int64(fisherSize(n, d))
+	live += max(0, 16*m*m*int64(d+2)-precondBytes(n, max(rank, 0), max(near, 0))/2)
 	subset := exactBytes(min(exactLevel, n/levelGrowth))
 	if n <= denseRows {
 		subset = exactBytes(n) // of a polish

@@ -120,6 +120,18 @@ func (m *costMeter) add(least *float64, run func() error) {
 	m.pieces = append(m.pieces, piece{run, least})
 }
 
+// addBrief adds brief times the product with a factor and its transpose.
+func (m *costMeter) addBrief(least *float64, n int, there, back func(dst, src linalg.Matrix)) {
+	src, dst := linalg.NewMatrix(n, costCols), linalg.NewMatrix(n, costCols)
+	m.add(least, func() error {
+		for range brief {
+			there(dst, src)
+			back(dst, src)
+		}
+		return nil
+	})
+}
+
 // prepare makes the pieces. The first product tells how many rows they can have.
 func (m *costMeter) prepare() error {
 	rng := rand.New(rand.NewPCG(costSeed, 0))
@@ -230,19 +242,12 @@ func (m *costMeter) addPrecond(x linalg.Matrix, ops [2]*kernelmv.Op) error {
 	if err := m.addVecchia(x, noise); err != nil {
 		return err
 	}
-	src, dst := linalg.NewMatrix(m.n, costCols), linalg.NewMatrix(m.n, costCols)
 	for i, r := range m.sizes.rank {
 		p, err := linalg.NewPrecond(m.ctx, m.e, ops[1], noise, linalg.PrecondOptions{Rank: r, Seed: costSeed})
 		if err != nil {
 			return err
 		}
-		m.add(&m.solved[i], func() error {
-			for range brief {
-				p.FInvTo(dst, src)
-				p.FInvTransTo(dst, src)
-			}
-			return nil
-		})
+		m.addBrief(&m.solved[i], m.n, p.FInvTo, p.FInvTransTo)
 	}
 	return nil
 }
@@ -254,7 +259,6 @@ func (s *costSizes) nearRows() int { return s.near[1] + asm.CholLanes }
 func (m *costMeter) addVecchia(x linalg.Matrix, noise []float64) error {
 	n := m.sizes.nearRows()
 	noise, x = noise[:n], x.Sub(0, n, 0, x.Cols)
-	src, dst := linalg.NewMatrix(n, costCols), linalg.NewMatrix(n, costCols)
 	low := linalg.NewMatrix(n, asm.Pad) // takes hardly anything off
 	for i := range low.Data {
 		low.Data[i] = 1e-3 * float64(i%5-2)
@@ -282,13 +286,7 @@ func (m *costMeter) addVecchia(x linalg.Matrix, noise []float64) error {
 		if err != nil {
 			return err
 		}
-		m.add(&m.applied[i], func() error {
-			for range brief {
-				w.MulTo(dst, src)
-				w.MulTransTo(dst, src)
-			}
-			return nil
-		})
+		m.addBrief(&m.applied[i], n, w.MulTo, w.MulTransTo)
 		add(&m.vecchia[i], few, linalg.Matrix{}, near)
 		if i == 0 {
 			add(&m.inputs, many, linalg.Matrix{}, near) // other rows than the nearest cost the same

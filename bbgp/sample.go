@@ -152,13 +152,13 @@ func (r *run) sampleRows(x linalg.Matrix) (doubt, likely, entry float64, err err
 		spread := max(square-sum*sum, 0)
 		doubt += 0.5 * (math.Abs(sum) + 2*math.Sqrt(spread/float64(m)))
 		likely = 0.5 * math.Sqrt(max(sum*sum-spread/float64(m), 0)+spread/float64(n))
-		size := 0.0
-		for i := range n {
-			size += x.At(i, c) * x.At(i, c)
-		}
-		entry = math.Sqrt(errors / max(size, math.SmallestNonzeroFloat64))
+		entry = errors
 	}
-	return doubt, likely, entry, nil
+	size := 0.0 // of z, the last
+	for i := range n {
+		size += x.At(i, 1) * x.At(i, 1)
+	}
+	return doubt, likely, math.Sqrt(entry / max(size, math.SmallestNonzeroFloat64)), nil
 }
 
 // seen takes u = Nr and r'Nr from the process.

@@ -85,6 +85,18 @@ func (p *Par) work(worker int) {
 	}
 }
 
+// rowBlock is the number of rows that a worker takes at a time.
+const rowBlock = 256
+
+// forRows calls body for every row 0..n-1, in blocks.
+func (p *Par) forRows(n int, body func(i int)) {
+	p.For((n+rowBlock-1)/rowBlock, func(_, b int) {
+		for i := b * rowBlock; i < min((b+1)*rowBlock, n); i++ {
+			body(i)
+		}
+	})
+}
+
 // Pause calls Between. A body that takes long does it, too, from time to time.
 func (p *Par) Pause(worker int) {
 	if p.Between != nil {

@@ -91,7 +91,7 @@ func (p *pivoting) rounding(i int) float64 {
 
 // reduce subtracts the squares of new columns of L from the residuals.
 func (p *pivoting) reduce(next Matrix, pivots []int) {
-	p.chunks(func(i int) {
+	p.e.Par.forRows(p.n, func(i int) {
 		s := p.rest[i] - p.e.Impl.F64.Dot(next.Row(i), next.Row(i))
 		if s <= p.rounding(i) {
 			s = 0
@@ -101,16 +101,6 @@ func (p *pivoting) reduce(next Matrix, pivots []int) {
 	for _, i := range pivots {
 		p.rest[i] = 0
 	}
-}
-
-// chunks calls body for every row.
-func (p *pivoting) chunks(body func(i int)) {
-	const chunk = 256
-	p.e.Par.For((p.n+chunk-1)/chunk, func(_, c int) {
-		for i := c * chunk; i < min((c+1)*chunk, p.n); i++ {
-			body(i)
-		}
-	})
 }
 
 func (p *pivoting) greedy(ctx context.Context) (Matrix, error) {
@@ -131,7 +121,7 @@ func (p *pivoting) greedy(ctx context.Context) (Matrix, error) {
 			return l, err
 		}
 		pivotRow, scale := l.Row(index[0])[:m], 1/math.Sqrt(top)
-		p.chunks(func(i int) {
+		p.e.Par.forRows(p.n, func(i int) {
 			row := l.Row(i)
 			row[m] = (col.Data[i] - p.e.Impl.F64.Dot(row[:m], pivotRow)) * scale
 		})
@@ -174,7 +164,7 @@ func (p *pivoting) random(ctx context.Context) (Matrix, error) {
 		}
 	}
 	l := NewMatrix(p.n, len(p.pivots))
-	p.chunks(func(i int) { p.rowTo(l.Row(i), i) })
+	p.e.Par.forRows(p.n, func(i int) { p.rowTo(l.Row(i), i) })
 	return l, nil
 }
 

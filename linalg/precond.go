@@ -156,12 +156,10 @@ func (p *Precond) buildQ(l Matrix) error {
 // whiten overwrites l with W l.
 func (p *Precond) whiten(l Matrix) {
 	if p.vecchia == nil {
-		p.e.Par.For((p.n+tileRows-1)/tileRows, func(_, b int) {
-			for i := b * tileRows; i < min((b+1)*tileRows, p.n); i++ {
-				row := l.Row(i)
-				for j := range row {
-					row[j] *= p.scale[i]
-				}
+		p.e.Par.forRows(p.n, func(i int) {
+			row := l.Row(i)
+			for j := range row {
+				row[j] *= p.scale[i]
 			}
 		})
 		return

@@ -41,7 +41,7 @@ func (e *Engine) thinQR(w Matrix, loss float64) (r Matrix, rank int) {
 	if e.factor(g, 0) != nil || smallestPivot(g) < qrPivot {
 		return r, e.carefulQR(w, r)
 	}
-	once := loss > 0 && 0x1p-53*norm*e.inverseTrace(g)*norm2(scale) < loss
+	once := loss > 0 && 0x1p-53*norm*e.inverseTrace(g)*math.Sqrt(e.Dot(scale, scale)) < loss
 	// g holds the factor of D^-1 W'W D^-1: R1 = L' D.
 	for i := range p {
 		for j := range i + 1 {
@@ -83,18 +83,10 @@ func (e *Engine) inverseTrace(l Matrix) (t float64) {
 	inv := l.Clone()
 	e.invertLower(inv)
 	for i := range inv.Rows {
-		for _, v := range inv.Row(i)[:i+1] {
-			t += v * v
-		}
+		row := inv.Row(i)[:i+1]
+		t += e.Impl.F64.Dot(row, row)
 	}
 	return t
-}
-
-func norm2(x []float64) (s float64) {
-	for _, v := range x {
-		s += v * v
-	}
-	return math.Sqrt(s)
 }
 
 // rowGram sets the lower triangle of g = w'w.

@@ -42,12 +42,10 @@ func newTiled(e *Engine, rows, cols int) *tiled {
 
 // set copies the matrix from m.
 func (t *tiled) set(m Matrix) {
-	t.e.Par.For((t.rows+tileRows-1)/tileRows, func(_, b int) {
-		for i := b * tileRows; i < min((b+1)*tileRows, t.rows); i++ {
-			row := m.Row(i)
-			for j := 0; j < t.cols; j += tileCols {
-				copy(t.data[(j/tileCols*t.rp+i)*tileCols:], row[j:min(j+tileCols, t.cols)])
-			}
+	t.e.Par.forRows(t.rows, func(i int) {
+		row := m.Row(i)
+		for j := 0; j < t.cols; j += tileCols {
+			copy(t.data[(j/tileCols*t.rp+i)*tileCols:], row[j:min(j+tileCols, t.cols)])
 		}
 	})
 }

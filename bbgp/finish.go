@@ -91,6 +91,9 @@ func (r *run) columns() (*tail, error) {
 			return nil, fmt.Errorf("%w: %w", errPrecision, err)
 		}
 	}
+	hy := linalg.NewMatrix(t.y.Rows, t.y.Cols)
+	h.MulTo(hy, t.y)
+	t.ku = columnDots(t.y, hy)
 	rank := t.y.Cols
 	coef := linalg.NewMatrix(k, rank+1)
 	for i := range k {
@@ -131,14 +134,6 @@ func (r *run) columns() (*tail, error) {
 func (r *run) correct(t *tail) error {
 	o := r.o
 	t.r, t.w = linalg.NewMatrix(o.n, 1), linalg.NewMatrix(o.n, 1)
-	t.ku = make([]float64, t.u.Cols)
-	hy := linalg.NewMatrix(t.y.Rows, t.y.Cols)
-	o.lanczos.H.MulTo(hy, t.y)
-	for i := range hy.Rows {
-		for c, v := range hy.Row(i) {
-			t.ku[c] += v * t.y.At(i, c)
-		}
-	}
 	if err := r.sample(t); err != nil {
 		return err
 	}
@@ -175,8 +170,8 @@ func (r *run) unseen(t *tail) float64 {
 // takes A to be I where the process has not been, which holds with neighbours.
 func (r *run) refine(t *tail) error {
 	o := r.o
-	bad, most := t.excess/o.b.node, r.opt.Eps/4
-	if o.b.gap()+r.unseen(t) <= r.opt.Eps {
+	bad, most := t.rest+t.excess/o.b.node, r.opt.Eps/4
+	if 0.5*(o.b.meanG-o.b.meanR+t.rest)+r.unseen(t) <= r.opt.Eps {
 		return nil
 	}
 	known := o.pre.Neighbours() > 0
@@ -268,13 +263,30 @@ func (r *run) residual(t *tail, kv linalg.Matrix) {
 	}
 	t.q = 2*o.e.Dot(t.r.Data, t.v.Data) + t.kv
 	start := time.Now()
-	white, next := linalg.NewMatrix(o.n, 1), linalg.NewMatrix(o.n, 1)
+	white, other := linalg.NewMatrix(o.n, 1), linalg.NewMatrix(o.n, 1)
 	o.pre.FInvTo(white, t.r)
-	o.lanczos.NextTo(next, o.b.tail)
-	o.e.Axpy(1, next.Data, white.Data)
+	o.lanczos.NextTo(other, o.b.tail)
+	o.e.Axpy(1, white.Data, other.Data)
 	o.phases.precond += time.Since(start).Seconds()
-	t.excess = o.e.Dot(white.Data, white.Data)
+	t.rest, t.excess = o.b.rest, o.e.Dot(other.Data, other.Data)
+	if all := o.e.Dot(white.Data, white.Data) / o.b.node; 0.5*all <= 0.5*t.rest+r.unseen(t) {
+		r.whole(t, white)
+		return
+	}
 	r.seen(t)
+}
+
+// whole takes u = P⁻¹r/a and r'P⁻¹r/a, with white = F⁻¹r.
+func (r *run) whole(t *tail, white linalg.Matrix) {
+	o := r.o
+	start := time.Now()
+	t.rest, t.excess = o.e.Dot(white.Data, white.Data)/o.b.node, 0
+	o.pre.FInvTransTo(t.w, white)
+	o.phases.precond += time.Since(start).Seconds()
+	for i := range t.w.Data {
+		t.w.Data[i] /= o.b.node
+	}
+	t.wkv = o.e.Dot(t.w.Data, r.resid.Data) - t.rest
 }
 
 // advance takes v + δ for v, with left = r - K̂δ: q grows by δ'(r + left), and
@@ -289,13 +301,10 @@ func (r *run) advance(t *tail, step, left linalg.Matrix) {
 	o.e.Axpy(1, step.Data, t.v.Data)
 	t.r.CopyFrom(left)
 	start := time.Now()
-	o.pre.SolveTo(t.w, t.r)
+	white := linalg.NewMatrix(o.n, 1)
+	o.pre.FInvTo(white, t.r)
 	o.phases.precond += time.Since(start).Seconds()
-	t.rest, t.excess = max(o.e.Dot(t.r.Data, t.w.Data), 0)/o.b.node, 0
-	for i := range t.w.Data {
-		t.w.Data[i] /= o.b.node
-	}
-	t.wkv = o.e.Dot(t.w.Data, r.resid.Data) - t.rest
+	r.whole(t, white)
 }
 
 // gradient returns dL~ by the natural parameters.

@@ -20,7 +20,7 @@ import (
 // of 2e-1 to 3e-6 σ_f² and P of either kind. Where low rank leaves large eigenvalues to
 // A, λ, it is up to λ largeA/n² more.
 const (
-	tooLow, tooLowError = 4.5, 2.5
+	tooLow, tooLowError = 1.5, 0.8
 	largeA              = 5000
 	// entryError is ε in units of σ_f² where lengths are long, and as a rule less elsewhere.
 	entryError = 9e-8
@@ -50,10 +50,8 @@ func (o *krylovObjective) tooCoarse(p Params, eps float64) bool {
 
 // sample judges what float32 products have done. A few hundred rows of K in both
 // precisions tell how much: where it is nothing, even in the worst case, r and q
-// are those of the process. Otherwise one float64 product serves v and, after
-// float32 products, a random combination z = Σ ±u_r, for which E[z'(K64 - K32)z]
-// is the effect on tr log A; where that is not far below eps, all of U follows,
-// and where the rows foresee it, all of U takes the place of z.
+// are those of the process. Otherwise one float64 product serves v and the columns
+// of U that matter.
 func (r *run) sample(t *tail) error {
 	o, n := r.o, r.o.n
 	if r.prec == kernelmv.F64 {
@@ -64,45 +62,18 @@ func (r *run) sample(t *tail) error {
 		r.residual(t, kv)
 		return nil
 	}
-	signs, x := signProbes(t.u.Cols, 1, r.opt.Seed^0x73616d706c65), linalg.NewMatrix(n, 2)
-	o.e.GemmTo(x.Sub(0, n, 1, 2), 1, t.u, false, signs, false, 0)
-	for i, v := range t.v.Data {
-		x.Data[i*2] = v
+	doubt, entry, err := r.sampleRows(t)
+	if err != nil {
+		return err
 	}
-	doubt, likely, entry, err := r.sampleRows(x)
 	second := secondOrder(entry, o.e.Dot(t.u.Data, t.u.Data))
 	t.shift, t.unsure = tooLow*second, (tooLowError+largeA*o.b.high/float64(n*n))*second
-	switch {
-	case err != nil:
-		return err
-	case r.harmless() && doubt <= r.opt.Eps/20:
+	if r.harmless() && doubt <= r.opt.Eps/20 {
 		t.doubt, t.q, t.kv = doubt, o.b.quadLow, t.own
 		r.seen(t)
 		return nil
-	case likely > r.opt.Eps/4:
-		return r.correctAll(t, true)
 	}
-	kx := linalg.NewMatrix(n, 2)
-	if err := r.exactly(kx, x); err != nil {
-		return err
-	}
-	r.residual(t, kx)
-	// z'K32 z = (Y s)'H(Y s), with s the signs.
-	h := o.lanczos.H
-	ys, hys := linalg.NewMatrix(h.Dim(), 1), linalg.NewMatrix(h.Dim(), 1)
-	o.e.GemmTo(ys, 1, t.y, false, signs, false, 0)
-	h.MulTo(hys, ys)
-	effect := 0.0
-	for i := range n {
-		effect += x.Data[2*i+1] * kx.Data[2*i+1]
-	}
-	for i, v := range ys.Data {
-		effect -= v * hys.Data[i]
-	}
-	if t.doubt = 0.5 * math.Abs(effect); t.doubt <= r.opt.Eps/8 {
-		return nil
-	}
-	return r.correctAll(t, false)
+	return r.correctAll(t)
 }
 
 // worstError is the largest change of an eigenvalue of K̂ by float32 products that
@@ -116,12 +87,18 @@ func (r *run) harmless() bool {
 }
 
 // sampleRows estimates v'Ev and z'Ez for E = K64 - K32 from a random sample of
-// rows; x = [v, z]. doubt bounds half of both, likely is the size of half z'Ez to be
-// expected: the mean as far as it is sure, and a sum of n errors without pattern.
-// entry is the rms of E by |Ez|.
-func (r *run) sampleRows(x linalg.Matrix) (doubt, likely, entry float64, err error) {
+// rows; z is a random combination Σ ±u_r, for which E[z'Ez] is the effect on
+// tr log A. doubt bounds half of both, entry is the rms of E by |Ez|.
+func (r *run) sampleRows(t *tail) (doubt, entry float64, err error) {
 	const rows = 240
 	o, n := r.o, r.o.n
+	signs, x := signProbes(t.u.Cols, 1, r.opt.Seed^0x73616d706c65), linalg.NewMatrix(n, 2)
+	o.e.GemmTo(x.Sub(0, n, 1, 2), 1, t.u, false, signs, false, 0)
+	size := 0.0 // |z|²
+	for i, v := range t.v.Data {
+		x.Data[i*2] = v
+		size += x.At(i, 1) * x.At(i, 1)
+	}
 	m := min(rows, n)
 	rng := rand.New(rand.NewPCG(r.opt.Seed, 0x726f7773))
 	xs, at := linalg.NewMatrix(m, o.d.X.Cols), rng.Perm(n)[:m]
@@ -136,7 +113,7 @@ func (r *run) sampleRows(x linalg.Matrix) (doubt, likely, entry float64, err err
 		k[i] = linalg.NewMatrix(m, 2)
 		o.op.SetPrecision(prec)
 		if err := o.op.CrossMulTo(r.ctx, k[i], xs, x); err != nil {
-			return 0, 0, 0, err
+			return 0, 0, err
 		}
 	}
 	o.phases.product += time.Since(start).Seconds()
@@ -149,16 +126,10 @@ func (r *run) sampleRows(x linalg.Matrix) (doubt, likely, entry float64, err err
 			square += v * v / float64(m)
 			errors += e * e / float64(m)
 		}
-		spread := max(square-sum*sum, 0)
-		doubt += 0.5 * (math.Abs(sum) + 2*math.Sqrt(spread/float64(m)))
-		likely = 0.5 * math.Sqrt(max(sum*sum-spread/float64(m), 0)+spread/float64(n))
-		entry = errors
+		doubt += 0.5 * (math.Abs(sum) + 2*math.Sqrt(max(square-sum*sum, 0)/float64(m)))
+		entry = errors // of z, the last
 	}
-	size := 0.0 // of z, the last
-	for i := range n {
-		size += x.At(i, 1) * x.At(i, 1)
-	}
-	return doubt, likely, math.Sqrt(entry / max(size, math.SmallestNonzeroFloat64)), nil
+	return doubt, math.Sqrt(entry / max(size, math.SmallestNonzeroFloat64)), nil
 }
 
 // seen takes u = Nr and r'Nr from the process.
@@ -175,33 +146,46 @@ func (r *run) seen(t *tail) {
 	t.wkv = o.e.Dot(t.w.Data, r.resid.Data) - t.rest
 }
 
-// correctAll corrects tr log A by the float64 product with every column of U, and
-// takes r and q from it, too, if withV is set.
-func (r *run) correctAll(t *tail, withV bool) error {
-	n, rank := r.o.n, t.u.Cols
-	x := t.u
-	if withV {
-		x = linalg.NewMatrix(n, rank+1)
-		for i := range n {
-			x.Set(i, copy(x.Row(i), t.u.Row(i)), t.v.Data[i])
-		}
+// correctAll corrects tr log A by the float64 product with the columns of U that
+// matter, and takes r and q from it, too.
+func (r *run) correctAll(t *tail) error {
+	n := r.o.n
+	loud, share := loudColumns(t.u)
+	x, kx := linalg.NewMatrix(n, loud+1), linalg.NewMatrix(n, loud+1)
+	for i := range n {
+		row := x.Row(i)
+		copy(row, t.u.Row(i)[:loud])
+		row[loud] = t.v.Data[i]
 	}
-	kx := linalg.NewMatrix(n, x.Cols)
 	if err := r.exactly(kx, x); err != nil {
 		return err
 	}
-	if withV {
-		r.residual(t, kx.Sub(0, n, rank, rank+1))
+	r.residual(t, kx.Sub(0, n, loud, loud+1))
+	effect := 0.0
+	for c, exact := range columnDots(x, kx)[:loud] {
+		t.fix += exact - t.ku[c]
+		effect += math.Abs(exact - t.ku[c])
+		t.ku[c] = exact
 	}
-	exact := make([]float64, rank)
-	for i := range n {
-		for c, u := range t.u.Row(i) {
-			exact[c] += kx.At(i, c) * u
+	t.doubt = 0.5 * share * effect
+	return nil
+}
+
+// loudColumns returns how many columns of U hold nearly all of its sum of squares,
+// and what the others have for each unit of that. The first s columns, those of
+// log A to first order, dwarf the others.
+func loudColumns(u linalg.Matrix) (loud int, share float64) {
+	const quiet = 0.01
+	squares, all := make([]float64, u.Cols), 0.0
+	for i := range u.Rows {
+		for c, v := range u.Row(i) {
+			squares[c] += v * v
+			all += v * v
 		}
 	}
-	for c, v := range exact {
-		t.fix += v - t.ku[c]
+	rest := 0.0
+	for loud = u.Cols; loud > 0 && rest+squares[loud-1] <= quiet*all; loud-- {
+		rest += squares[loud-1]
 	}
-	t.ku, t.doubt = exact, 0
-	return nil
+	return loud, rest / max(all-rest, math.SmallestNonzeroFloat64)
 }

@@ -15,7 +15,7 @@ import (
 // so a tile of w is needed once, for C (AccJ with the coordinates in place of
 // V), for its column sums (a column of ones beside the coordinates) and for its
 // row sums. The three terms cancel down to points that lie close together:
-// C and the sums are taken over at most 192 rows in T and then in float64, and
+// C and the sums are taken over at most maxSum rows in T and then in float64, and
 // the coordinates are those of T, exactly, on both sides.
 
 // A gradient is the gradient pass in tiles of T.

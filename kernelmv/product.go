@@ -9,10 +9,13 @@ import (
 )
 
 const (
-	maxCols   = 64  // columns of one product
-	maxGroup  = 32  // columns that AccJ and AccI take at once
-	maxSum    = 192 // points of a sum that is taken in float32
-	fusedCols = 2   // up to here one loop does everything
+	maxCols   = 64 // columns of one product
+	maxGroup  = 32 // columns that AccJ and AccI take at once
+	fusedCols = 2  // up to here one loop does everything
+
+	// maxSum points of a column's sum are taken in float32: 192 make the error of a
+	// product several times that of its entries, 24 hardly less than 48.
+	maxSum = 48
 )
 
 // A product multiplies K by V in tiles of T. V is kept twice, as the routines

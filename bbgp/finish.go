@@ -165,21 +165,21 @@ func (r *run) unseen(t *tail) float64 {
 
 // refine repairs v where rounding in the basis or in float32 products has left a
 // residual that the process did not see and that the bounds have no room for:
-// K̂ δ = r is solved to a digit or two by the inverse that the process knows, or by
+// K̂ δ = r is solved as far as needed by the inverse that the process knows, or by
 // conjugate gradients, and v + δ is judged by a float64 product. The known inverse
 // takes A to be I where the process has not been, which holds with neighbours.
 func (r *run) refine(t *tail) error {
 	o := r.o
-	bad, most := t.rest+t.excess/o.b.node, r.opt.Eps/4
-	if 0.5*(o.b.meanG-o.b.meanR+t.rest)+r.unseen(t) <= r.opt.Eps {
+	bad, room := t.rest+t.excess/o.b.node, max(2*r.opt.Eps-(o.b.meanG-o.b.meanR), r.opt.Eps/4)
+	if t.rest+2*r.unseen(t) <= room {
 		return nil
 	}
 	known := o.pre.Neighbours() > 0
-	for try := 0; bad > most && try < 8; try++ {
+	for try := 0; bad > room && try < 8; try++ {
 		var step, left linalg.Matrix
 		var err error
 		if step, known = r.knownStep(t, known); !known {
-			step, left, err = r.cgStep(t, bad)
+			step, left, err = r.cgStep(t, max(0.8*room, bad/1e4))
 		}
 		if errors.Is(err, linalg.ErrNotDefinite) {
 			return nil // the caller sees the residual
@@ -221,18 +221,17 @@ func (r *run) knownStep(t *tail, may bool) (linalg.Matrix, bool) {
 	return step, true
 }
 
-// cgStep solves K̂ δ = r to a few digits in the precision of the process, and
-// returns what is left of r besides.
-func (r *run) cgStep(t *tail, bad float64) (step, left linalg.Matrix, err error) {
+// cgStep solves K̂ δ = r in the precision of the process until r'P⁻¹r/a is at most
+// rest, and returns what is left of r besides.
+func (r *run) cgStep(t *tail, rest float64) (step, left linalg.Matrix, err error) {
 	o := r.o
 	step, left = linalg.NewMatrix(o.n, 1), t.r.Clone()
 	if o.cg == nil {
 		o.cg = linalg.NewCG(o.e, o.n, 1)
 	}
 	defer lapTime(time.Now(), &o.phases.product)
-	goal := math.Sqrt(o.b.node * max(r.opt.Eps/10, bad/1e4))
-	res, err := o.cg.Solve(r.ctx, r.op, o.pre, step, t.r, linalg.CGOptions{Tol: goal, MaxPasses: 40,
-		OnPass: func(_ int, _, rest linalg.Matrix, _ []float64) bool { left.CopyFrom(rest); return false }})
+	res, err := o.cg.Solve(r.ctx, r.op, o.pre, step, t.r, linalg.CGOptions{Tol: math.Sqrt(o.b.node * rest), MaxPasses: 40,
+		OnPass: func(_ int, _, now linalg.Matrix, _ []float64) bool { left.CopyFrom(now); return false }})
 	r.products += res.Passes
 	return step, left, err
 }

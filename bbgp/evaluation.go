@@ -32,6 +32,8 @@ type Evaluation struct {
 	Gradient *Gradient
 	// Alpha approximates K̂⁻¹ (y - c).
 	Alpha []float64
+	// MeanInfo is 1'P⁻¹1, about the information of c, 1'K̂⁻¹1; 0 if unknown.
+	MeanInfo float64
 
 	Passes, Products    int    // passes over the kernel matrix, columns multiplied
 	Wasted              int    // passes in float32 that were not accurate enough

@@ -88,6 +88,7 @@ func (o *exactObjective) Evaluate(ctx context.Context, p Params, opt EvalOptions
 			return nil, err
 		}
 		ev.Gradient = g
+		ev.MeanInfo = meanInfo(o.e, n, o.last.SolveTo)
 	}
 	ev.Seconds = time.Since(start).Seconds()
 	return ev, nil

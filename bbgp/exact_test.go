@@ -123,6 +123,11 @@ func TestExactGradientAgainstDifferences(t *testing.T) {
 				t.Errorf("%s: gradient %d = %.10g, differences give %.10g", kernel, i, got[i], want)
 			}
 		}
+		left, right := p.Clone(), p.Clone() // L is quadratic in c
+		left.Mean, right.Mean = p.Mean-1, p.Mean+1
+		if want := 2*at(p) - at(left) - at(right); relative(ev.MeanInfo, want) > 1e-9 {
+			t.Errorf("%s: information of c %.10g, differences give %.10g", kernel, ev.MeanInfo, want)
+		}
 	}
 }
 

@@ -93,6 +93,16 @@ func newFisher(ctx context.Context, e *linalg.Engine, d *Data, p Params, seed ui
 	return fs, nil
 }
 
+// meanInfo returns 1'A⁻¹1 for n×n A, where solve sets dst = A⁻¹ src.
+func meanInfo(e *linalg.Engine, n int, solve func(dst, src linalg.Matrix)) float64 {
+	ones, x := linalg.NewMatrix(n, 1), linalg.NewMatrix(n, 1)
+	for i := range ones.Data {
+		ones.Data[i] = 1
+	}
+	solve(x, ones)
+	return max(e.Dot(ones.Data, x.Data), 0)
+}
+
 // fisherFactors returns the matrix whose row i holds K̂⁻¹ ∂K̂/∂log θ_i, n×n
 // row by row; it is 0 for inputs that are out.
 func fisherFactors(ctx context.Context, o *exactObjective, p Params, inv linalg.Matrix) (linalg.Matrix, error) {

@@ -30,11 +30,12 @@ type krylovObjective struct {
 	d *Data // standardised
 	n int
 
-	op     *kernelmv.Op
-	pre    preconditioner
-	built  Params // where pre was built
-	reason string // why pre is as large as it is
-	probes linalg.Matrix
+	op       *kernelmv.Op
+	pre      preconditioner
+	built    Params  // where pre was built
+	reason   string  // why pre is as large as it is
+	meanInfo float64 // 1'P⁻¹1
+	probes   linalg.Matrix
 
 	probesReason string // why there are so many
 
@@ -100,6 +101,7 @@ func (o *krylovObjective) Rebuild(ctx context.Context, p Params, opt EvalOptions
 		return fmt.Errorf("preconditioner: %w", err)
 	}
 	o.pre, o.built, o.reason = pre, p.Clone(), *reason
+	o.meanInfo = meanInfo(o.e, o.n, pre.SolveTo)
 	var probes int
 	probes, o.probesReason = chooseProbes(o.n, activeInputs(p), pre.Rank(), pre.Neighbours(), prec, opt)
 	o.setProbes(signProbes(o.n, probes, opt.Seed), opt.Memory)

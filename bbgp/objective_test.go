@@ -90,6 +90,10 @@ func checkUnitProbes(t *testing.T, kernel string, noise float64, n, nn int, grad
 	if !gradient {
 		return
 	}
+	// P knows the information of c within a factor of two: less than the subset does.
+	if r := got.MeanInfo / want.MeanInfo; nn > 0 && !(r > 0.5 && r < 2) {
+		t.Errorf("%s, noise %g, nn %d: information of c %.4g, exact %.4g", kernel, noise, nn, got.MeanInfo, want.MeanInfo)
+	}
 	a, b := flat(got.Gradient), flat(want.Gradient)
 	for i := range a {
 		if math.Abs(a[i]-b[i]) > 1e-6*(1+math.Abs(b[i])) {

@@ -44,7 +44,7 @@ func (r *run) evaluate() (*Evaluation, error) {
 	}
 	ev := &Evaluation{
 		Passes: r.passes, Rank: o.pre.Rank(), Neighbours: o.pre.Neighbours(), Reason: o.reason, Probes: o.probes.Cols, ProbesReason: o.probesReason,
-		Precision: r.prec.String(), BoundKind: "probable", StdErr: o.b.stdErr(), Node: o.b.node,
+		MeanInfo: o.meanInfo, Precision: r.prec.String(), BoundKind: "probable", StdErr: o.b.stdErr(), Node: o.b.node,
 	}
 	if o.b.nodeOne && r.prec == kernelmv.F64 || o.lanczos.Exhausted() {
 		ev.BoundKind = "rigorous"

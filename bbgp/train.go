@@ -359,9 +359,12 @@ func (t *trainer) measure(ctx context.Context) error {
 	}
 	b := linalg.NewMatrix(d+3, d+3)
 	b.Sub(0, d+2, 0, d+2).CopyFrom(fs.f)
-	// F_cc of all rows is between that of the subset and n / rows times it; the
-	// middle is the start, curvature pairs and damping do the rest.
-	b.Set(d+2, d+2, math.Sqrt(fs.meanSub*fs.meanAll))
+	// F_cc of all rows is between that of the subset and n / rows times it.
+	info := t.cur.ev.MeanInfo
+	if info == 0 {
+		info = math.Sqrt(fs.meanSub * fs.meanAll)
+	}
+	b.Set(d+2, d+2, info)
 	t.met.base = b
 	return nil
 }

@@ -49,24 +49,34 @@ const rankSquare = 271040 // 11000 pairs of Scale in units of Dense, both standa
 var nearSizes = []int{32, 48, 64, 96, 128, 192, 256}
 
 // A seen says how many passes an evaluation of so many rows took with so many
-// neighbours, and at and below which σ_n²/σ_f² float32 products have failed on
-// fewer rows.
+// neighbours and what float32 products were foreseen to leave unsure there, and at
+// and below which σ_n²/σ_f² they have failed on fewer rows.
 type seen struct {
 	passes, neighbours, rows int
-	wide                     float64
+	unsure, wide             float64
 }
 
 // note takes what ev tells.
 func (s *seen) note(ev *Evaluation) {
-	s.passes, s.neighbours, s.rows = ev.Passes-ev.Wasted, ev.Neighbours, len(ev.Alpha)
+	s.passes, s.neighbours, s.rows, s.unsure = ev.Passes-ev.Wasted, ev.Neighbours, len(ev.Alpha), ev.Unsure32
+}
+
+// unsure32 is what float32 products of n rows will leave unsure, in nats: it grows
+// with the square of tr K̂⁻¹, on kin40k like n³ from 1700 to 40000 rows.
+func (s seen) unsure32(n int) float64 {
+	if s.rows == 0 {
+		return 0
+	}
+	grow := float64(n) / float64(s.rows)
+	return s.unsure * grow * grow * grow
 }
 
 // Without any evaluation, 48 neighbours are taken to need 12 passes, whatever n.
 var unseen = seen{passes: 12, neighbours: 48}
 
-// rowPower: passes grow like n^0.5 (kin40k at fixed parameters and 48 neighbours:
-// 18, 30, 60, 80 with 5000, 10000, 20000, 40000 rows; fits: less).
-const rowPower = 0.5
+// rowPower: passes grow like n^0.6 (kin40k at fixed parameters: 8 and 26 with 3333 and
+// 20000 rows and 96 neighbours, 10 and 30 with 6667 and 40000 rows and 128).
+const rowPower = 0.6
 
 // nearPower: passes fall like neighbours^-0.75 (kin40k: 60, 33, 22, 16 with 32,
 // 64, 128, 192; pol: 10, 8, 7, 5 with 48, 64, 96, 128).
@@ -209,7 +219,7 @@ func (o *Options) foreseePrecond(ctx context.Context, d *Data, p Params, s seen)
 		if s.rows == 0 { // the first evaluations will tell that fewer do
 			eval.Uses = 1
 		}
-		near = neighbours(n, d.X.Cols, rank, obj.precision(p, eval), eval)
+		near = neighbours(n, d.X.Cols, rank, obj.likely(n, p, eval), eval)
 	}
 	return rank, near, nil
 }

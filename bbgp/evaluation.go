@@ -35,11 +35,12 @@ type Evaluation struct {
 	// MeanInfo is 1'P⁻¹1, about the information of c, 1'K̂⁻¹1; 0 if unknown.
 	MeanInfo float64
 
-	Passes, Products    int    // passes over the kernel matrix, columns multiplied
-	Wasted              int    // passes in float32 that were not accurate enough
-	Replayed            int    // passes made twice because the basis did not fit Memory
-	Rank, Neighbours    int    // of the preconditioner
-	Reason              string // why it is as large as it is
+	Passes, Products    int     // passes over the kernel matrix, columns multiplied
+	Wasted              int     // passes in float32 that were not accurate enough
+	Unsure32            float64 // nats that float32 products were foreseen to leave unsure
+	Replayed            int     // passes made twice because the basis did not fit Memory
+	Rank, Neighbours    int     // of the preconditioner
+	Reason              string  // why it is as large as it is
 	Probes, GradColumns int
 	ProbesReason        string  // why there are so many
 	Precision           string  // f32 or f64

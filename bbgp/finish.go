@@ -40,7 +40,7 @@ type tail struct {
 	rest   float64 // r'Nr, or r'P⁻¹r/a
 	excess float64 // |F⁻¹r + T_t+1 tail|²: of r, what the process has not seen
 	fix    float64 // of tr log A
-	doubt  float64 // nats that float32 products may have done to L, where fix is 0
+	doubt  float64 // nats that float32 products may have done to L beside fix
 	shift  float64 // nats by which they make L come out too low beyond the first order,
 	unsure float64 // within so much
 }

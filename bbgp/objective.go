@@ -93,7 +93,7 @@ func (o *krylovObjective) Rebuild(ctx context.Context, p Params, opt EvalOptions
 	if err := o.op.Reset(kernelOf(p), noiseOf(p, o.d)); err != nil {
 		return err
 	}
-	prec := o.precision(p, opt)
+	prec := o.likely(o.n, p, opt)
 	set, reason := choosePrecond(o.n, p, o.op.Noise(), prec, opt)
 	set.Seed = opt.Seed
 	pre, err := linalg.NewPrecond(ctx, o.e, o.op, o.op.Noise(), set)
@@ -179,9 +179,11 @@ func (o *krylovObjective) Evaluate(ctx context.Context, p Params, opt EvalOption
 		passes += r.passes
 		return ev, err
 	}
-	prec := o.precision(p, opt)
-	if prec == kernelmv.F32 && opt.Precision != "f32" && o.tooCoarse(p, opt.Eps) {
-		prec = kernelmv.F64
+	prec, unsure := o.precision(p, opt), 0.0
+	if prec == kernelmv.F32 && opt.Precision != "f32" {
+		if unsure = o.unsure32(p); unsure > opt.Eps/2 {
+			prec = kernelmv.F64
+		}
 	}
 	ev, err := run(prec)
 	if prec == kernelmv.F32 && opt.Precision != "f32" && errors.Is(err, errPrecision) {
@@ -194,7 +196,7 @@ func (o *krylovObjective) Evaluate(ctx context.Context, p Params, opt EvalOption
 	if err != nil {
 		return nil, err
 	}
-	ev.Passes, ev.Wasted = passes, wasted
+	ev.Passes, ev.Wasted, ev.Unsure32 = passes, wasted, unsure
 	ev.Seconds = time.Since(begin).Seconds()
 	ev.SecondsByPhase = o.phases.report()
 	return ev, nil
@@ -222,6 +224,15 @@ func (o *krylovObjective) precision(p Params, opt EvalOptions) kernelmv.Precisio
 		return kernelmv.F64
 	}
 	return kernelmv.F32
+}
+
+// likely is the precision that evaluations of n rows at p will take, as far as the
+// last one tells.
+func (o *krylovObjective) likely(n int, p Params, opt EvalOptions) kernelmv.Precision {
+	if opt.Precision != "f32" && opt.Seen.unsure32(n) > opt.Eps/2 {
+		return kernelmv.F64
+	}
+	return o.precision(p, opt)
 }
 
 // nodeOne reports whether K̂ >= P is certain at p.

@@ -16,9 +16,9 @@ import (
 // What float32 products do beyond the first order: errors E without pattern, of rms ε
 // an entry, would move L by ‖K̂^-1/2 E K̂^-1/2‖_F²/4 = (ε tr K̂⁻¹)²/4. But E is another
 // one in every product; the process takes its errors for directions, and L comes out
-// too low by tooLow times that: 3.4 to 6.5 in 150 cases with 600 to 11121 rows, noise
-// of 2e-1 to 3e-6 σ_f² and P of either kind. Where low rank leaves large eigenvalues to
-// A, λ, it is up to λ largeA/n² more.
+// too low by tooLow times that: 0.87 to 2.1 in some 50 cases with 600 to 11121 rows,
+// noise of 2e-1 to 3e-6 σ_f² and P of either kind. Where low rank leaves large
+// eigenvalues to A, λ, it is up to λ largeA/n² more.
 const (
 	tooLow, tooLowError = 1.5, 0.8
 	largeA              = 5000
@@ -37,15 +37,16 @@ func (r *run) coarse(t *tail) bool {
 	return math.Abs(t.fix)/2 > 2*r.opt.Eps || t.unsure > r.opt.Eps/2
 }
 
-// tooCoarse foresees that, before any pass, by tr P⁻¹ from one probe: on elevators,
-// pol, bike and kin40k within a fifth of the sum of squares of U.
-func (o *krylovObjective) tooCoarse(p Params, eps float64) bool {
+// unsure32 foresees, before any pass, what float32 products would leave unsure beyond
+// the first order, in nats, by tr P⁻¹ from one probe: on elevators, pol, bike and
+// kin40k that is within a fifth of the sum of squares of U.
+func (o *krylovObjective) unsure32(p Params) float64 {
 	z := linalg.NewMatrix(o.n, 1)
 	for i := range o.n {
 		z.Data[i] = o.probes.At(i, 0)
 	}
 	o.pre.FInvTransTo(z, z)
-	return tooLowError*secondOrder(entryError*p.Variance, o.e.Dot(z.Data, z.Data)) > eps/2
+	return tooLowError * secondOrder(entryError*p.Variance, o.e.Dot(z.Data, z.Data))
 }
 
 // sample judges what float32 products have done. A few hundred rows of K in both

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 
 	"bbgp.dev/bbgp"
 	"bbgp.dev/bench/uci"
@@ -95,6 +96,9 @@ func lownoise(memory int64) error {
 	return nil
 }
 
+// scalingRounds is the number of times that scaling evaluates; it prints medians.
+const scalingRounds = 3
+
 func scaling() error {
 	train, test, err := uci.Load("kin40k", 0, 0)
 	if err != nil {
@@ -105,20 +109,33 @@ func scaling() error {
 		return err
 	}
 	all := uci.Table{Names: train.Names, Rows: append(train.Rows, test.Rows...)}
-	fmt.Print("| n | power of n since the last | " + head)
-	lastN, last := 0, 0.0
-	for _, n := range []int{5000, 10000, 20000, 40000} {
-		part := uci.Table{Names: all.Names, Rows: all.Rows[:n]}
-		r, err := evaluate(part.Data(), p, 7, 0, 0, 0)
-		if err != nil {
-			return err
+	sizes := []int{5000, 10000, 20000, 40000}
+	reports, seconds := make([]*bbgp.LMLReport, len(sizes)), make([][]float64, len(sizes))
+	for range scalingRounds { // in turns: the machine may change its pace
+		for i, n := range sizes {
+			part := uci.Table{Names: all.Names, Rows: all.Rows[:n]}
+			r, err := evaluate(part.Data(), p, 7, 0, 0, 0)
+			if err != nil {
+				return err
+			}
+			if reports[i] == nil { // whose peak is that of n rows
+				reports[i] = r
+			}
+			seconds[i] = append(seconds[i], r.CPUSeconds)
 		}
-		power := "-"
-		if lastN > 0 {
-			power = fmt.Sprintf("%.2f", math.Log(r.CPUSeconds/last)/math.Log(float64(n)/float64(lastN)))
+	}
+	fmt.Print("| n | power of n since the last | since the first | " + head)
+	for i, n := range sizes {
+		slices.Sort(seconds[i])
+		r, power := reports[i], func(j int) string {
+			return fmt.Sprintf("%.2f", math.Log(seconds[i][scalingRounds/2]/seconds[j][scalingRounds/2])/math.Log(float64(n)/float64(sizes[j])))
 		}
-		row(fmt.Sprintf("%d | %s", n, power), r)
-		lastN, last = n, r.CPUSeconds
+		r.CPUSeconds = seconds[i][scalingRounds/2]
+		since := "- | -"
+		if i > 0 {
+			since = power(i-1) + " | " + power(0)
+		}
+		row(fmt.Sprintf("%d | %s", n, since), r)
 	}
 	return nil
 }

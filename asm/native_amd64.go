@@ -163,7 +163,19 @@ var avx512Roots32 = []rootKit[float32]{
 
 var avx512Roots64 = []rootKit[float64]{
 	{
-		minDepth: 6,
+		minDepth: 1,
+		distRoot: avx512DistRoot1F64,
+		cov:      [...]func(buf *float64, rows, cols int){avx512CovRadii1Matern12F64, avx512CovRadii1Matern32F64, avx512CovRadii1Matern52F64},
+		weight:   [...]func(buf *float64, rows, cols int){avx512WeightRadii1Matern12F64, avx512WeightRadii1Matern32F64, avx512WeightRadii1Matern52F64},
+		fused1: [...]func(yi *float64, yj, buf, vi, vj *float64, rows, cols int){
+			avx512Fused1Radii1Matern12F64, avx512Fused1Radii1Matern32F64, avx512Fused1Radii1Matern52F64,
+		},
+		fused2: [...]func(yi *float64, yj, buf, vi, vj *float64, rows, cols int){
+			avx512Fused2Radii1Matern12F64, avx512Fused2Radii1Matern32F64, avx512Fused2Radii1Matern52F64,
+		},
+	},
+	{
+		minDepth: 10,
 		distRoot: avx512DistRoot2F64,
 		cov:      [...]func(buf *float64, rows, cols int){avx512CovRadii2Matern12F64, avx512CovRadii2Matern32F64, avx512CovRadii2Matern52F64},
 		weight:   [...]func(buf *float64, rows, cols int){avx512WeightRadii2Matern12F64, avx512WeightRadii2Matern32F64, avx512WeightRadii2Matern52F64},

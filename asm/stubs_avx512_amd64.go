@@ -234,6 +234,26 @@ func avx512Fused1Matern12F64(yi *float64, yj *float64, buf *float64, vi *float64
 //go:noescape
 func avx512Fused2Matern12F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
 
+// avx512CovRadii1Matern12F64 works like genericCov, but reads what DistRoot1 left.
+//
+//go:noescape
+func avx512CovRadii1Matern12F64(buf *float64, rows int, cols int)
+
+// avx512WeightRadii1Matern12F64 works like genericWeight, but reads what DistRoot1 left.
+//
+//go:noescape
+func avx512WeightRadii1Matern12F64(buf *float64, rows int, cols int)
+
+// avx512Fused1Radii1Matern12F64 works like genericFused with p = 1, but reads what DistRoot1 left.
+//
+//go:noescape
+func avx512Fused1Radii1Matern12F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
+
+// avx512Fused2Radii1Matern12F64 works like genericFused with p = 2, but reads what DistRoot1 left.
+//
+//go:noescape
+func avx512Fused2Radii1Matern12F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
+
 // avx512CovRadii2Matern12F64 works like genericCov, but reads what DistRoot2 left.
 //
 //go:noescape
@@ -313,6 +333,26 @@ func avx512Fused1Matern32F64(yi *float64, yj *float64, buf *float64, vi *float64
 //
 //go:noescape
 func avx512Fused2Matern32F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
+
+// avx512CovRadii1Matern32F64 works like genericCov, but reads what DistRoot1 left.
+//
+//go:noescape
+func avx512CovRadii1Matern32F64(buf *float64, rows int, cols int)
+
+// avx512WeightRadii1Matern32F64 works like genericWeight, but reads what DistRoot1 left.
+//
+//go:noescape
+func avx512WeightRadii1Matern32F64(buf *float64, rows int, cols int)
+
+// avx512Fused1Radii1Matern32F64 works like genericFused with p = 1, but reads what DistRoot1 left.
+//
+//go:noescape
+func avx512Fused1Radii1Matern32F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
+
+// avx512Fused2Radii1Matern32F64 works like genericFused with p = 2, but reads what DistRoot1 left.
+//
+//go:noescape
+func avx512Fused2Radii1Matern32F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
 
 // avx512CovRadii2Matern32F64 works like genericCov, but reads what DistRoot2 left.
 //
@@ -394,6 +434,26 @@ func avx512Fused1Matern52F64(yi *float64, yj *float64, buf *float64, vi *float64
 //go:noescape
 func avx512Fused2Matern52F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
 
+// avx512CovRadii1Matern52F64 works like genericCov, but reads what DistRoot1 left.
+//
+//go:noescape
+func avx512CovRadii1Matern52F64(buf *float64, rows int, cols int)
+
+// avx512WeightRadii1Matern52F64 works like genericWeight, but reads what DistRoot1 left.
+//
+//go:noescape
+func avx512WeightRadii1Matern52F64(buf *float64, rows int, cols int)
+
+// avx512Fused1Radii1Matern52F64 works like genericFused with p = 1, but reads what DistRoot1 left.
+//
+//go:noescape
+func avx512Fused1Radii1Matern52F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
+
+// avx512Fused2Radii1Matern52F64 works like genericFused with p = 2, but reads what DistRoot1 left.
+//
+//go:noescape
+func avx512Fused2Radii1Matern52F64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
+
 // avx512CovRadii2Matern52F64 works like genericCov, but reads what DistRoot2 left.
 //
 //go:noescape
@@ -473,6 +533,11 @@ func avx512Fused1GaussianF64(yi *float64, yj *float64, buf *float64, vi *float64
 //
 //go:noescape
 func avx512Fused2GaussianF64(yi *float64, yj *float64, buf *float64, vi *float64, vj *float64, rows int, cols int)
+
+// avx512DistRoot1F64 works like genericDist and takes square roots in some rows of each micro-tile.
+//
+//go:noescape
+func avx512DistRoot1F64(dst *float64, xi *float64, xj *float64, d int, rows int, cols int, clamp float64)
 
 // avx512DistRoot2F64 works like genericDist and takes square roots in some rows of each micro-tile.
 //

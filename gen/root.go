@@ -31,7 +31,7 @@ func (e *emitter) rootParts() int {
 func (e *emitter) earlyParts() []int {
 	switch {
 	case e.wide() && e.size == 8:
-		return []int{2, 3, 4}
+		return []int{1, 2, 3, 4}
 	case e.wide():
 		return []int{2}
 	case e.size == 8:

@@ -117,17 +117,48 @@ func TestChooseProbes(t *testing.T) {
 		want          int
 		says          string
 	}{
-		{"bike, 32 neighbours", 0, 32, kernelmv.F64, bike(5, 32), 15, "12.2 passes"},
+		{"bike, 32 neighbours", 0, 32, kernelmv.F64, bike(5, 32), 15, "14.7 passes"},
 		{"bike, 64 neighbours", 0, 64, kernelmv.F64, bike(3, 64), 15, "half the variance"},
-		{"few passes", 192, 48, kernelmv.F64, bike(2, 48), 7, "4.9 passes"},
+		{"few passes", 192, 48, kernelmv.F64, bike(2, 48), 7, "5.9 passes"},
 		{"float32", 0, 32, kernelmv.F32, bike(5, 32), 7, "block of 8"},
 		{"no pilot", 0, 32, kernelmv.F64, EvalOptions{}, 7, "block of 8"},
-		{"low rank alone", 300, 0, kernelmv.F64, EvalOptions{Seen: seen{passes: 40, rows: 1940}}, 15, "98.0 passes"},
+		{"low rank alone", 300, 0, kernelmv.F64, EvalOptions{Seen: seen{passes: 40, rows: 1940}}, 15, "117.2 passes"},
 		{"asked for", 0, 32, kernelmv.F64, EvalOptions{Probes: 9, Seen: bike(5, 32).Seen}, 9, "as asked"},
-		{"dear columns", 0, 32, kernelmv.F64, EvalOptions{Seen: bike(5, 32).Seen, Costs: scaled(func(c *Costs) { c.Wide64 *= 3 })}, 7, "12.2 passes"},
+		{"dear columns", 0, 32, kernelmv.F64, EvalOptions{Seen: bike(5, 32).Seen, Costs: scaled(func(c *Costs) { c.Wide64 *= 3 })}, 7, "14.7 passes"},
 	} {
 		if s, reason := chooseProbes(11643, 17, k.columns, k.near, k.prec, k.opt); s != k.want || !strings.Contains(reason, k.says) {
 			t.Errorf("%s: %d probes, %s", k.name, s, reason)
+		}
+	}
+}
+
+// P is chosen for float64 products where the last evaluation tells that these will be
+// needed, also on fewer rows, and not where float32 is asked for.
+func TestLikely(t *testing.T) {
+	d, p := smoothData(300, 3, 0.1), testParams("matern32", 3, 1e-3)
+	o := mustObjective(t, d, p)
+	ev, err := o.Evaluate(context.Background(), p, EvalOptions{Eps: 1, Probes: 7, Rank: 20, Neighbours: 16})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s seen
+	s.note(ev)
+	if ev.Precision != "f32" || s.unsure <= 0 {
+		t.Fatalf("precision %s, %v nats unsure: this says nothing", ev.Precision, s.unsure)
+	}
+	for _, k := range []struct {
+		rows      int
+		eps       float64
+		precision string
+		want      kernelmv.Precision
+	}{
+		{300, 2.1 * s.unsure, "auto", kernelmv.F32},
+		{300, 1.9 * s.unsure, "auto", kernelmv.F64},
+		{300, 1.9 * s.unsure, "f32", kernelmv.F32},
+		{600, 15 * s.unsure, "auto", kernelmv.F64},
+	} {
+		if got := o.likely(k.rows, p, EvalOptions{Eps: k.eps, Precision: k.precision, Seen: s}); got != k.want {
+			t.Errorf("%+v: precision %v", k, got)
 		}
 	}
 }

@@ -18,10 +18,11 @@ const (
 	typicalColumns = 64 // of the gradient
 	// A preconditioner that is not chosen yet has as a rule no more than these.
 	typicalRank, typicalNear = mixedRank, 128
-	// Of a row, while P is made: a column of the low-rank part as pivots make it, twice,
-	// as matrix, as factor, and as factor of the last P, some of which are garbage by the
-	// time that neighbours come; a neighbour as index, weight and packed weight, twice.
-	bytesPerRankAlone, bytesPerRank, bytesPerNear = 40, 28, 48
+	// Of a row, while P is made, by peaks of fits: a column of the low-rank part as pivots
+	// make it, twice, as matrix, as factor, and as factor of the last P, some of which are
+	// garbage by the time that neighbours come; a neighbour as index, weight and packed
+	// weight, of this P and the last, which is half gone where there is a low-rank part.
+	bytesPerRankAlone, bytesPerRank, bytesPerNearAlone, bytesPerNear = 40, 32, 48, 20
 )
 
 // krylovBytes predicts what method bbgp keeps beside its basis while it makes a
@@ -34,10 +35,14 @@ func krylovBytes(n, d, cols, rank, near int) int64 {
 
 // precondBytes predicts the part of the preconditioners.
 func precondBytes(n, rank, near int) int64 {
-	if near == 0 {
-		return int64(n) * int64(rank*bytesPerRankAlone)
+	row := rank*bytesPerRank + near*bytesPerNear
+	switch {
+	case near == 0:
+		row = rank * bytesPerRankAlone
+	case rank == 0:
+		row = near * bytesPerNearAlone
 	}
-	return int64(n) * int64(rank*bytesPerRank+near*bytesPerNear)
+	return int64(n) * int64(row)
 }
 
 // basisBytes is what a basis takes, as a rule.

@@ -1,9 +1,10 @@
 // Command evaluations measures single evaluations of the likelihood with its
-// gradient and prints three tables:
+// gradient and prints these tables:
 //
 //	go run ./bench/evaluations -table sets      # at all ones and at parameters fitted to 2000 rows
 //	go run ./bench/evaluations -table lownoise  # bike at noise 1e-6 by preconditioner
 //	go run ./bench/evaluations -table scaling   # kin40k, 5000 to 40000 rows
+//	go run ./bench/evaluations -table float32   # bounds in float32 that miss the value in float64
 //
 // CPU seconds are those of the evaluation, the preconditioner included.
 package main
@@ -141,8 +142,10 @@ func scaling() error {
 }
 
 func main() {
-	table := flag.String("table", "sets", "sets, lownoise or scaling")
+	table := flag.String("table", "sets", "sets, lownoise, scaling or float32")
 	memory := flag.Int64("memory", 2<<30, "budget of lownoise, bytes")
+	cases := flag.Int("cases", 200, "evaluations of float32")
+	rows := flag.Int("rows", 2000, "most rows of these")
 	flag.Parse()
 	err := fmt.Errorf("no table %q", *table)
 	switch *table {
@@ -152,6 +155,8 @@ func main() {
 		err = lownoise(*memory)
 	case "scaling":
 		err = scaling()
+	case "float32":
+		err = float32s(*cases, *rows)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "evaluations:", err)

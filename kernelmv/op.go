@@ -13,7 +13,7 @@ import (
 // A Precision is the element type of the tiles.
 type Precision int
 
-// F32 keeps coordinates, tiles and V in float32 and sums over more than 192
+// F32 keeps coordinates, tiles and V in float32 and sums over more than 48
 // points in float64; an entry of K is off by at most 6e-7 s2. F64 keeps
 // everything in float64.
 const (

@@ -163,6 +163,28 @@ func TestLikely(t *testing.T) {
 	}
 }
 
+// A report says why its products are in float32 or float64.
+func TestPrecisionReason(t *testing.T) {
+	d := smoothData(300, 3, 0.1)
+	for _, k := range []struct {
+		noise             float64
+		asked, used, says string
+	}{
+		{0.1, "auto", "f32", "nats unsure"},
+		{0.1, "f64", "f64", "as asked"},
+		{1e-6, "auto", "f64", "in 3 inputs"},
+	} {
+		p := testParams("matern32", 3, k.noise)
+		r, err := LogMarginalLikelihood(t.Context(), d, p, Options{Method: "bbgp", Precision: k.asked, NoScale: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Precision != k.used || !strings.Contains(r.PrecisionReason, k.says) {
+			t.Errorf("%+v: %s, %q", k, r.Precision, r.PrecisionReason)
+		}
+	}
+}
+
 // The probes of a report are the chosen ones, with the reason.
 func TestProbesReason(t *testing.T) {
 	d := randomData(60, 3, 1)

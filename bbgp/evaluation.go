@@ -44,6 +44,7 @@ type Evaluation struct {
 	Probes, GradColumns int
 	ProbesReason        string  // why there are so many
 	Precision           string  // f32 or f64
+	PrecisionReason     string  // why
 	BoundKind           string  // rigorous or probable
 	Node                float64 // lower end of the spectrum of F⁻¹K̂F⁻ᵀ used; 0 if unknown
 	Rejected            bool    // stopped early by EvalOptions.Reject; only Upper holds

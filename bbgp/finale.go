@@ -32,7 +32,7 @@ func (f *fit) complete(ctx context.Context, m *Model, t *trainer) {
 	}
 	r.LML, r.StdErr, r.BoundKind = ev.LML, ev.StdErr, ev.BoundKind
 	r.Lower, r.Upper = ordered(ev)
-	r.Precision, r.Rank, r.Neighbours, r.Probes, r.Reason = ev.Precision, ev.Rank, ev.Neighbours, ev.Probes, ev.Reason
+	r.Precision, r.PrecisionReason, r.Rank, r.Neighbours, r.Probes, r.Reason = ev.Precision, ev.PrecisionReason, ev.Rank, ev.Neighbours, ev.Probes, ev.Reason
 	if r.Probes > f.opt.Probes {
 		r.ProbesReason += fmt.Sprintf("; at the end at least %d, and what the standard error asked for takes", minLastProbes)
 	}

@@ -9,30 +9,31 @@ import (
 // An LMLReport is the log marginal likelihood at given parameters, with what it
 // cost. Its JSON form is what `bbgp lml --json` prints.
 type LMLReport struct {
-	LML            float64            `json:"lml"`
-	Lower          Bound              `json:"lower"` // of the bias
-	Upper          Bound              `json:"upper"`
-	StdErr         float64            `json:"stderr"` // over the probes
-	BoundKind      string             `json:"bound_kind"`
-	Gradient       *Gradient          `json:"gradient"`
-	Passes         int                `json:"passes"`
-	Products       int                `json:"products"`
-	Rank           int                `json:"rank"`
-	Neighbours     int                `json:"neighbours"`
-	Reason         string             `json:"preconditioner_reason"`
-	Probes         int                `json:"probes"`
-	ProbesReason   string             `json:"probes_reason"`
-	GradColumns    int                `json:"grad_columns"`
-	Seconds        float64            `json:"seconds"`
-	CPUSeconds     float64            `json:"cpu_seconds"`
-	Method         string             `json:"method"`
-	MethodReason   string             `json:"method_reason"`
-	Costs          *Costs             `json:"costs"` // by which the choices were made
-	Precision      string             `json:"precision"`
-	ISA            string             `json:"isa"`
-	PeakBytes      int64              `json:"peak_bytes"`
-	SecondsByPhase map[string]float64 `json:"seconds_by_phase"`
-	Warnings       []string           `json:"warnings"`
+	LML             float64            `json:"lml"`
+	Lower           Bound              `json:"lower"` // of the bias
+	Upper           Bound              `json:"upper"`
+	StdErr          float64            `json:"stderr"` // over the probes
+	BoundKind       string             `json:"bound_kind"`
+	Gradient        *Gradient          `json:"gradient"`
+	Passes          int                `json:"passes"`
+	Products        int                `json:"products"`
+	Rank            int                `json:"rank"`
+	Neighbours      int                `json:"neighbours"`
+	Reason          string             `json:"preconditioner_reason"`
+	Probes          int                `json:"probes"`
+	ProbesReason    string             `json:"probes_reason"`
+	GradColumns     int                `json:"grad_columns"`
+	Seconds         float64            `json:"seconds"`
+	CPUSeconds      float64            `json:"cpu_seconds"`
+	Method          string             `json:"method"`
+	MethodReason    string             `json:"method_reason"`
+	Costs           *Costs             `json:"costs"` // by which the choices were made
+	Precision       string             `json:"precision"`
+	PrecisionReason string             `json:"precision_reason"`
+	ISA             string             `json:"isa"`
+	PeakBytes       int64              `json:"peak_bytes"`
+	SecondsByPhase  map[string]float64 `json:"seconds_by_phase"`
+	Warnings        []string           `json:"warnings"`
 }
 
 // LogMarginalLikelihood evaluates L and, unless opt.NoGradient is set, its
@@ -77,7 +78,7 @@ func LogMarginalLikelihood(ctx context.Context, d *Data, p Params, opt Options) 
 		LML: ev.LML, StdErr: ev.StdErr, BoundKind: ev.BoundKind,
 		Gradient: ev.Gradient, Passes: ev.Passes, Products: ev.Products, Rank: ev.Rank, Neighbours: ev.Neighbours, Reason: ev.Reason,
 		Probes: ev.Probes, ProbesReason: ev.ProbesReason, GradColumns: ev.GradColumns,
-		Method: opt.Method, MethodReason: opt.methodReason, Costs: opt.Costs, Precision: ev.Precision,
+		Method: opt.Method, MethodReason: opt.methodReason, Costs: opt.Costs, Precision: ev.Precision, PrecisionReason: ev.PrecisionReason,
 		ISA: opt.Engine.Impl.Name, SecondsByPhase: ev.SecondsByPhase, Warnings: []string{},
 	}
 	if r.Lower, r.Upper = ordered(ev); r.Probes > 0 && r.ProbesReason == "" {

@@ -39,41 +39,42 @@ type Model struct {
 
 // A Result tells how a fit went. Its JSON form is what `bbgp fit --json` prints.
 type Result struct {
-	Parameters     Params             `json:"parameters"`
-	Scaling        Scaling            `json:"scaling"`
-	N              int                `json:"n"`
-	Distinct       int                `json:"distinct_rows"` // N once repeated rows are merged
-	D              int                `json:"d"`
-	LML            float64            `json:"lml"`
-	Lower          Bound              `json:"lower"` // of the bias
-	Upper          Bound              `json:"upper"`
-	StdErr         float64            `json:"stderr"`
-	BoundKind      string             `json:"bound_kind"`
-	Evaluations    int                `json:"evaluations"`
-	Passes         int                `json:"passes"`
-	Seconds        float64            `json:"seconds"`
-	CPUSeconds     float64            `json:"cpu_seconds"`
-	PeakBytes      int64              `json:"peak_bytes"`
-	PredictedBytes int64              `json:"predicted_bytes"` // the peak, before the first evaluation on all rows
-	Method         string             `json:"method"`
-	MethodReason   string             `json:"method_reason"`
-	Costs          *Costs             `json:"costs"` // by which the choices were made; nil in models of before there were any
-	Optimizer      string             `json:"optimizer"`
-	Precision      string             `json:"precision"`
-	Rank           int                `json:"rank"`
-	Neighbours     int                `json:"neighbours"`
-	Reason         string             `json:"preconditioner_reason"`
-	Probes         int                `json:"probes"`
-	ProbesReason   string             `json:"probes_reason"`
-	Seed           uint64             `json:"seed"`
-	ISA            string             `json:"isa"`
-	Constant       []string           `json:"constant_inputs"`   // do not vary, out of the model
-	Irrelevant     []string           `json:"irrelevant_inputs"` // fitted lengthscale is +Inf
-	ConstantTarget bool               `json:"constant_target"`
-	Stopped        string             `json:"stopped"` // converged, max-steps, time, cancelled or stalled
-	Warnings       []string           `json:"warnings"`
-	SecondsByPhase map[string]float64 `json:"seconds_by_phase"`
-	Trace          []Step             `json:"trace"`
+	Parameters      Params             `json:"parameters"`
+	Scaling         Scaling            `json:"scaling"`
+	N               int                `json:"n"`
+	Distinct        int                `json:"distinct_rows"` // N once repeated rows are merged
+	D               int                `json:"d"`
+	LML             float64            `json:"lml"`
+	Lower           Bound              `json:"lower"` // of the bias
+	Upper           Bound              `json:"upper"`
+	StdErr          float64            `json:"stderr"`
+	BoundKind       string             `json:"bound_kind"`
+	Evaluations     int                `json:"evaluations"`
+	Passes          int                `json:"passes"`
+	Seconds         float64            `json:"seconds"`
+	CPUSeconds      float64            `json:"cpu_seconds"`
+	PeakBytes       int64              `json:"peak_bytes"`
+	PredictedBytes  int64              `json:"predicted_bytes"` // the peak, before the first evaluation on all rows
+	Method          string             `json:"method"`
+	MethodReason    string             `json:"method_reason"`
+	Costs           *Costs             `json:"costs"` // by which the choices were made; nil in models of before there were any
+	Optimizer       string             `json:"optimizer"`
+	Precision       string             `json:"precision"`
+	PrecisionReason string             `json:"precision_reason"`
+	Rank            int                `json:"rank"`
+	Neighbours      int                `json:"neighbours"`
+	Reason          string             `json:"preconditioner_reason"`
+	Probes          int                `json:"probes"`
+	ProbesReason    string             `json:"probes_reason"`
+	Seed            uint64             `json:"seed"`
+	ISA             string             `json:"isa"`
+	Constant        []string           `json:"constant_inputs"`   // do not vary, out of the model
+	Irrelevant      []string           `json:"irrelevant_inputs"` // fitted lengthscale is +Inf
+	ConstantTarget  bool               `json:"constant_target"`
+	Stopped         string             `json:"stopped"` // converged, max-steps, time, cancelled or stalled
+	Warnings        []string           `json:"warnings"`
+	SecondsByPhase  map[string]float64 `json:"seconds_by_phase"`
+	Trace           []Step             `json:"trace"`
 }
 
 // N returns the number of training rows.

@@ -179,15 +179,10 @@ func (o *krylovObjective) Evaluate(ctx context.Context, p Params, opt EvalOption
 		passes += r.passes
 		return ev, err
 	}
-	prec, unsure := o.precision(p, opt), 0.0
-	if prec == kernelmv.F32 && opt.Precision != "f32" {
-		if unsure = o.unsure32(p); unsure > opt.Eps/2 {
-			prec = kernelmv.F64
-		}
-	}
+	prec, unsure, reason := o.choosePrecision(p, opt)
 	ev, err := run(prec)
 	if prec == kernelmv.F32 && opt.Precision != "f32" && errors.Is(err, errPrecision) {
-		o.wide, wasted = max(o.wide, p.Noise/p.Variance), passes
+		o.wide, wasted, reason = max(o.wide, p.Noise/p.Variance), passes, "float32 products were not accurate enough"
 		ev, err = run(kernelmv.F64)
 	}
 	if errors.Is(err, errPrecision) {
@@ -196,7 +191,7 @@ func (o *krylovObjective) Evaluate(ctx context.Context, p Params, opt EvalOption
 	if err != nil {
 		return nil, err
 	}
-	ev.Passes, ev.Wasted, ev.Unsure32 = passes, wasted, unsure
+	ev.Passes, ev.Wasted, ev.Unsure32, ev.PrecisionReason = passes, wasted, unsure, reason
 	ev.Seconds = time.Since(begin).Seconds()
 	ev.SecondsByPhase = o.phases.report()
 	return ev, nil
@@ -205,35 +200,6 @@ func (o *krylovObjective) Evaluate(ctx context.Context, p Params, opt EvalOption
 // errPrecision asks for float64 products, and where those are in use already,
 // for a better preconditioner.
 var errPrecision = errors.New("the arithmetic is not accurate enough here")
-
-// precision chooses the tiles. An entry of K in float32 is off by 2.5e-7 s2; in
-// few dimensions, or with a smooth kernel, such errors line up with the small
-// eigenvalues, in many they do not (kernels card, section 7).
-func (o *krylovObjective) precision(p Params, opt EvalOptions) kernelmv.Precision {
-	ratio := slices.Min(o.op.Noise()) / p.Variance
-	// Inputs with a far longer lengthscale than the shortest hardly count.
-	shortest, inputs := slices.Min(p.Lengthscales), 0
-	for _, l := range p.Lengthscales {
-		if l < 30*shortest {
-			inputs++
-		}
-	}
-	hard := p.Kernel == "gaussian" || inputs <= 3
-	switch {
-	case opt.Precision == "f64", opt.Precision != "f32" && (p.Noise/p.Variance <= o.wide || hard && ratio < 1e-4 || ratio < 1e-8):
-		return kernelmv.F64
-	}
-	return kernelmv.F32
-}
-
-// likely is the precision that evaluations of n rows at p will take, as far as the
-// last one tells.
-func (o *krylovObjective) likely(n int, p Params, opt EvalOptions) kernelmv.Precision {
-	if opt.Precision != "f32" && opt.Seen.unsure32(n) > opt.Eps/2 {
-		return kernelmv.F64
-	}
-	return o.precision(p, opt)
-}
 
 // nodeOne reports whether K̂ >= P is certain at p.
 func (o *krylovObjective) nodeOne(p Params) bool {

@@ -20,7 +20,7 @@ func TestCosts(t *testing.T) {
 	}
 	byFile := lml("--costs", costs, "--json")
 	m := object(t, byFile.out)
-	hasKeys(t, m, "costs probes_reason")
+	hasKeys(t, m, "costs probes_reason precision_reason")
 	hasKeys(t, m["costs"].(map[string]any), "name unit pair32 pair64 wide64 column neighbour factor entry projection dense dense_entry")
 	report := write(t, dir, "report.json", byFile.out)
 	if r := lml("--costs", report); !strings.Contains(r.out, ", chosen by measured costs\n") {
@@ -39,7 +39,7 @@ func TestCosts(t *testing.T) {
 	if name := costsName(t, fit); name != "measured" {
 		t.Errorf("fit: costs %s", name)
 	}
-	hasKeys(t, object(t, fit), "probes_reason")
+	hasKeys(t, object(t, fit), "probes_reason precision_reason")
 	table := want(t, exitOK, "bench", "costs").out
 	std := bbgp.StandardCosts()
 	for _, c := range std.List() {

@@ -1,0 +1,61 @@
+package bbgp
+
+import (
+	"fmt"
+	"slices"
+
+	"bbgp.dev/kernelmv"
+)
+
+// choosePrecision chooses the tiles of the process at p, foresees what float32 would
+// leave unsure, if that is asked at all, and says why.
+func (o *krylovObjective) choosePrecision(p Params, opt EvalOptions) (prec kernelmv.Precision, unsure float64, reason string) {
+	prec, reason = o.precision(p, opt)
+	if reason != "" {
+		return prec, 0, reason
+	}
+	unsure = o.unsure32(p)
+	if unsure > opt.Eps/2 {
+		prec = kernelmv.F64
+	}
+	return prec, unsure, fmt.Sprintf("float32 products are foreseen to leave %.2g nats unsure; %.2g may be", unsure, opt.Eps/2)
+}
+
+// precision chooses the tiles by the parameters alone. An entry of K in float32 is off
+// by 2.5e-7 s2; in few dimensions, or with a smooth kernel, such errors line up with
+// the small eigenvalues, in many they do not (kernels card, section 7). Where nothing
+// speaks against float32 there is no reason.
+func (o *krylovObjective) precision(p Params, opt EvalOptions) (prec kernelmv.Precision, reason string) {
+	switch opt.Precision {
+	case "f32":
+		return kernelmv.F32, "as asked"
+	case "f64":
+		return kernelmv.F64, "as asked"
+	}
+	ratio := slices.Min(o.op.Noise()) / p.Variance
+	// Inputs with a far longer lengthscale than the shortest hardly count.
+	shortest, inputs := slices.Min(p.Lengthscales), 0
+	for _, l := range p.Lengthscales {
+		if l < 30*shortest {
+			inputs++
+		}
+	}
+	hard := p.Kernel == "gaussian" || inputs <= 3
+	switch {
+	case p.Noise/p.Variance <= o.wide:
+		return kernelmv.F64, fmt.Sprintf("the noise is %.2g of the variance, float32 has failed at %.2g", p.Noise/p.Variance, o.wide)
+	case hard && ratio < 1e-4 || ratio < 1e-8:
+		return kernelmv.F64, fmt.Sprintf("the noise is %.2g of the variance, in %d inputs with a %s covariance", ratio, inputs, p.Kernel)
+	}
+	return kernelmv.F32, ""
+}
+
+// likely is the precision that evaluations of n rows at p will take, as far as the
+// last one tells.
+func (o *krylovObjective) likely(n int, p Params, opt EvalOptions) kernelmv.Precision {
+	prec, reason := o.precision(p, opt)
+	if reason == "" && opt.Seen.unsure32(n) > opt.Eps/2 {
+		return kernelmv.F64
+	}
+	return prec
+}

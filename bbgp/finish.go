@@ -268,7 +268,7 @@ func (r *run) residual(t *tail, kv linalg.Matrix) {
 	o.e.Axpy(1, white.Data, other.Data)
 	o.phases.precond += time.Since(start).Seconds()
 	t.rest, t.excess = o.b.rest, o.e.Dot(other.Data, other.Data)
-	if all := o.e.Dot(white.Data, white.Data) / o.b.node; 0.5*all <= 0.5*t.rest+r.unseen(t) {
+	if all := o.e.Dot(white.Data, white.Data) / o.b.node; all <= t.rest+2*r.unseen(t) {
 		r.whole(t, white)
 		return
 	}

@@ -74,7 +74,7 @@ func (r *run) sample(t *tail) error {
 		r.seen(t)
 		return nil
 	}
-	return r.correctAll(t)
+	return r.correctLoud(t)
 }
 
 // worstError is the largest change of an eigenvalue of K̂ by float32 products that
@@ -95,11 +95,10 @@ func (r *run) sampleRows(t *tail) (doubt, entry float64, err error) {
 	o, n := r.o, r.o.n
 	signs, x := signProbes(t.u.Cols, 1, r.opt.Seed^0x73616d706c65), linalg.NewMatrix(n, 2)
 	o.e.GemmTo(x.Sub(0, n, 1, 2), 1, t.u, false, signs, false, 0)
-	size := 0.0 // |z|²
 	for i, v := range t.v.Data {
 		x.Data[i*2] = v
-		size += x.At(i, 1) * x.At(i, 1)
 	}
+	size := columnDots(x, x)[1] // |z|²
 	m := min(rows, n)
 	rng := rand.New(rand.NewPCG(r.opt.Seed, 0x726f7773))
 	xs, at := linalg.NewMatrix(m, o.d.X.Cols), rng.Perm(n)[:m]
@@ -147,9 +146,9 @@ func (r *run) seen(t *tail) {
 	t.wkv = o.e.Dot(t.w.Data, r.resid.Data) - t.rest
 }
 
-// correctAll corrects tr log A by the float64 product with the columns of U that
+// correctLoud corrects tr log A by the float64 product with the columns of U that
 // matter, and takes r and q from it, too.
-func (r *run) correctAll(t *tail) error {
+func (r *run) correctLoud(t *tail) error {
 	n := r.o.n
 	loud, share := loudColumns(t.u)
 	x, kx := linalg.NewMatrix(n, loud+1), linalg.NewMatrix(n, loud+1)
@@ -164,8 +163,9 @@ func (r *run) correctAll(t *tail) error {
 	r.residual(t, kx.Sub(0, n, loud, loud+1))
 	effect := 0.0
 	for c, exact := range columnDots(x, kx)[:loud] {
-		t.fix += exact - t.ku[c]
-		effect += math.Abs(exact - t.ku[c])
+		change := exact - t.ku[c]
+		t.fix += change
+		effect += math.Abs(change)
 		t.ku[c] = exact
 	}
 	t.doubt = 0.5 * share * effect
@@ -177,12 +177,9 @@ func (r *run) correctAll(t *tail) error {
 // log A to first order, dwarf the others.
 func loudColumns(u linalg.Matrix) (loud int, share float64) {
 	const quiet = 0.01
-	squares, all := make([]float64, u.Cols), 0.0
-	for i := range u.Rows {
-		for c, v := range u.Row(i) {
-			squares[c] += v * v
-			all += v * v
-		}
+	squares, all := columnDots(u, u), 0.0
+	for _, v := range squares {
+		all += v
 	}
 	rest := 0.0
 	for loud = u.Cols; loud > 0 && rest+squares[loud-1] <= quiet*all; loud-- {

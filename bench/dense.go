@@ -190,7 +190,7 @@ func (c *denseCase) measure(ctx context.Context, e *linalg.Engine, limit time.Du
 		shares = append(shares, c.flops/(one.cpu*one.peak))
 		r.PeakGflops = max(r.PeakGflops, one.peak/1e9)
 	}
-	r.FMAShare, r.Gflops = median(shares), c.flops/r.Seconds/1e9
+	r.FMAShare, r.Gflops = Median(shares), c.flops/r.Seconds/1e9
 	return r, nil
 }
 

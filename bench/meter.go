@@ -109,8 +109,8 @@ func (m *meter) slice(worker int) {
 	w.rates = append(w.rates, flops/cpu)
 }
 
-// median returns the middle one of x, which it sorts.
-func median(x []float64) float64 {
+// Median returns the middle one of x, which it sorts.
+func Median(x []float64) float64 {
 	slices.Sort(x)
 	return x[len(x)/2]
 }

@@ -177,7 +177,7 @@ func (s *ProductSpec) measure(e *linalg.Engine, fmaPerPair float64, body func() 
 		r.PeakGFlops = max(r.PeakGFlops, run.peak*float64(r.Threads)/1e9)
 		room = append(room, run.cpu*run.peak)
 	}
-	pairs, flops := float64(s.N)*float64(s.N), median(room)
+	pairs, flops := float64(s.N)*float64(s.N), Median(room)
 	r.PairsPerS = pairs / r.Seconds
 	r.FMAShare = 2 * fmaPerPair * pairs / flops
 	r.CyclesPair = flops / m.flopsPerCycle / pairs

@@ -15,15 +15,16 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"slices"
 
 	"bbgp.dev/bbgp"
+	"bbgp.dev/bench"
 	"bbgp.dev/bench/uci"
 )
 
-// evaluate returns one likelihood with gradient; rank and near are those of Options.
-func evaluate(d *bbgp.Data, p bbgp.Params, probes, rank, near int, memory int64) (*bbgp.LMLReport, error) {
-	return bbgp.LogMarginalLikelihood(context.Background(), d, p, bbgp.Options{Probes: probes, Rank: rank, Neighbours: near, Memory: memory, Method: "bbgp"})
+// evaluate returns one likelihood with gradient by method bbgp.
+func evaluate(d *bbgp.Data, p bbgp.Params, opt bbgp.Options) (*bbgp.LMLReport, error) {
+	opt.Method = "bbgp"
+	return bbgp.LogMarginalLikelihood(context.Background(), d, p, opt)
 }
 
 func row(label string, r *bbgp.LMLReport) {
@@ -62,7 +63,7 @@ func sets() error {
 			label string
 			p     bbgp.Params
 		}{{"all ones", bbgp.DefaultParams("", d.X.Cols)}, {"fitted to 2000 rows", p}} {
-			r, err := evaluate(d, c.p, 7, 0, 0, 0)
+			r, err := evaluate(d, c.p, bbgp.Options{Probes: 7})
 			if err != nil {
 				return err
 			}
@@ -88,7 +89,7 @@ func lownoise(memory int64) error {
 	p.Variance, p.Noise = 1.4, 1e-6
 	fmt.Print("| preconditioner | " + head)
 	for _, c := range []struct{ rank, near int }{{-1, 32}, {-1, 64}, {-1, 128}, {2000, -1}, {1000, -1}, {300, -1}} {
-		r, err := evaluate(d, p, 15, c.rank, c.near, memory)
+		r, err := evaluate(d, p, bbgp.Options{Probes: 15, Rank: c.rank, Neighbours: c.near, Memory: memory})
 		if err != nil {
 			return err
 		}
@@ -115,7 +116,7 @@ func scaling() error {
 	for range scalingRounds { // in turns: the machine may change its pace
 		for i, n := range sizes {
 			part := uci.Table{Names: all.Names, Rows: all.Rows[:n]}
-			r, err := evaluate(part.Data(), p, 7, 0, 0, 0)
+			r, err := evaluate(part.Data(), p, bbgp.Options{Probes: 7})
 			if err != nil {
 				return err
 			}
@@ -126,17 +127,16 @@ func scaling() error {
 		}
 	}
 	fmt.Print("| n | power of n since the last | since the first | " + head)
+	power := func(i, j int) float64 {
+		return math.Log(reports[i].CPUSeconds/reports[j].CPUSeconds) / math.Log(float64(sizes[i])/float64(sizes[j]))
+	}
 	for i, n := range sizes {
-		slices.Sort(seconds[i])
-		r, power := reports[i], func(j int) string {
-			return fmt.Sprintf("%.2f", math.Log(seconds[i][scalingRounds/2]/seconds[j][scalingRounds/2])/math.Log(float64(n)/float64(sizes[j])))
-		}
-		r.CPUSeconds = seconds[i][scalingRounds/2]
+		reports[i].CPUSeconds = bench.Median(seconds[i])
 		since := "- | -"
 		if i > 0 {
-			since = power(i-1) + " | " + power(0)
+			since = fmt.Sprintf("%.2f | %.2f", power(i, i-1), power(i, 0))
 		}
-		row(fmt.Sprintf("%d | %s", n, since), r)
+		row(fmt.Sprintf("%d | %s", n, since), reports[i])
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ var goldenSets = []string{"bike", "elevators", "pol"}
 func TestExactGolden(t *testing.T) {
 	for _, name := range goldenSets {
 		t.Run(name, func(t *testing.T) {
-			g, _, _, std := loadGolden(t, name)
+			g, _, std := loadGolden(t, name)
 			half := firstRows(std, 1000)
 			checkGolden(t, "n1000.initial", half, g.N1000.Initial, 1e-9, 1e-7)
 			checkGolden(t, "n1000.low_noise", half, g.N1000.LowNoise, 1e-9, 1e-7)

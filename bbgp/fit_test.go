@@ -32,7 +32,7 @@ func TestFitGolden(t *testing.T) {
 	}
 	for _, name := range goldenSets {
 		t.Run(name, func(t *testing.T) {
-			g, train, test, std := loadGolden(t, name)
+			g, train, std := loadGolden(t, name)
 			ctx, e := context.Background(), engine(t)
 			m, err := Fit(ctx, train, Options{Engine: e})
 			if err != nil {
@@ -57,6 +57,12 @@ func TestFitGolden(t *testing.T) {
 			if name == "bike" {
 				return // its optimum is a ridge at the limit of float64
 			}
+			checkAgainstDense(t, m, train, newPlaces(train, 100))
+			_, test := loadSet(t, name)
+			if test == nil {
+				t.Log("the test part of the set is absent: errors on it are not compared")
+				return
+			}
 			s, err := denseScore(t, m.Parameters, train, test)
 			if err != nil {
 				t.Fatal(err)
@@ -68,7 +74,6 @@ func TestFitGolden(t *testing.T) {
 			if want := float64(g.Optimum.NLPD); s.NLPDStd > want+0.01*math.Abs(want) {
 				t.Errorf("NLPD %.4f, golden %.4f", s.NLPDStd, want)
 			}
-			checkAgainstDense(t, m, train, firstRows(test, 100))
 		})
 	}
 }
@@ -118,7 +123,7 @@ func TestFitAdam(t *testing.T) {
 	if testing.Short() {
 		t.Skip("hundreds of evaluations of 2000 rows")
 	}
-	g, train, _, std := loadGolden(t, "elevators")
+	g, train, std := loadGolden(t, "elevators")
 	m, err := Fit(context.Background(), train, Options{Engine: engine(t), Optimizer: "adam", Method: "bbgp", MaxSteps: 400})
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 // values of three real sets, for ten seeds.
 func TestGoldenBounds(t *testing.T) {
 	for _, name := range []string{"elevators", "pol", "bike"} {
-		g, _, _, std := loadGolden(t, name)
+		g, _, std := loadGolden(t, name)
 		for _, c := range []struct {
 			point string
 			pt    goldenPoint
@@ -47,7 +47,7 @@ func TestGoldenBounds(t *testing.T) {
 // one: its components must agree within what the seeds scatter.
 func TestGoldenGradient(t *testing.T) {
 	for _, name := range []string{"elevators", "bike"} {
-		g, _, _, std := loadGolden(t, name)
+		g, _, std := loadGolden(t, name)
 		d := firstRows(std, 1000)
 		for _, pt := range []goldenPoint{g.N1000.Initial, g.N1000.LowNoise} {
 			p, want := pt.params(), pt.gradient()

@@ -21,7 +21,7 @@ static:
 	$(STATICCHECK) ./...
 
 rules:
-	go test -run 'ImportRules|GoStatements|Lengths|MachinePaths' ./cmd/bbgp
+	go test ./internal/lint
 
 test:
 	go test ./...

@@ -1,4 +1,4 @@
-package main
+package lint
 
 import (
 	"go/ast"
@@ -23,6 +23,7 @@ var ours = map[string][]string{
 	"cmd":      {"cmd", "bench", "bbgp", "kernelmv", "linalg", "asm"},
 	"bench":    {"bench", "bbgp", "kernelmv", "linalg", "asm"},
 	"gen":      {},
+	"internal": {"internal", "bbgp", "kernelmv", "linalg", "asm"},
 }
 
 // theirs says which files may import a module of others; tests may import gonum

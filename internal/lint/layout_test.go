@@ -39,7 +39,7 @@ var theirs = map[string][]string{
 	"github.com/klauspost/compress":         {"cmd/bbgp/internal/table/"},
 	"github.com/parquet-go/parquet-go":      {"cmd/bbgp/internal/table/"},
 	"golang.org/x/tools":                    {"gen/"},
-	"golang.org/x/sys":                      {"bench/cpu_linux.go"},
+	"golang.org/x/sys":                      {"bench/cpu_linux.go", "cmd/bbgp/internal/table/quiet_unix.go", "bbgp/wholefile_linux.go"},
 	"golang.org/x/arch":                     {},
 }
 

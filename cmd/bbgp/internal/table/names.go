@@ -73,3 +73,24 @@ func List(names []string, n int) string {
 	}
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:n], ", "), len(names)-n)
 }
+
+// makeUnique gives names that stand there more than once the suffixes .2, .3, …,
+// passing over those that other columns bear: columns are found by their names.
+func makeUnique(names []string) {
+	taken := make(map[string]bool, len(names)) // by a column, from the start or by now
+	for _, n := range names {
+		taken[n] = true
+	}
+	next := map[string]int{} // suffix to try, of the names met
+	for i, n := range names {
+		if next[n] == 0 {
+			next[n] = 2
+			continue
+		}
+		name := n
+		for ; taken[name]; next[n]++ {
+			name = fmt.Sprintf("%s.%d", n, next[n])
+		}
+		names[i], taken[name] = name, true
+	}
+}

@@ -107,17 +107,14 @@ func allNumbers(cells [][]byte, decimal byte) bool {
 // nameColumns takes the names from the first record, or makes them.
 func (r *Reader) nameColumns(first [][]byte) {
 	r.pending = !r.HasHeader
-	seen := map[string]int{}
 	for i, c := range first {
 		name := strings.ToValidUTF8(string(c), "?")
 		if r.pending || name == "" {
 			name = fmt.Sprintf("c%d", i+1)
 		}
-		if seen[name]++; seen[name] > 1 {
-			name = fmt.Sprintf("%s.%d", name, seen[name])
-		}
 		r.Names = append(r.Names, name)
 	}
+	makeUnique(r.Names)
 }
 
 // Row returns the number of the last record, from 1, without the header; Line

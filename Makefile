@@ -5,7 +5,7 @@ PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 wind
 PKGS = ./asm ./linalg ./kernelmv
 COUNT ?= 10
 
-.PHONY: check fmt vet static rules test race test-purego test-avx512 test-arm64 generate bench paper release
+.PHONY: check fmt vet static rules test race test-purego test-avx512 test-arm64 audit generate bench paper release
 
 check: fmt vet static rules test race test-avx512 test-arm64
 
@@ -38,6 +38,10 @@ test-avx512:
 
 test-arm64:
 	.ci/isa/test-arm64
+
+# Bounds, deviations and draws against twice the precision, on random tables: under two CPU minutes.
+audit:
+	go run ./bench/audit -short
 
 generate:
 	go generate ./...

@@ -14,12 +14,9 @@ import (
 func (f *fit) complete(ctx context.Context, m *Model, t *trainer) {
 	began := time.Now()
 	best := t.cur
-	m.Parameters = best.p.Clone()
 	r := &m.Result
-	r.Parameters = m.Parameters
 	ev := best.ev
-	exact := ev.BoundKind == "exact"
-	if ctx.Err() == nil && f.opt.Method == "bbgp" && !exact {
+	if ctx.Err() == nil && f.opt.Method == "bbgp" && ev.BoundKind != "exact" {
 		t.phase, t.stage = "final", t.stage+1
 		last, err := f.last(ctx, t, best)
 		switch {
@@ -30,6 +27,18 @@ func (f *fit) complete(ctx context.Context, m *Model, t *trainer) {
 			r.warn("the last evaluation failed: %v; the bounds are those of the training", err)
 		}
 	}
+	f.adopt(ctx, m, best.p, ev)
+	f.count.seconds["final"] += time.Since(began).Seconds()
+	f.remarks(m)
+	f.cost(r)
+}
+
+// adopt makes m the model with parameters p, whose likelihood is ev: with what ev
+// tells, and with the weights of the mean as exact as they are asked for.
+func (f *fit) adopt(ctx context.Context, m *Model, p Params, ev *Evaluation) {
+	r := &m.Result
+	m.Parameters = p.Clone()
+	r.Parameters = m.Parameters
 	r.LML, r.StdErr, r.BoundKind = ev.LML, ev.StdErr, ev.BoundKind
 	r.Lower, r.Upper = ordered(ev)
 	r.Precision, r.PrecisionReason, r.Rank, r.Neighbours, r.Probes, r.Reason = ev.Precision, ev.PrecisionReason, ev.Rank, ev.Neighbours, ev.Probes, ev.Reason
@@ -41,16 +50,13 @@ func (f *fit) complete(ctx context.Context, m *Model, t *trainer) {
 	}
 	m.weights = ev.Alpha
 	m.meanError, m.recipe = math.Inf(1), recipeOf(f.opt, ev)
-	if exact {
+	if ev.BoundKind == "exact" {
 		m.meanError = 0
 	} else if ctx.Err() == nil {
 		if err := m.refine(ctx, f.opt.Engine, meanTol); err != nil && ctx.Err() == nil {
 			r.warn("the weights of the mean: %v", err)
 		}
 	}
-	f.count.seconds["final"] += time.Since(began).Seconds()
-	f.remarks(m)
-	f.cost(r)
 }
 
 // ordered returns the bounds of ev, which rounding may have put on the wrong

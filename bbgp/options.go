@@ -39,6 +39,9 @@ type Options struct {
 	// Rank and Neighbours set the preconditioner; 0 leaves the choice to the
 	// program, a negative value means none.
 	Rank, Neighbours int
+	// NoDense lets predictions be made by products and bounds also up to 3000 rows,
+	// where otherwise they come from a dense factor.
+	NoDense bool
 	// Costs are what method, rank, neighbours and probes are chosen by; nil means
 	// StandardCosts. With those of MeasureCosts, which are never twice the same, nor
 	// need the choices be, and the results.

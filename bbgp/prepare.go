@@ -36,7 +36,7 @@ const (
 func recipeOf(opt *Options, ev *Evaluation) recipe {
 	n := int64(len(ev.Alpha))
 	fits := opt.hasRoom(4 * 8 * n * n)
-	r := recipe{Dense: opt.Method == "exact" || n <= denseRows && fits, Rank: ev.Rank, Neighbours: ev.Neighbours, Seed: opt.Seed, Node: ev.Node}
+	r := recipe{Dense: opt.Method == "exact" || n <= denseRows && fits && !opt.NoDense, Rank: ev.Rank, Neighbours: ev.Neighbours, Seed: opt.Seed, Node: ev.Node}
 	if opt.Method != "exact" && opt.Method != "bbgp" { // their ranks mean something else
 		r.Rank, r.Neighbours, r.Node = -1, -1, 0
 	}

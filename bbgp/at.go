@@ -1,0 +1,57 @@
+package bbgp
+
+import (
+	"context"
+	"time"
+)
+
+// At returns the model of d that has the parameters p, without a fit: parameters
+// may come from elsewhere, or from another table. They are those of the data as
+// standardised by their own moments, unless opt.NoScale is set; see Options.NoDense.
+// Its Result reports one evaluation of the likelihood. Options of the training are
+// ignored; it fails as LogMarginalLikelihood does.
+func At(ctx context.Context, d *Data, p Params, opt Options) (*Model, error) {
+	if err := d.check(true); err != nil {
+		return nil, err
+	}
+	if err := p.Check(d.X.Cols); err != nil {
+		return nil, err
+	}
+	full := d
+	d = d.merged()
+	opt.Kernel, opt.Journal = p.Kernel, nil
+	opt, err := opt.settle(d.X.Rows, d.X.Cols)
+	if err != nil {
+		return nil, err
+	}
+	if err := opt.checkMemory(d.X.Rows, full.X.Rows, d.X.Cols); err != nil {
+		return nil, err
+	}
+	f := &fit{opt: &opt, raw: d, full: full, count: &counters{start: time.Now(), cpu0: cpuTime(), seconds: map[string]float64{}}}
+	m := f.newModel()
+	if constant(full.Y) {
+		f.constantModel(m)
+		return m, nil
+	}
+	obj, err := opt.newObjective(f.std, p)
+	if err != nil {
+		return nil, err
+	}
+	eval, err := opt.piloted(ctx, f.std, p)
+	if err != nil {
+		return nil, err
+	}
+	eval.Gradient = false
+	ev, remark, err := opt.insistExact(ctx, obj, f.std, p, eval)
+	if err != nil {
+		return nil, err
+	}
+	if remark != "" {
+		m.Result.warn("%s", remark)
+	}
+	f.count.evals, f.count.passes = 1, ev.Passes
+	m.Result.Stopped = "converged"
+	f.adopt(ctx, m, p, ev)
+	f.cost(&m.Result)
+	return m, ctx.Err()
+}

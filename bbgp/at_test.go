@@ -1,0 +1,46 @@
+package bbgp
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+)
+
+// TestAt: the model at the parameters of a fit predicts what the fit does, densely and
+// not, and parameters that do not fit the table are refused.
+func TestAt(t *testing.T) {
+	ctx := context.Background()
+	m, d := smallModel(t, 60, Options{MaxSteps: 3, PrefitRows: -1, Method: "exact"})
+	want, err := m.Predict(ctx, engine(t), d.X, PredictOptions{SD: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same, err := At(ctx, d, m.Parameters, Options{Method: "exact", Engine: engine(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if same.Result.LML != m.Result.LML || same.Result.BoundKind != "exact" {
+		t.Errorf("likelihood %v (%s), of the fit %v", same.Result.LML, same.Result.BoundKind, m.Result.LML)
+	}
+	if got, err := same.Predict(ctx, engine(t), d.X, PredictOptions{SD: true}); err != nil || !slices.Equal(got.Mean, want.Mean) || !slices.Equal(got.SD, want.SD) {
+		t.Errorf("other predictions: %v", err)
+	}
+	other, err := At(ctx, d, m.Parameters, Options{Method: "bbgp", NoDense: true, Engine: engine(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := other.Predict(ctx, engine(t), d.X, PredictOptions{SD: true})
+	if err != nil || got.BoundKind == "exact" {
+		t.Fatalf("bounds %v, %v", got.BoundKind, err)
+	}
+	for i, sd := range want.SD {
+		if sd < got.SDLower[i]*(1-1e-9) || sd > got.SDUpper[i]*(1+1e-9) {
+			t.Errorf("row %d: sd %v outside [%v, %v]", i, sd, got.SDLower[i], got.SDUpper[i])
+		}
+	}
+	var bad *ParamError
+	if _, err := At(ctx, d, DefaultParams("", 2), Options{}); !errors.As(err, &bad) {
+		t.Errorf("two lengthscales for three inputs: %v", err)
+	}
+}

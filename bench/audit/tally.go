@@ -1,0 +1,144 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+)
+
+// A tally counts what was held against the truth, by what was bounded and by the kind
+// of its bounds.
+type tally struct {
+	lines   map[string]*line
+	scores  map[string]*score
+	refused int      // answers that the program did not give, and said why
+	failed  []string // what must not happen
+}
+
+// A line counts one sort of bounds.
+type line struct {
+	what, kind string
+	count      int
+	outside    int
+	worst      float64 // largest distance of a truth from its bounds, in widths of these
+	recipe     string  // of that
+	wide       int     // bounds wider than asked
+}
+
+// A score sums squares of numbers that are standard normal if all is right.
+type score struct {
+	count   int
+	squares float64
+	worst   float64
+	recipe  string
+}
+
+// probableRate is the share of probable bounds that may fail, and probableMiss by how
+// much of their width.
+const (
+	probableRate = 1e-4
+	probableMiss = 0.01
+	scoreLimit   = 6 // of one number that is standard normal
+)
+
+func newTally() *tally { return &tally{lines: map[string]*line{}, scores: map[string]*score{}} }
+
+// ulps is the rounding of the numbers that are compared, which are float64.
+const ulps = 0x1p-50
+
+// within holds truth against bounds; wide says that they are wider than asked.
+func (t *tally) within(what, kind string, lo, truth, hi float64, wide bool, recipe string) {
+	l := t.lines[what+kind]
+	if l == nil {
+		l = &line{what: what, kind: kind}
+		t.lines[what+kind] = l
+	}
+	l.count++
+	if wide {
+		l.wide++
+	}
+	off := max(lo-truth, truth-hi) - ulps*math.Abs(truth)
+	if off <= 0 {
+		return
+	}
+	l.outside++
+	if share := off / max(hi-lo, ulps*math.Abs(truth), math.SmallestNonzeroFloat64); !(share <= l.worst) {
+		l.worst = share
+		l.recipe = fmt.Sprintf("%s\n    %s: truth %v outside [%v, %v]", recipe, what, truth, lo, hi)
+	}
+}
+
+// normal adds a number that is standard normal if all is right.
+func (t *tally) normal(what string, z float64, recipe string) {
+	s := t.scores[what]
+	if s == nil {
+		s = &score{}
+		t.scores[what] = s
+	}
+	s.count++
+	s.squares += z * z
+	if !(math.Abs(z) <= s.worst) {
+		s.worst, s.recipe = math.Abs(z), recipe
+	}
+}
+
+// fail notes something that must not happen.
+func (t *tally) fail(format string, args ...any) {
+	t.failed = append(t.failed, fmt.Sprintf(format, args...))
+}
+
+// missed says whether more is outside than the kind of bounds allows.
+func (l *line) missed() bool {
+	if l.kind == "probable" {
+		return l.worst > probableMiss || float64(l.outside) > max(1, probableRate*float64(l.count))
+	}
+	return l.outside > 0
+}
+
+// missed says whether the numbers are not standard normal: their mean square is known
+// to (2/count)^1/2.
+func (s *score) missed() bool {
+	rms := s.squares / float64(s.count)
+	return !(s.worst <= scoreLimit) || math.Abs(rms-1) > 6*math.Sqrt(2/float64(s.count))
+}
+
+// print writes the tables and what missed, and returns whether anything did.
+func (t *tally) print(w io.Writer) (bad bool) {
+	fmt.Fprintln(w, "| bounds of | kind | count | outside | worst, in widths | wider than asked |\n|---|---|---|---|---|---|")
+	var notes []string
+	for _, key := range sorted(t.lines) {
+		l := t.lines[key]
+		fmt.Fprintf(w, "| %s | %s | %d | %d | %.2g | %d |\n", l.what, l.kind, l.count, l.outside, l.worst, l.wide)
+		if l.outside > 0 {
+			notes = append(notes, fmt.Sprintf("%s, %s, the worst: %s", l.what, l.kind, l.recipe))
+		}
+		bad = bad || l.missed()
+	}
+	if len(t.scores) > 0 {
+		fmt.Fprintln(w, "\n| standard normal | count | mean square | largest |\n|---|---|---|---|")
+	}
+	for _, key := range sorted(t.scores) {
+		s := t.scores[key]
+		fmt.Fprintf(w, "| %s | %d | %.3f | %.2f |\n", key, s.count, s.squares/float64(s.count), s.worst)
+		if s.missed() {
+			bad = true
+			notes = append(notes, fmt.Sprintf("%s, the worst: %s", key, s.recipe))
+		}
+	}
+	notes = append(notes, t.failed...)
+	if len(notes) > 0 {
+		fmt.Fprintln(w, "\n"+strings.Join(notes, "\n"))
+	}
+	return bad || len(t.failed) > 0
+}
+
+func sorted[V any](m map[string]V) []string {
+	var keys []string
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"fmt"
+	"math"
+
+	"bbgp.dev/bbgp"
+	"bbgp.dev/linalg"
+)
+
+// A truth knows the posterior of a problem in twice the precision of float64: the
+// inputs as they are, standardised, scaled, and put into the covariance function
+// in that precision, and K̂ factored in it, n³/3 of its operations.
+type truth struct {
+	p        *problem
+	scaling  bbgp.Scaling
+	x        [][]twice // standardised, over the lengthscales; inputs that count
+	y        []twice   // standardised, less c
+	counts   []int     // rows of the table that a row stands for
+	first    []int     // and the first of them
+	l        [][]twice // L, K̂ = LL', by rows
+	alpha    []twice   // K̂⁻¹ (y - c)
+	variance twice
+}
+
+// newTruth factors K̂. It fails where that is not positive definite even so.
+func newTruth(p *problem, m *bbgp.Model) (*truth, error) {
+	t := &truth{p: p, scaling: m.Scaling, variance: wide(m.Parameters.Variance)}
+	t.rows()
+	n := len(t.x)
+	t.l = make([][]twice, n)
+	noise := wide(m.Parameters.Noise)
+	for i := range n {
+		row := make([]twice, i+1)
+		for j := range i {
+			row[j] = t.cov(t.x[i], t.x[j])
+		}
+		row[i] = t.variance.add(noise.div(wide(float64(t.counts[i]))))
+		for j := range i + 1 {
+			s := row[j].sub(dot(row[:j], t.l0(j, row)[:j]))
+			if j < i {
+				row[j] = s.div(t.l[j][j])
+				continue
+			}
+			if !(s.hi > 0) {
+				return nil, fmt.Errorf("pivot %d is %g in twice the precision", i, s.hi)
+			}
+			row[i] = s.sqrt()
+		}
+		t.l[i] = row
+	}
+	t.alpha = t.solve(t.y)
+	return t, nil
+}
+
+// l0 is row j of L; row itself while it is being made.
+func (t *truth) l0(j int, row []twice) []twice {
+	if t.l[j] == nil {
+		return row
+	}
+	return t.l[j]
+}
+
+// rows sets x and y, repeated rows merged into one with their mean target.
+func (t *truth) rows() {
+	d, s := t.p.data, &t.scaling
+	at := map[string]int{}
+	for i := range d.X.Rows {
+		key := fmt.Sprint(d.X.Row(i))
+		k, known := at[key]
+		if !known {
+			k = len(t.x)
+			at[key] = k
+			t.x, t.y, t.counts = append(t.x, t.place(d.X.Row(i))), append(t.y, twice{}), append(t.counts, 0)
+			t.first = append(t.first, i)
+		}
+		t.y[k] = t.y[k].add(wide(d.Y[i]))
+		t.counts[k]++
+	}
+	for k, c := range t.counts {
+		t.y[k] = t.y[k].div(wide(float64(c))).sub(wide(s.YMean)).div(wide(s.YScale)).sub(wide(t.p.params.Mean))
+	}
+}
+
+// place returns the coordinates of a row in units of the lengthscales. Inputs that do
+// not vary in training are out of the model.
+func (t *truth) place(row []float64) []twice {
+	d, s := t.p.data, &t.scaling
+	var out []twice
+	for j, v := range row {
+		l, vary := t.p.params.Lengthscales[j], false
+		for i := range d.X.Rows {
+			vary = vary || d.X.At(i, j) != d.X.At(0, j)
+		}
+		if vary && !math.IsInf(l, 1) {
+			out = append(out, wide(v).sub(wide(s.XMean[j])).div(wide(s.XScale[j])).div(wide(l)))
+		}
+	}
+	return out
+}
+
+// cov is the covariance of f at two places.
+func (t *truth) cov(a, b []twice) twice {
+	var r2 twice
+	for j, v := range a {
+		e := v.sub(b[j])
+		r2 = r2.add(e.mul(e))
+	}
+	var h twice
+	switch t.p.params.Kernel {
+	case "matern12":
+		h = r2.sqrt().neg().exp()
+	case "matern32":
+		r := r2.mul(wide(3)).sqrt()
+		h = wide(1).add(r).mul(r.neg().exp())
+	case "matern52":
+		r := r2.mul(wide(5)).sqrt()
+		h = wide(1).add(r).add(r.mul(r).div(wide(3))).mul(r.neg().exp())
+	case "gaussian":
+		h = r2.mul(wide(-0.5)).exp()
+	}
+	return h.mul(t.variance)
+}
+
+// white returns L⁻¹b.
+func (t *truth) white(b []twice) []twice {
+	x := make([]twice, len(b))
+	for i, v := range b {
+		x[i] = v.sub(dot(x[:i], t.l[i][:i])).div(t.l[i][i])
+	}
+	return x
+}
+
+// solve returns K̂⁻¹b.
+func (t *truth) solve(b []twice) []twice {
+	x := t.white(b)
+	for i := len(x) - 1; i >= 0; i-- {
+		x[i] = x[i].div(t.l[i][i])
+		v := x[i].neg()
+		for j, l := range t.l[i][:i] {
+			x[j] = x[j].fma(v, l)
+		}
+	}
+	return x
+}
+
+// logDet is log det K̂.
+func (t *truth) logDet() float64 {
+	s := 0.0
+	for i := range t.l {
+		s += math.Log(t.l[i][i].float())
+	}
+	return 2 * s
+}
+
+// posterior returns the mean and the variance of f at the rows of xs, in the units of
+// the data.
+func (t *truth) posterior(xs linalg.Matrix) (mean, variance []float64) {
+	s := &t.scaling
+	for i := range xs.Rows {
+		k, at := make([]twice, len(t.x)), t.place(xs.Row(i))
+		for j, x := range t.x {
+			k[j] = t.cov(at, x)
+		}
+		m := dot(k, t.alpha).add(wide(t.p.params.Mean)).mul(wide(s.YScale)).add(wide(s.YMean))
+		w := t.white(k)
+		v := t.variance.sub(dot(w, w)).mul(wide(s.YScale)).mul(wide(s.YScale))
+		mean, variance = append(mean, m.float()), append(variance, v.float())
+	}
+	return mean, variance
+}
+
+// leftOut returns the mean and the variance of the target of row i, merged, by all
+// others, in the units of the data.
+func (t *truth) leftOut(i int) (mean, variance float64) {
+	s := &t.scaling
+	e := make([]twice, len(t.x))
+	e[i] = wide(1)
+	v := wide(1).div(t.solve(e)[i])
+	m := t.y[i].sub(t.alpha[i].mul(v)).add(wide(t.p.params.Mean)).mul(wide(s.YScale)).add(wide(s.YMean))
+	return m.float(), v.mul(wide(s.YScale)).mul(wide(s.YScale)).float()
+}

@@ -35,6 +35,21 @@ func (im *Impl) CholBatch(a, tau []float64, n int) {
 	im.cholLast(&a[0], &tau[0], n)
 }
 
+// CholSolve solves N b = c with the factors of N that CholBatch has left in a: it
+// replaces the first n-1 elements of the last rows, which hold c, by -b and the last
+// one by 1; b_i = 0 for the variables that CholBatch dropped. The guards of the last
+// pivots are lost. Elementwise as CholBatch.
+func (im *Impl) CholSolve(a, tau []float64, n int) {
+	if n < 1 || n%4 != 1 || len(a) < n*(n+1)/2*CholLanes || len(tau) < n*CholLanes {
+		panic("asm: CholSolve: bad lengths")
+	}
+	// A last pivot of -Inf is raised to its guard 1, and b is scaled by -1/√1.
+	for l := range CholLanes {
+		a[(n*(n+1)/2-1)*CholLanes+l], tau[(n-1)*CholLanes+l] = math.Inf(-1), 1
+	}
+	im.cholLast(&a[0], &tau[0], n)
+}
+
 type lane8 = [CholLanes]float64
 
 // cholRow returns row i of the interleaved triangle.

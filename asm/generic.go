@@ -28,6 +28,7 @@ var generic = Impl{
 	laneDistLast: genericLaneDistLast,
 	laneSyrk:     genericLaneSyrk,
 	laneSyrkLast: genericLaneSyrkLast,
+	laneScore:    genericLaneScore,
 
 	gatherRows:  genericGatherRows,
 	scatterRows: genericScatterRows,

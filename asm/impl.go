@@ -93,6 +93,7 @@ type Impl struct {
 	laneDistLast func(tri, x *float64, d, i int, clamp float64)
 	laneSyrk     func(tri, x *float64, d, i int)
 	laneSyrkLast func(tri, x *float64, d, i int)
+	laneScore    func(acc, tri, w, v, x *float64, d, i int)
 
 	gatherRows  func(y, w *float64, idx *int32, x *float64, rows, width int)
 	scatterRows func(y, w *float64, idx *int32, x *float64, rows, width int)

@@ -68,6 +68,7 @@ var avx2 = Impl{
 	laneDistLast: avx2LaneDistLast,
 	laneSyrk:     avx2LaneSyrk,
 	laneSyrkLast: avx2LaneSyrkLast,
+	laneScore:    genericLaneScore,
 
 	gatherRows:  avx2GatherRows,
 	scatterRows: avx2ScatterRows,
@@ -124,6 +125,7 @@ var avx512 = Impl{
 	laneDistLast: avx512LaneDistLast,
 	laneSyrk:     avx512LaneSyrk,
 	laneSyrkLast: avx512LaneSyrkLast,
+	laneScore:    genericLaneScore,
 
 	gatherRows:  avx512GatherRows,
 	scatterRows: avx512ScatterRows,

@@ -54,6 +54,7 @@ var neon = Impl{
 	laneDistLast: neonLaneDistLast,
 	laneSyrk:     neonLaneSyrk,
 	laneSyrkLast: neonLaneSyrkLast,
+	laneScore:    genericLaneScore,
 
 	gatherRows:  neonGatherRows,
 	scatterRows: neonScatterRows,

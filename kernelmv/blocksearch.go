@@ -34,7 +34,7 @@ type blockSearch struct {
 	left, right rowSet
 	dst         []int32
 	k           int
-	earlier     bool
+	ends        []int32 // positions that each row looks at, all if nil
 	names       []int32 // that stand for positions in the result, if not nil
 	slack       float64 // 2e for the longest a and b
 	factor      float64 // 1 + c
@@ -72,10 +72,10 @@ func keyOf(d float32, pos int) uint64 { return uint64(math.Float32bits(d))<<32 |
 func keyDist(key uint64) float32 { return math.Float32frombits(uint32(key >> 32)) }
 
 // searchBlocks is search by a walk over all tiles.
-func (o *Op) searchBlocks(ctx context.Context, dst []int32, left, right rowSet, k int, earlier bool) error {
-	s := &blockSearch{op: o, left: left, right: right, dst: dst, k: k, earlier: earlier}
+func (o *Op) searchBlocks(ctx context.Context, dst []int32, left, right rowSet, k int, ends []int32) error {
+	s := &blockSearch{op: o, left: left, right: right, dst: dst, k: k, ends: ends}
 	d := o.pts.dim
-	if !earlier {
+	if ends == nil {
 		s.shuffle()
 	}
 	s.factor = 1 + float64(d+4)*0x1p-23
@@ -89,8 +89,8 @@ func (o *Op) searchBlocks(ctx context.Context, dst []int32, left, right rowSet, 
 		clamp: float32(math.Inf(1)), visit: s.visit, begin: s.begin, end: s.finish,
 		backwards: true, // the longest rows first, for an even load
 	}
-	if earlier {
-		w.lastCol = func(i int) int { return i }
+	if ends != nil {
+		w.lastCol = func(i int) int { return int(ends[i]) }
 	}
 	return w.run(ctx)
 }
@@ -115,8 +115,8 @@ func (s *blockSearch) named(name int32) []float64 {
 
 // end returns the number of positions that row i has to look at.
 func (s *blockSearch) end(i int) int {
-	if s.earlier {
-		return i
+	if s.ends != nil {
+		return int(s.ends[i])
 	}
 	return s.right.n
 }

@@ -185,7 +185,7 @@ func (t *tree) scan(n *nearest, node *treeNode, x []float64, end int32) {
 }
 
 // searchTree is search with a k-d tree over right.
-func (o *Op) searchTree(ctx context.Context, dst []int32, left, right rowSet, k int, earlier bool) error {
+func (o *Op) searchTree(ctx context.Context, dst []int32, left, right rowSet, k int, ends []int32) error {
 	d := o.pts.dim
 	t := newTree(right, d)
 	work := make([]nearest, o.engine.Par.Threads())
@@ -199,8 +199,8 @@ func (o *Op) searchTree(ctx context.Context, dst []int32, left, right rowSet, k 
 			if left.index != nil {
 				r = int(left.index[i])
 			}
-			if earlier {
-				end = i
+			if ends != nil {
+				end = int(ends[i])
 			}
 			n.reset(k)
 			t.find(n, 0, left.x[r*d:(r+1)*d], int32(end))

@@ -23,12 +23,23 @@ func (o *Op) NeighboursTo(ctx context.Context, dst []int32, order []int, k int) 
 	if k < 0 || len(dst) != len(order)*k {
 		panic("kernelmv: NeighboursTo: bad shapes")
 	}
-	index := make([]int32, len(order))
+	at := make([]int32, len(order))
+	for i := range at {
+		at[i] = int32(i)
+	}
+	return o.neighboursOf(ctx, dst, order, at, k)
+}
+
+// neighboursOf is NeighboursTo for the positions at, which ascend, alone.
+func (o *Op) neighboursOf(ctx context.Context, dst []int32, order []int, at []int32, k int) error {
+	index, of := make([]int32, len(order)), make([]int32, len(at))
 	for i, r := range order {
 		index[i] = int32(r)
 	}
-	set := o.someRows(index)
-	return o.search(ctx, dst, set, set, k, true)
+	for i, q := range at {
+		of[i] = index[q]
+	}
+	return o.search(ctx, dst, o.someRows(of), o.someRows(index), k, at)
 }
 
 // Nearest returns the k training rows nearest to each row of xs (m×D), m×k,
@@ -44,23 +55,24 @@ func (o *Op) Nearest(ctx context.Context, xs linalg.Matrix, k int) ([]int32, err
 		return nil, err
 	}
 	dst := make([]int32, xs.Rows*k)
-	return dst, o.search(ctx, dst, left, o.allRows(), k, false)
+	return dst, o.search(ctx, dst, left, o.allRows(), k, nil)
 }
 
-// search finds the k members of right nearest to each member of left; with
-// earlier, those at smaller positions only.
-func (o *Op) search(ctx context.Context, dst []int32, left, right rowSet, k int, earlier bool) error {
+// search finds the k members of right nearest to each member of left; if ends is
+// not nil, for member i among the first ends[i] only, which ascend, and right is
+// in random order.
+func (o *Op) search(ctx context.Context, dst []int32, left, right rowSet, k int, ends []int32) error {
 	if k == 0 || left.n == 0 {
 		return ctx.Err()
 	}
 	points := right.n
-	if earlier {
+	if ends != nil {
 		points /= 2
 	}
 	if treePays(o.pts.dim, points) {
-		return o.searchTree(ctx, dst, left, right, k, earlier)
+		return o.searchTree(ctx, dst, left, right, k, ends)
 	}
-	return o.searchBlocks(ctx, dst, left, right, k, earlier)
+	return o.searchBlocks(ctx, dst, left, right, k, ends)
 }
 
 // nearest holds the candidates for one row.

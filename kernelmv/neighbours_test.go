@@ -96,9 +96,13 @@ func checkNeighbours(t *testing.T, op *Op, rng *rand.Rand, k int, what string) {
 		index[i] = int32(r)
 	}
 	set := op.someRows(index)
+	ends := make([]int32, n)
+	for i := range ends {
+		ends[i] = int32(i)
+	}
 	if op.pts.dim <= 5 { // of which only large sets go to the tree
 		tree := make([]int32, n*k)
-		if err := op.searchTree(context.Background(), tree, set, set, k, true); err != nil {
+		if err := op.searchTree(context.Background(), tree, set, set, k, ends); err != nil {
 			t.Fatal(err)
 		}
 		if !slices.Equal(got, tree) {

@@ -1,0 +1,185 @@
+package bbgp
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"bbgp.dev/kernelmv"
+)
+
+// An ascent climbs the Vecchia likelihood from one start by Fisher scoring: with the
+// information that comes with each value as metric, damped, within a reach that failures
+// shorten. Neighbours follow the lengthscales.
+type ascent struct {
+	start   string
+	z       []float64
+	value   float64 // -Inf before the first evaluation
+	grad    []float64
+	met     metric
+	reach   float64
+	near    *kernelmv.Nearest
+	nearAt  []float64 // z, where near was found
+	nn      int
+	evals   int
+	done    bool
+	dropped string
+}
+
+const (
+	ascentReach = 1.5 // the first, in logarithms
+	ascentMost  = 3.0 // the longest
+	ascentLeast = 1e-3
+)
+
+// from returns the ascent from c.
+func (s *coarse) from(c Candidate) *ascent {
+	p := c.Parameters.Clone()
+	a := &ascent{start: c.From, z: logVector(p), value: math.Inf(-1), reach: ascentReach, nn: coarseNear}
+	a.met = metric{e: s.f.opt.Engine, lambda: firstLambda}
+	for i := range a.z {
+		a.z[i] = min(max(a.z[i], s.lo[i]), s.hi[i])
+	}
+	return a
+}
+
+// params returns the parameters at z.
+func (s *coarse) params(z []float64) Params {
+	return fromLog(s.f.opt.Kernel, z, make([]bool, len(z)-3))
+}
+
+// climb takes steps until so many evaluations are spent or nothing is to be gained.
+func (s *coarse) climb(ctx context.Context, a *ascent, evals int) error {
+	for end := a.evals + evals; a.evals < end && !a.done; {
+		if a.grad == nil || a.strayed(s.free) {
+			if err := s.settle(ctx, a); err != nil {
+				return err
+			}
+			continue
+		}
+		delta, gain := s.step(a)
+		if gain < coarseWorth {
+			a.done = true
+			break
+		}
+		z := slices.Clone(a.z)
+		for i, v := range delta {
+			z[i] += v
+		}
+		score, err := s.evaluate(ctx, a, z)
+		if err != nil {
+			return err
+		}
+		a.judge(z, score, delta, gain)
+	}
+	return nil
+}
+
+// strayed says whether the neighbours belong to other lengthscales: only their ratios
+// tell which rows are near.
+func (a *ascent) strayed(free []bool) bool {
+	if a.near == nil {
+		return true
+	}
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for j, v := range a.z[:len(a.z)-3] {
+		if free[j] {
+			lo, hi = min(lo, v-a.nearAt[j]), max(hi, v-a.nearAt[j])
+		}
+	}
+	return hi-lo > 2*coarseRenew
+}
+
+// settle finds neighbours for the ascent where it is, and its value with them.
+func (s *coarse) settle(ctx context.Context, a *ascent) (err error) {
+	p := s.params(a.z)
+	if err = s.op.Reset(kernelOf(p), noiseOf(p, s.f.std)); err != nil {
+		return err
+	}
+	if a.near, err = s.like.Find(ctx, a.nn); err != nil {
+		return err
+	}
+	a.nearAt = slices.Clone(a.z)
+	score, err := s.evaluate(ctx, a, a.z)
+	if err != nil {
+		return err
+	}
+	if a.value, a.grad = score.Value, score.Gradient; !finite(a.value) {
+		a.value, a.done = math.Inf(-1), true
+	}
+	a.met.base = score.Info
+	return nil
+}
+
+// evaluate returns the likelihood at z with the neighbours of the ascent, and that of
+// repeated rows about their means.
+func (s *coarse) evaluate(ctx context.Context, a *ascent, z []float64) (*kernelmv.Score, error) {
+	a.evals++
+	p, d := s.params(z), s.f.std
+	noise := noiseOf(p, d)
+	if err := s.op.Reset(kernelOf(p), noise); err != nil {
+		return nil, err
+	}
+	for i, y := range d.Y {
+		s.resid[i], s.share[i] = y-p.Mean, p.Noise*d.scaleOf(i)
+	}
+	score, err := s.like.Evaluate(ctx, a.near, s.resid, s.share)
+	if err != nil {
+		return nil, err
+	}
+	value, slope, info := d.withinGroups(p.Noise)
+	at := len(z) - 2
+	score.Value += value
+	score.Gradient[at] += slope * p.Noise
+	score.Info.Set(at, at, score.Info.At(at, at)+info)
+	return score, nil
+}
+
+// step maximises the model of the ascent within its reach.
+func (s *coarse) step(a *ascent) (delta []float64, gain float64) {
+	n := len(a.z)
+	lo, hi := make([]float64, n), make([]float64, n)
+	room := math.Log(mostCondition / float64(s.f.std.X.Rows))
+	for i, z := range a.z {
+		reach := a.reach
+		if i == n-1 {
+			reach = math.Inf(1)
+		}
+		lo[i], hi[i] = min(max(s.lo[i]-z, -reach), 0), max(min(s.hi[i]-z, reach), 0)
+	}
+	hi[n-3] = max(min(hi[n-3], a.z[n-2]+room-a.z[n-3]), 0)
+	return a.met.step(a.grad, lo, hi, s.free)
+}
+
+// judge moves the ascent to z if that is higher, and learns from the step.
+func (a *ascent) judge(z []float64, score *kernelmv.Score, delta []float64, gain float64) {
+	longest := 0.0
+	for _, v := range delta[:len(delta)-1] {
+		longest = max(longest, math.Abs(v))
+	}
+	if !(score.Value > a.value) || !finite(score.Value) {
+		a.reach, a.met.lambda = longest/3, max(4*a.met.lambda, 0.01)
+		a.done = a.reach < ascentLeast
+		return
+	}
+	switch ratio := (score.Value - a.value) / gain; {
+	case ratio > 0.6:
+		a.met.lambda, a.reach = max(a.met.lambda/4, 1e-6), min(2*a.reach, ascentMost)
+	case ratio < 0.2:
+		a.met.lambda, a.reach = max(2*a.met.lambda, 0.01), max(longest/2, ascentLeast)
+	}
+	a.z, a.value, a.grad, a.met.base = z, score.Value, score.Gradient, score.Info
+}
+
+// meets says whether two ascents are at one place: a move from one to the other is
+// worth little by the metric of the better one, b.
+func (a *ascent) meets(b *ascent) bool {
+	if a.grad == nil || b.grad == nil {
+		return false
+	}
+	d := make([]float64, len(a.z))
+	for i := range d {
+		d[i] = a.z[i] - b.z[i]
+	}
+	return -quadratic(b.met.base, make([]float64, len(d)), d) < coarseSame && b.value-a.value < coarseSame
+}

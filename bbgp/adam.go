@@ -59,3 +59,27 @@ func (t *trainer) runAdam(ctx context.Context, p Params) (string, error) {
 		opt.move(u, g)
 	}
 }
+
+// An adam is the optimiser of Kingma and Ba (2015) with its usual constants,
+// climbing.
+type adam struct {
+	step   float64
+	t      int
+	m1, m2 []float64
+}
+
+func newAdam(n int, step float64) *adam {
+	return &adam{step: step, m1: make([]float64, n), m2: make([]float64, n)}
+}
+
+// move changes u by one step along the gradient g.
+func (a *adam) move(u, g []float64) {
+	const b1, b2, tiny = 0.9, 0.999, 1e-8
+	a.t++
+	c1, c2 := 1-math.Pow(b1, float64(a.t)), 1-math.Pow(b2, float64(a.t))
+	for i, v := range g {
+		a.m1[i] = b1*a.m1[i] + (1-b1)*v
+		a.m2[i] = b2*a.m2[i] + (1-b2)*v*v
+		u[i] += a.step * (a.m1[i] / c1) / (math.Sqrt(a.m2[i]/c2) + tiny)
+	}
+}

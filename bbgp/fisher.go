@@ -27,8 +27,11 @@ const (
 
 // A fisher holds the information matrix of the rows of a subset, scaled to all.
 type fisher struct {
-	// f is (D+2)×(D+2): log ℓ_1..log ℓ_D, log σ_f², log σ_n².
+	// f is (D+2)×(D+2): log ℓ_1..log ℓ_D, log σ_f², log σ_n²; empty for wide tables.
 	f linalg.Matrix
+	// wide is that of wide tables, within the noise of repeated rows.
+	wide   linalg.Matrix
+	within float64
 	// meanSub is F_cc of the subset, meanAll that times n / rows: F_cc of all
 	// rows lies between the two.
 	meanSub, meanAll float64
@@ -51,6 +54,9 @@ func subset(n, m int, seed uint64) []int {
 // fisherSize is the number of rows of the subset. An evaluation of few rows is
 // cheap; its metric must not be dearer.
 func fisherSize(n, dims int) int {
+	if isWide(n, dims) {
+		return wideSize(n, dims)
+	}
 	return min(n, fisherRows, max(n/2, 200), int(math.Sqrt(float64(fisherCells)/float64(dims+2))))
 }
 
@@ -67,30 +73,76 @@ func newFisher(ctx context.Context, e *linalg.Engine, d *Data, p Params, seed ui
 	if err := o.factor(ctx, p); err != nil {
 		return nil, err
 	}
+	scale := float64(n) / float64(rows)
+	_, _, within := sub.withinGroups(p.Noise)
+	fs := &fisher{within: scale * within}
+	if isWide(n, dims) {
+		fs.meanSub = meanInfo(e, rows, o.last.SolveTo)
+		fs.wide, err = wideFactors(ctx, o, p, scale/2)
+	} else {
+		err = fs.dense(ctx, o, p, scale)
+	}
+	fs.meanAll = fs.meanSub * scale
+	if err != nil {
+		return nil, err
+	}
+	f := fs.information(dims, fs.meanSub)
+	for i := range dims + 2 {
+		if !finite(f.at(i)) {
+			return nil, fmt.Errorf("%w: information matrix", ErrNotFinite)
+		}
+	}
+	return fs, nil
+}
+
+// dense computes f from o, factored at p.
+func (fs *fisher) dense(ctx context.Context, o *exactObjective, p Params, scale float64) error {
+	rows, dims := o.d.X.Rows, o.d.X.Cols
 	inv := linalg.NewMatrix(rows, rows)
 	o.last.InverseTo(inv)
-	fs := &fisher{f: linalg.NewMatrix(dims+2, dims+2)}
 	for i := range rows {
 		for _, v := range inv.Row(i) {
 			fs.meanSub += v
 		}
 	}
-	scale := float64(n) / float64(rows)
 	fs.meanSub = max(fs.meanSub, 0)
-	fs.meanAll = fs.meanSub * scale
 	a, err := fisherFactors(ctx, o, p, inv)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	fisherGram(e, fs.f, a, rows, scale/2)
-	_, _, within := sub.withinGroups(p.Noise)
-	fs.f.Set(dims+1, dims+1, fs.f.At(dims+1, dims+1)+scale*within)
-	for i := range dims + 2 {
-		if !finite(fs.f.At(i, i)) {
-			return nil, fmt.Errorf("%w: information matrix", ErrNotFinite)
-		}
+	fs.f = linalg.NewMatrix(dims+2, dims+2)
+	fisherGram(o.e, fs.f, a, rows, scale/2)
+	fs.f.Set(dims+1, dims+1, fs.f.At(dims+1, dims+1)+fs.within)
+	return nil
+}
+
+// information returns F of z for so many inputs with F_cc = mean.
+func (fs *fisher) information(dims int, mean float64) information {
+	if fs.wide.Rows > 0 {
+		own := make([]float64, dims+3)
+		own[dims+1], own[dims+2] = fs.within, mean
+		return wideInformation{fs.wide, own}
 	}
-	return fs, nil
+	b := linalg.NewMatrix(dims+3, dims+3)
+	b.Sub(0, dims+2, 0, dims+2).CopyFrom(fs.f)
+	b.Set(dims+2, dims+2, mean)
+	return denseInformation{b}
+}
+
+// unitInformation is a unit of curvature a row.
+func unitInformation(n, dims int) information {
+	own := make([]float64, dims+3)
+	for i := range own {
+		own[i] = float64(n)
+	}
+	if isWide(n, dims) {
+		return wideInformation{linalg.NewMatrix(dims+3, 1), own}
+	}
+	b := linalg.NewMatrix(dims+3, dims+3)
+	for i, v := range own {
+		b.Set(i, i, v)
+	}
+	return denseInformation{b}
 }
 
 // meanInfo returns 1'A⁻¹1 for n×n A, where solve sets dst = A⁻¹ src.

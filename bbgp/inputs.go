@@ -3,8 +3,6 @@ package bbgp
 import (
 	"math"
 	"slices"
-
-	"bbgp.dev/linalg"
 )
 
 // Which inputs are in the distance: those that are out come in again by the sign
@@ -18,31 +16,26 @@ func (t *trainer) readmit() {
 	const nearest = 3.0 // least lengthscale to come in with
 	unit := (farLength / nearest) * (farLength / nearest)
 	n := len(t.cur.z)
-	b := linalg.NewMatrix(n, n)
 	g, lo, hi := make([]float64, n), make([]float64, n), make([]float64, n)
-	free := make([]bool, n)
+	free, units := make([]bool, n), make([]float64, n)
 	t.back = nil
 	for i := range n {
-		b.Set(i, i, 1)
 		hi[i] = 1
 	}
 	for i, o := range t.out {
 		if !o || t.constant[i] || t.cur.g[i] >= 0 {
 			continue
 		}
-		f := t.met.base.At(i, i) * unit * unit / 4
+		f := t.met.base.at(i) * unit * unit / 4
 		if g[i] = -t.cur.g[i] * unit / 2; !(f > 0) || g[i]*min(g[i]/f, 1)/2 < admitGain*t.worth() {
 			continue
 		}
-		free[i] = true
-		for j := range t.out {
-			b.Set(i, j, t.met.base.At(i, j)*unit*unit/4)
-		}
+		free[i], units[i] = true, unit/2
 	}
 	if !slices.Contains(free, true) {
 		return
 	}
-	v, _ := (&metric{e: t.e, base: b}).step(g, lo, hi, free)
+	v, _ := (&metric{e: t.e, base: t.met.base.scaled(units)}).step(g, lo, hi, free)
 	for i, f := range free {
 		if l := nearest / math.Sqrt(t.cut*v[i]); f && l < farLength/nearest {
 			if t.back == nil {
@@ -63,7 +56,7 @@ func (t *trainer) prune(home []float64) []bool {
 			continue
 		}
 		// Information was measured at the start of the stage; it falls as ℓ⁻⁴.
-		g, f := t.cur.g[j], t.met.base.At(j, j)*math.Exp(4*(home[j]-t.cur.z[j]))
+		g, f := t.cur.g[j], t.met.base.at(j)*math.Exp(4*(home[j]-t.cur.z[j]))
 		if cost := f/8 + math.Abs(g)/2; cost < pruneCost*t.eps && g >= 0 || cost < pruneCost/5*t.eps {
 			out[j] = true
 		}

@@ -145,7 +145,7 @@ func (t *trainer) report(pt point, accepted bool) {
 // t.cur holds the best point, also when an error ends it.
 func (t *trainer) run(ctx context.Context, p Params) (string, error) {
 	t.out = t.outOf(p)
-	t.met = metric{e: t.e, keep: t.opt.Optimizer == "lbfgs", lambda: firstLambda}
+	t.met = metric{e: t.e, keep: t.opt.Optimizer == "lbfgs" && !isWide(t.d.X.Rows, t.d.X.Cols), lambda: firstLambda}
 	t.box, t.reach = firstBox, firstBox
 	t.cut, t.kept = 0.25, math.Inf(1)
 	if t.cur.ev == nil { // choose has evaluated no start
@@ -349,23 +349,17 @@ func (t *trainer) measure(ctx context.Context) error {
 	if err != nil {
 		// The subset's matrix is singular in float64 (σ_n² at its floor): the
 		// last metric serves on; without one, a unit of curvature per row.
-		if t.met.base.Rows == 0 {
-			t.met.base = linalg.NewMatrix(d+3, d+3)
-			for i := range d + 3 {
-				t.met.base.Set(i, i, float64(t.d.X.Rows))
-			}
+		if t.met.base == nil {
+			t.met.base = unitInformation(t.d.X.Rows, d)
 		}
 		return nil
 	}
-	b := linalg.NewMatrix(d+3, d+3)
-	b.Sub(0, d+2, 0, d+2).CopyFrom(fs.f)
 	// F_cc of all rows is between that of the subset and n / rows times it.
 	info := t.cur.ev.MeanInfo
 	if info == 0 {
 		info = math.Sqrt(fs.meanSub * fs.meanAll)
 	}
-	b.Set(d+2, d+2, info)
-	t.met.base = b
+	t.met.base = fs.information(d, info)
 	return nil
 }
 

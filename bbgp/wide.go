@@ -1,0 +1,244 @@
+package bbgp
+
+import (
+	"context"
+	"math"
+
+	"bbgp.dev/linalg"
+)
+
+// Wide tables: with more inputs than rows, or thousands of them, the matrix of the
+// quadratic model is not stored. With K̂ = L L' of m rows and S_i = L⁻¹ ∂K̂/∂log θ_i L⁻ᵀ
+//
+//	F_ij = n/(2m) tr(S_i S_j) = (A A')_ij,  row i of A = sqrt(n/2m) vec(S_i),
+//
+// an (D+3) × m(m+1)/2 matrix (entries off the diagonal times sqrt 2), and what does
+// not come from S, F_cc and the noise within repeated rows, stands on a diagonal.
+// With Λ = λ diag F a step is solved by the matrix inversion lemma,
+//
+//	(Λ + A A')⁻¹ = Λ⁻¹ - Λ⁻¹A (I + A'Λ⁻¹A)⁻¹ A'Λ⁻¹,
+//
+// in O(D m⁴) time and O(D m²) memory where a dense matrix asks for D³ and D².
+
+const (
+	wideInputs  = 256  // up to so many a dense matrix costs nothing
+	denseInputs = 3000 // beyond so many it costs too much, whatever the rows
+	wideRows    = 16   // of the subset
+	// wideDamping is the least λ: what so few rows do not know of must not be divided by nothing.
+	wideDamping = 1e-4
+)
+
+// isWide says whether n rows of d inputs have their information in factors.
+func isWide(n, d int) bool { return d > wideInputs && (n < d || d > denseInputs) }
+
+// wideSize is the number of rows of the subset: A keeps within fisherCells.
+func wideSize(n, d int) int {
+	return min(n, wideRows, max(4, int(math.Sqrt(2*float64(fisherCells)/float64(d+3)))))
+}
+
+// A wideInformation is F = A A' + diag(own).
+type wideInformation struct {
+	a   linalg.Matrix
+	own []float64
+}
+
+func (w wideInformation) at(i int) float64 {
+	v := w.own[i]
+	for _, x := range w.a.Row(i) {
+		v += x * x
+	}
+	return v
+}
+
+func (w wideInformation) scaled(s []float64) information {
+	out := wideInformation{linalg.NewMatrix(w.a.Rows, w.a.Cols), make([]float64, len(s))}
+	for i, v := range s {
+		if v == 0 {
+			out.own[i] = 1
+			continue
+		}
+		out.own[i] = w.own[i] * v * v
+		for c, x := range w.a.Row(i) {
+			out.a.Row(i)[c] = v * x
+		}
+	}
+	return out
+}
+
+func (w wideInformation) system(m *metric, free []bool) system {
+	s := wideSystem{a: linalg.NewMatrix(w.a.Rows, w.a.Cols), diag: make([]float64, len(free))}
+	top := 0.0
+	for i, f := range free {
+		if f {
+			copy(s.a.Row(i), w.a.Row(i))
+			s.diag[i] = w.at(i)
+			top = max(top, s.diag[i])
+		}
+	}
+	for i, f := range free {
+		if !f {
+			s.diag[i] = 1
+			continue
+		}
+		s.diag[i] = max(m.lambda, wideDamping)*s.diag[i] + w.own[i] + 1e-10*top + 1e-12
+	}
+	return s
+}
+
+// A wideSystem is B = diag + A A'.
+type wideSystem struct {
+	a    linalg.Matrix
+	diag []float64
+}
+
+// timesA returns A'x.
+func (s wideSystem) timesA(x []float64) []float64 {
+	out := make([]float64, s.a.Cols)
+	for i, v := range x {
+		if v != 0 {
+			for c, a := range s.a.Row(i) {
+				out[c] += v * a
+			}
+		}
+	}
+	return out
+}
+
+func (s wideSystem) residualTo(q, g, delta []float64) {
+	in := s.timesA(delta)
+	for i := range q {
+		q[i] = g[i] - s.diag[i]*delta[i]
+		for c, a := range s.a.Row(i) {
+			q[i] -= a * in[c]
+		}
+	}
+}
+
+func (s wideSystem) quadratic(g, delta []float64) (v float64) {
+	for i, x := range delta {
+		v += x * (g[i] - 0.5*s.diag[i]*x)
+	}
+	for _, x := range s.timesA(delta) {
+		v -= 0.5 * x * x
+	}
+	return v
+}
+
+func (s wideSystem) solve(e *linalg.Engine, q []float64, open []bool) []float64 {
+	n, r := len(q), s.a.Cols
+	out, w := make([]float64, n), linalg.NewMatrix(n, r)
+	for i, o := range open {
+		if !o {
+			continue
+		}
+		out[i] = q[i] / s.diag[i]
+		root := 1 / math.Sqrt(s.diag[i])
+		for c, a := range s.a.Row(i) {
+			w.Row(i)[c] = a * root
+		}
+	}
+	inner := linalg.NewMatrix(r, r)
+	e.SyrkTo(inner, 1, w, true, 0)
+	for c := range r {
+		inner.Set(c, c, inner.At(c, c)+1)
+	}
+	chol, err := e.NewCholesky(inner)
+	if err != nil { // not finite: along the gradient
+		return out
+	}
+	x := linalg.Matrix{Rows: r, Cols: 1, Stride: 1, Data: s.timesA(out)}
+	chol.SolveTo(x, x)
+	for i, o := range open {
+		if o {
+			for c, a := range s.a.Row(i) {
+				out[i] -= a * x.Data[c] / s.diag[i]
+			}
+		}
+	}
+	return out
+}
+
+// wideFactors returns A of the subset that o holds, factored at p, times sqrt(scale).
+func wideFactors(ctx context.Context, o *exactObjective, p Params, scale float64) (linalg.Matrix, error) {
+	n, dims := o.d.X.Rows, o.d.X.Cols
+	k, noise := kernelOf(p), noiseOf(p, o.d)
+	weight, cov, left := linalg.NewMatrix(n, n), linalg.NewMatrix(n, n), linalg.NewMatrix(n, n)
+	for i := range n {
+		left.Set(i, i, 1)
+		for j := range n {
+			xi, xj := o.d.X.Row(i), o.d.X.Row(j)
+			weight.Set(i, j, k.WeightAt(xi, xj))
+			cov.Set(i, j, k.At(xi, xj))
+		}
+	}
+	o.last.SolveLTo(left, left) // L⁻¹
+	a := linalg.NewMatrix(dims+3, n*(n+1)/2)
+	work := make([]linalg.Matrix, 2*o.e.Par.Threads())
+	for i := range work {
+		work[i] = linalg.NewMatrix(n, n)
+	}
+	// whiten sets row r of A to the derivative d of K̂, whitened.
+	whiten := func(worker, r int, d func(i, j int) float64) {
+		dk, half := work[2*worker], work[2*worker+1]
+		for i := range n {
+			for j := range n {
+				dk.Set(i, j, d(i, j))
+			}
+		}
+		lowerTimes(half, left, dk)
+		lowerTransTimes(a.Row(r), half, left, math.Sqrt(scale))
+	}
+	o.e.Par.For(dims, func(worker, q int) {
+		l := p.Lengthscales[q]
+		if ctx.Err() != nil || math.IsInf(l, 1) {
+			return
+		}
+		whiten(worker, q, func(i, j int) float64 {
+			t := (o.d.X.At(i, q) - o.d.X.At(j, q)) / l
+			return weight.At(i, j) * t * t
+		})
+	})
+	whiten(0, dims, cov.At)
+	whiten(0, dims+1, func(i, j int) float64 {
+		if i != j {
+			return 0
+		}
+		if o.d.NoiseExtra != nil {
+			return noise[i] - o.d.NoiseExtra[i]
+		}
+		return noise[i]
+	})
+	return a, ctx.Err()
+}
+
+// lowerTimes sets dst = L B for lower triangular L, all n×n.
+func lowerTimes(dst, l, b linalg.Matrix) {
+	for i := range l.Rows {
+		row := dst.Row(i)
+		clear(row)
+		for k := range i + 1 {
+			f := l.At(i, k)
+			for j, v := range b.Row(k) {
+				row[j] += f * v
+			}
+		}
+	}
+}
+
+// lowerTransTimes sets dst to the lower triangle of scale B L', row by row, with the
+// entries off the diagonal times sqrt 2.
+func lowerTransTimes(dst []float64, b, l linalg.Matrix, scale float64) {
+	at := 0
+	for i := range b.Rows {
+		for j := range i + 1 {
+			sum := 0.0
+			for k := range j + 1 {
+				sum += b.At(i, k) * l.At(j, k)
+			}
+			if dst[at] = scale * sum; j < i {
+				dst[at] *= math.Sqrt2
+			}
+			at++
+		}
+	}
+}

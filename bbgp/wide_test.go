@@ -1,0 +1,88 @@
+package bbgp
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"bbgp.dev/linalg"
+)
+
+// The information in factors is the dense one, and so are the steps made with it.
+func TestWideInformation(t *testing.T) {
+	d := randomData(18, 4, 7)
+	p := Params{Kernel: "matern52", Variance: 1.4, Noise: 0.05, Lengthscales: []float64{0.8, 2, math.Inf(1), 1.1}}
+	e, ctx := engine(t), context.Background()
+	o, err := newExactObjective(e, d, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := o.factor(ctx, p); err != nil {
+		t.Fatal(err)
+	}
+	dense, wide := &fisher{within: 0.3}, &fisher{within: 0.3}
+	if err := dense.dense(ctx, o, p, 2); err != nil {
+		t.Fatal(err)
+	}
+	if wide.wide, err = wideFactors(ctx, o, p, 1); err != nil {
+		t.Fatal(err)
+	}
+	a, b := wide.information(4, 2.5), dense.information(4, 2.5).(denseInformation)
+	for i := range 7 {
+		for j := range i + 1 {
+			got := e.Dot(a.(wideInformation).a.Row(i), a.(wideInformation).a.Row(j))
+			if i == j {
+				got = a.at(i)
+			}
+			if want := b.f.At(i, j); math.Abs(got-want) > 1e-9*(1+math.Abs(want)) {
+				t.Errorf("F_%d%d = %v, dense %v", i, j, got, want)
+			}
+		}
+	}
+	r := rand.New(rand.NewPCG(2, 3))
+	g, lo, hi, free := make([]float64, 7), make([]float64, 7), make([]float64, 7), make([]bool, 7)
+	for trial := range 20 {
+		for i := range g {
+			g[i], lo[i], hi[i], free[i] = 20*r.NormFloat64(), -r.Float64(), r.Float64(), i != 2
+		}
+		units := []float64{1, 1, 0, 0.5, 1, 2, 1}
+		m := metric{e: e, lambda: 0.1 + float64(trial), base: a.scaled(units)}
+		x, gainX := m.step(g, lo, hi, free)
+		m.base = b.scaled(units)
+		y, gainY := m.step(g, lo, hi, free)
+		// λ acts on own, too, in the dense matrix: by F_cc's and the noise's small part.
+		if math.Abs(gainX-gainY) > 0.35*gainY {
+			t.Errorf("gains %v and %v of %v and %v", gainX, gainY, x, y)
+		}
+	}
+	// The solution is that of the matrix.
+	s := wideInformation{a.(wideInformation).a, a.(wideInformation).own}.system(&metric{lambda: 0.01}, free)
+	x, zero := s.solve(e, g, free), make([]float64, 7)
+	s.residualTo(zero, g, x)
+	for i, v := range zero {
+		if free[i] && math.Abs(v) > 1e-9 {
+			t.Errorf("residual %d is %v", i, v)
+		}
+	}
+	if v, w := s.quadratic(g, x), 0.5*e.Dot(g[:2], x[:2])+0.5*e.Dot(g[3:], x[3:]); math.Abs(v-w) > 1e-9*math.Abs(w) {
+		t.Errorf("the model gains %v at its top, %v", v, w)
+	}
+}
+
+// A table of few rows and many inputs is fitted without a matrix of inputs by inputs.
+func TestWideTable(t *testing.T) {
+	d := randomData(30, 1200, 3)
+	d.NoiseScale, d.NoiseExtra = nil, nil
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	m, err := Fit(ctx, d, Options{Engine: engine(t), MaxSteps: 60})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := m.Result; !(r.PeakBytes < 1<<30) || r.LML == 0 {
+		t.Errorf("L = %v, peak %d", r.LML, r.PeakBytes)
+	}
+	var _ linalg.Matrix = m.x
+}

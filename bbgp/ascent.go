@@ -107,7 +107,7 @@ func (s *coarse) settle(ctx context.Context, a *ascent) (err error) {
 	if a.value, a.grad = score.Value, score.Gradient; !finite(a.value) {
 		a.value, a.done = math.Inf(-1), true
 	}
-	a.met.base = score.Info
+	a.met.base = denseInformation{score.Info}
 	return nil
 }
 
@@ -168,7 +168,7 @@ func (a *ascent) judge(z []float64, score *kernelmv.Score, delta []float64, gain
 	case ratio < 0.2:
 		a.met.lambda, a.reach = max(2*a.met.lambda, 0.01), max(longest/2, ascentLeast)
 	}
-	a.z, a.value, a.grad, a.met.base = z, score.Value, score.Gradient, score.Info
+	a.z, a.value, a.grad, a.met.base = z, score.Value, score.Gradient, denseInformation{score.Info}
 }
 
 // meets says whether two ascents are at one place: a move from one to the other is
@@ -181,5 +181,6 @@ func (a *ascent) meets(b *ascent) bool {
 	for i := range d {
 		d[i] = a.z[i] - b.z[i]
 	}
-	return -quadratic(b.met.base, make([]float64, len(d)), d) < coarseSame && b.value-a.value < coarseSame
+	apart := -denseSystem{b.met.base.(denseInformation).f}.quadratic(make([]float64, len(d)), d)
+	return apart < coarseSame && b.value-a.value < coarseSame
 }

@@ -41,14 +41,24 @@ func (in *Input) value(v float64, isMissing bool, level string) (x float64, ok b
 	return v, true
 }
 
+// placesOf returns where each name is; names are unique.
+func placesOf(names []string) map[string]int {
+	at := make(map[string]int, len(names))
+	for i, n := range names {
+		at[n] = i
+	}
+	return at
+}
+
 // Apply makes the numbers of a whole table. With needTarget, rows without a
 // target are set aside; other columns than those of the plan are not looked at.
 func (p *Plan) Apply(t *table.Table, needTarget bool) (*Set, error) {
 	names := columnNames(t)
+	places := placesOf(names)
 	cols := make([]*table.Column, len(p.Inputs))
 	for i, in := range p.Inputs {
-		j := slices.Index(names, in.Column)
-		if j < 0 {
+		j, ok := places[in.Column]
+		if !ok {
 			return nil, p.absent(t.File, names, in.Column)
 		}
 		cols[i] = t.Columns[j]
@@ -94,11 +104,11 @@ func (p *Plan) Apply(t *table.Table, needTarget bool) (*Set, error) {
 
 // Matrix returns the inputs of the given rows.
 func (p *Plan) Matrix(t *table.Table, rows []int) linalg.Matrix {
-	names := columnNames(t)
+	places := placesOf(columnNames(t))
 	x := linalg.NewMatrix(len(rows), len(p.Inputs))
 	for j := range p.Inputs {
 		in := &p.Inputs[j]
-		c := t.Columns[slices.Index(names, in.Column)]
+		c := t.Columns[places[in.Column]]
 		for k, i := range rows {
 			level, isMissing := "", math.IsNaN(c.Num[i])
 			if c.Codes != nil {

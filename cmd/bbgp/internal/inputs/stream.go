@@ -30,10 +30,10 @@ type Stream struct {
 func (p *Plan) NewStream(file string, r *table.Reader) (*Stream, error) {
 	s := &Stream{plan: p, r: r, file: file, target: slices.Index(r.Names, p.Target),
 		Unseen: map[string]int{}, known: map[string]map[string]bool{}, by: make([]int, len(p.Inputs))}
-	used := map[int]bool{s.target: true}
+	used, places := map[int]bool{s.target: true}, placesOf(r.Names)
 	for _, in := range p.Inputs {
-		j := slices.Index(r.Names, in.Column)
-		if j < 0 {
+		j, ok := places[in.Column]
+		if !ok {
 			return nil, p.absent(file, r.Names, in.Column)
 		}
 		s.column = append(s.column, j)

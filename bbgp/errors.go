@@ -47,8 +47,7 @@ type MemoryError struct {
 }
 
 func (e *MemoryError) Error() string {
-	return fmt.Sprintf("%s needs %.2f GiB, the memory budget is %.2f GiB", e.What,
-		float64(e.Needed)/(1<<30), float64(e.Budget)/(1<<30))
+	return fmt.Sprintf("%s needs %d MiB, the memory budget is %d MiB", e.What, (e.Needed+1<<20-1)>>20, e.Budget>>20)
 }
 
 // A FileError says why a file is not a model that this version can read.

@@ -13,7 +13,8 @@ import (
 
 // The Fisher information of θ in logarithms,
 //
-//	F_ij = 1/2 tr(K̂⁻¹ ∂K̂/∂log θ_i K̂⁻¹ ∂K̂/∂log θ_j),  F_cc = 1'K̂⁻¹1,
+//	F_ij = 1/2 tr(K̂⁻¹ ∂K̂/∂log θ_i K̂⁻¹ ∂K̂/∂log θ_j) = 1/2 tr(S_i S_j),
+//	S_i = L⁻¹ ∂K̂/∂log θ_i L⁻ᵀ,  K̂ = L L',  F_cc = 1'K̂⁻¹1,
 //
 // is the expected negative Hessian of L. Computed densely on some hundred
 // random rows and scaled by n / rows it is an excellent metric for the first
@@ -27,11 +28,11 @@ const (
 
 // A fisher holds the information matrix of the rows of a subset, scaled to all.
 type fisher struct {
-	// f is (D+2)×(D+2): log ℓ_1..log ℓ_D, log σ_f², log σ_n²; empty for wide tables.
-	f linalg.Matrix
-	// wide is that of wide tables, within the noise of repeated rows.
-	wide   linalg.Matrix
+	// F = A A' + diag(0, .., 0, within, F_cc), within of the noise of repeated rows; a is
+	// (D+3) × m(m+1)/2, and wide says that F stays in this form.
+	a      linalg.Matrix
 	within float64
+	wide   bool
 	// meanSub is F_cc of the subset, meanAll that times n / rows: F_cc of all
 	// rows lies between the two.
 	meanSub, meanAll float64
@@ -75,18 +76,12 @@ func newFisher(ctx context.Context, e *linalg.Engine, d *Data, p Params, seed ui
 	}
 	scale := float64(n) / float64(rows)
 	_, _, within := sub.withinGroups(p.Noise)
-	fs := &fisher{within: scale * within}
-	if isWide(n, dims) {
-		fs.meanSub = meanInfo(e, rows, o.last.SolveTo)
-		fs.wide, err = wideFactors(ctx, o, p, scale/2)
-	} else {
-		err = fs.dense(ctx, o, p, scale)
-	}
+	fs := &fisher{within: scale * within, meanSub: meanInfo(e, rows, o.last.SolveTo), wide: isWide(n, dims)}
 	fs.meanAll = fs.meanSub * scale
-	if err != nil {
+	if fs.a, err = o.whitened(ctx, p, scale/2); err != nil {
 		return nil, err
 	}
-	f := fs.information(dims, fs.meanSub)
+	f := fs.information(e, fs.meanSub)
 	for i := range dims + 2 {
 		if !finite(f.at(i)) {
 			return nil, fmt.Errorf("%w: information matrix", ErrNotFinite)
@@ -95,37 +90,22 @@ func newFisher(ctx context.Context, e *linalg.Engine, d *Data, p Params, seed ui
 	return fs, nil
 }
 
-// dense computes f from o, factored at p.
-func (fs *fisher) dense(ctx context.Context, o *exactObjective, p Params, scale float64) error {
-	rows, dims := o.d.X.Rows, o.d.X.Cols
-	inv := linalg.NewMatrix(rows, rows)
-	o.last.InverseTo(inv)
-	for i := range rows {
-		for _, v := range inv.Row(i) {
-			fs.meanSub += v
+// information returns F of z with F_cc = mean.
+func (fs *fisher) information(e *linalg.Engine, mean float64) information {
+	n := fs.a.Rows
+	own := make([]float64, n)
+	own[n-2], own[n-1] = fs.within, mean
+	if fs.wide {
+		return wideInformation{fs.a, own}
+	}
+	b := linalg.NewMatrix(n, n)
+	e.SyrkTo(b, 1, fs.a, false, 0)
+	for i, v := range own {
+		b.Set(i, i, b.At(i, i)+v)
+		for j := range i {
+			b.Set(j, i, b.At(i, j))
 		}
 	}
-	fs.meanSub = max(fs.meanSub, 0)
-	a, err := fisherFactors(ctx, o, p, inv)
-	if err != nil {
-		return err
-	}
-	fs.f = linalg.NewMatrix(dims+2, dims+2)
-	fisherGram(o.e, fs.f, a, rows, scale/2)
-	fs.f.Set(dims+1, dims+1, fs.f.At(dims+1, dims+1)+fs.within)
-	return nil
-}
-
-// information returns F of z for so many inputs with F_cc = mean.
-func (fs *fisher) information(dims int, mean float64) information {
-	if fs.wide.Rows > 0 {
-		own := make([]float64, dims+3)
-		own[dims+1], own[dims+2] = fs.within, mean
-		return wideInformation{fs.wide, own}
-	}
-	b := linalg.NewMatrix(dims+3, dims+3)
-	b.Sub(0, dims+2, 0, dims+2).CopyFrom(fs.f)
-	b.Set(dims+2, dims+2, mean)
 	return denseInformation{b}
 }
 
@@ -155,70 +135,76 @@ func meanInfo(e *linalg.Engine, n int, solve func(dst, src linalg.Matrix)) float
 	return max(e.Dot(ones.Data, x.Data), 0)
 }
 
-// fisherFactors returns the matrix whose row i holds K̂⁻¹ ∂K̂/∂log θ_i, n×n
-// row by row; it is 0 for inputs that are out.
-func fisherFactors(ctx context.Context, o *exactObjective, p Params, inv linalg.Matrix) (linalg.Matrix, error) {
+// whitened returns A, whose row i holds the lower triangle of L⁻¹ ∂K̂/∂log θ_i L⁻ᵀ
+// times sqrt(scale), entries off the diagonal times sqrt 2, where K̂ = L L' has been
+// factored at p; the last row, that of c, is 0, and so are those of inputs that are out.
+func (o *exactObjective) whitened(ctx context.Context, p Params, scale float64) (linalg.Matrix, error) {
 	n, dims := o.d.X.Rows, o.d.X.Cols
 	k := kernelOf(p)
-	weight := linalg.NewMatrix(n, n)
+	weight, dk := linalg.NewMatrix(n, n), linalg.NewMatrix(n, n)
 	o.e.Par.For(n, func(_, i int) {
 		for j := range n {
 			weight.Set(i, j, k.WeightAt(o.d.X.Row(i), o.d.X.Row(j)))
 		}
 	})
-	all := linalg.NewMatrix(dims+2, n*n)
-	square := func(i int) linalg.Matrix {
-		return linalg.Matrix{Rows: n, Cols: n, Stride: n, Data: all.Row(i)}
-	}
-	dk := linalg.NewMatrix(n, n)
-	for q, l := range p.Lengthscales {
-		if math.IsInf(l, 1) {
+	a, l := linalg.NewMatrix(dims+3, n*(n+1)/2), o.last.Factor()
+	for q, length := range p.Lengthscales {
+		if math.IsInf(length, 1) {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
-			return all, err
+			return a, err
 		}
 		o.e.Par.For(n, func(_, i int) {
 			row, xi := dk.Row(i), o.d.X.At(i, q)
 			for j, w := range weight.Row(i) {
-				t := (xi - o.d.X.At(j, q)) / l
+				t := (xi - o.d.X.At(j, q)) / length
 				row[j] = w * t * t
 			}
 		})
-		o.e.GemmTo(square(q), 1, inv, false, dk, false, 0)
+		o.whiten(a.Row(q), dk, l, scale)
 	}
-	// K = K̂ - N, so K̂⁻¹K = I - K̂⁻¹N needs no product; N is diagonal.
+	// L⁻¹K L⁻ᵀ = I - L⁻¹N L⁻ᵀ, N the noise. Its known part does not depend on σ_n².
 	noise := noiseOf(p, o.d)
-	signal, own := square(dims), square(dims+1)
+	setDiagonal(dk, noise)
+	o.whiten(a.Row(dims), dk, l, scale)
+	at := 0
 	for i := range n {
-		for j, v := range inv.Row(i) {
-			signal.Set(i, j, -v*noise[j])
-			extra := 0.0 // the known part of the noise does not depend on σ_n²
-			if o.d.NoiseExtra != nil {
-				extra = o.d.NoiseExtra[j]
+		for j := range i + 1 {
+			if a.Row(dims)[at] *= -1; i == j {
+				a.Row(dims)[at] += math.Sqrt(scale)
 			}
-			own.Set(i, j, v*(noise[j]-extra))
+			at++
 		}
-		signal.Data[i*n+i]++
+		if o.d.NoiseExtra != nil {
+			noise[i] -= o.d.NoiseExtra[i]
+		}
 	}
-	return all, nil
+	setDiagonal(dk, noise)
+	o.whiten(a.Row(dims+1), dk, l, scale)
+	return a, nil
 }
 
-// fisherGram sets f_ij = scale Σ_ab a_i[a,b] a_j[b,a] for the n×n matrices in
-// the rows of a: the product of a with the rows of all transposes.
-func fisherGram(e *linalg.Engine, f, a linalg.Matrix, n int, scale float64) {
-	t := linalg.NewMatrix(a.Rows, a.Cols)
-	square := func(row []float64) linalg.Matrix {
-		return linalg.Matrix{Rows: n, Cols: n, Stride: n, Data: row}
-	}
-	e.Par.For(a.Rows, func(_, i int) { e.TransposeTo(square(t.Row(i)), square(a.Row(i))) })
-	e.GemmTo(f, scale, a, false, t, true, 0)
-	for i := range f.Rows {
-		for j := range i {
-			v := (f.At(i, j) + f.At(j, i)) / 2
-			f.Set(i, j, v)
-			f.Set(j, i, v)
+// whiten sets dst to the triangle of L⁻¹ D L⁻ᵀ and overwrites D.
+func (o *exactObjective) whiten(dst []float64, d, l linalg.Matrix, scale float64) {
+	o.e.SolveLeft(l, false, d)
+	o.e.SolveRight(d, l, true)
+	on, off := math.Sqrt(scale), math.Sqrt(2*scale)
+	at := 0
+	for i := range d.Rows {
+		for _, v := range d.Row(i)[:i] {
+			dst[at] = off * v
+			at++
 		}
+		dst[at] = on * d.At(i, i)
+		at++
+	}
+}
+
+func setDiagonal(m linalg.Matrix, diag []float64) {
+	clear(m.Data)
+	for i, v := range diag {
+		m.Set(i, i, v)
 	}
 }
 

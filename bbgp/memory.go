@@ -78,6 +78,16 @@ func (o *Options) liveBytes(n, d, rank, near int) (all, basis int64) {
 	return krylovBytes(n, d, cols, rank, near) + basis, basis
 }
 
+// fisherBytes is the memory of a measurement of the information.
+func fisherBytes(n, d int) int64 {
+	m := int64(fisherSize(n, d))
+	square := int64(d+3) * int64(d+3)
+	if isWide(n, d) {
+		square = int64(d+3) * m * (m + 1) / 2 // A and W of a step
+	}
+	return 8 * (m*(m+1)/2*int64(d+3) + 4*m*m + 4*square)
+}
+
 // peakBytes predicts the peak of the process in a fit of n places in so many rows.
 func (o *Options) peakBytes(n, rows, d, rank, near int) int64 {
 	live, _ := o.liveBytes(n, d, rank, near)
@@ -86,8 +96,7 @@ func (o *Options) peakBytes(n, rows, d, rank, near int) int64 {
 		live = max(live, alone)
 	}
 	// The information comes after P, when half of what that took is free again.
-	m := int64(fisherSize(n, d))
-	live += max(0, 16*m*m*int64(d+2)-precondBytes(n, max(rank, 0), max(near, 0))/2)
+	live += max(0, fisherBytes(n, d)-precondBytes(n, max(rank, 0), max(near, 0))/2)
 	subset := exactBytes(min(exactLevel, n/levelGrowth))
 	if n <= denseRows {
 		subset = exactBytes(n) // of a polish

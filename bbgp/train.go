@@ -359,7 +359,7 @@ func (t *trainer) measure(ctx context.Context) error {
 	if info == 0 {
 		info = math.Sqrt(fs.meanSub * fs.meanAll)
 	}
-	t.met.base = fs.information(d, info)
+	t.met.base = fs.information(t.e, info)
 	return nil
 }
 

@@ -1,20 +1,15 @@
 package bbgp
 
 import (
-	"context"
 	"math"
 
 	"bbgp.dev/linalg"
 )
 
 // Wide tables: with more inputs than rows, or thousands of them, the matrix of the
-// quadratic model is not stored. With K̂ = L L' of m rows and S_i = L⁻¹ ∂K̂/∂log θ_i L⁻ᵀ
-//
-//	F_ij = n/(2m) tr(S_i S_j) = (A A')_ij,  row i of A = sqrt(n/2m) vec(S_i),
-//
-// an (D+3) × m(m+1)/2 matrix (entries off the diagonal times sqrt 2), and what does
-// not come from S, F_cc and the noise within repeated rows, stands on a diagonal.
-// With Λ = λ diag F a step is solved by the matrix inversion lemma,
+// quadratic model is not stored but kept as A A' + diag(own) (fisher.go), from so few
+// rows that A has few columns. With Λ = λ diag F a step is solved by the matrix
+// inversion lemma,
 //
 //	(Λ + A A')⁻¹ = Λ⁻¹ - Λ⁻¹A (I + A'Λ⁻¹A)⁻¹ A'Λ⁻¹,
 //
@@ -156,89 +151,4 @@ func (s wideSystem) solve(e *linalg.Engine, q []float64, open []bool) []float64 
 		}
 	}
 	return out
-}
-
-// wideFactors returns A of the subset that o holds, factored at p, times sqrt(scale).
-func wideFactors(ctx context.Context, o *exactObjective, p Params, scale float64) (linalg.Matrix, error) {
-	n, dims := o.d.X.Rows, o.d.X.Cols
-	k, noise := kernelOf(p), noiseOf(p, o.d)
-	weight, cov, left := linalg.NewMatrix(n, n), linalg.NewMatrix(n, n), linalg.NewMatrix(n, n)
-	for i := range n {
-		left.Set(i, i, 1)
-		for j := range n {
-			xi, xj := o.d.X.Row(i), o.d.X.Row(j)
-			weight.Set(i, j, k.WeightAt(xi, xj))
-			cov.Set(i, j, k.At(xi, xj))
-		}
-	}
-	o.last.SolveLTo(left, left) // L⁻¹
-	a := linalg.NewMatrix(dims+3, n*(n+1)/2)
-	work := make([]linalg.Matrix, 2*o.e.Par.Threads())
-	for i := range work {
-		work[i] = linalg.NewMatrix(n, n)
-	}
-	// whiten sets row r of A to the derivative d of K̂, whitened.
-	whiten := func(worker, r int, d func(i, j int) float64) {
-		dk, half := work[2*worker], work[2*worker+1]
-		for i := range n {
-			for j := range n {
-				dk.Set(i, j, d(i, j))
-			}
-		}
-		lowerTimes(half, left, dk)
-		lowerTransTimes(a.Row(r), half, left, math.Sqrt(scale))
-	}
-	o.e.Par.For(dims, func(worker, q int) {
-		l := p.Lengthscales[q]
-		if ctx.Err() != nil || math.IsInf(l, 1) {
-			return
-		}
-		whiten(worker, q, func(i, j int) float64 {
-			t := (o.d.X.At(i, q) - o.d.X.At(j, q)) / l
-			return weight.At(i, j) * t * t
-		})
-	})
-	whiten(0, dims, cov.At)
-	whiten(0, dims+1, func(i, j int) float64 {
-		if i != j {
-			return 0
-		}
-		if o.d.NoiseExtra != nil {
-			return noise[i] - o.d.NoiseExtra[i]
-		}
-		return noise[i]
-	})
-	return a, ctx.Err()
-}
-
-// lowerTimes sets dst = L B for lower triangular L, all n×n.
-func lowerTimes(dst, l, b linalg.Matrix) {
-	for i := range l.Rows {
-		row := dst.Row(i)
-		clear(row)
-		for k := range i + 1 {
-			f := l.At(i, k)
-			for j, v := range b.Row(k) {
-				row[j] += f * v
-			}
-		}
-	}
-}
-
-// lowerTransTimes sets dst to the lower triangle of scale B L', row by row, with the
-// entries off the diagonal times sqrt 2.
-func lowerTransTimes(dst []float64, b, l linalg.Matrix, scale float64) {
-	at := 0
-	for i := range b.Rows {
-		for j := range i + 1 {
-			sum := 0.0
-			for k := range j + 1 {
-				sum += b.At(i, k) * l.At(j, k)
-			}
-			if dst[at] = scale * sum; j < i {
-				dst[at] *= math.Sqrt2
-			}
-			at++
-		}
-	}
 }

@@ -22,17 +22,16 @@ func TestWideInformation(t *testing.T) {
 	if err := o.factor(ctx, p); err != nil {
 		t.Fatal(err)
 	}
-	dense, wide := &fisher{within: 0.3}, &fisher{within: 0.3}
-	if err := dense.dense(ctx, o, p, 2); err != nil {
+	fs := &fisher{within: 0.3}
+	if fs.a, err = o.whitened(ctx, p, 1); err != nil {
 		t.Fatal(err)
 	}
-	if wide.wide, err = wideFactors(ctx, o, p, 1); err != nil {
-		t.Fatal(err)
-	}
-	a, b := wide.information(4, 2.5), dense.information(4, 2.5).(denseInformation)
+	b := fs.information(e, 2.5).(denseInformation)
+	fs.wide = true
+	a := fs.information(e, 2.5).(wideInformation)
 	for i := range 7 {
 		for j := range i + 1 {
-			got := e.Dot(a.(wideInformation).a.Row(i), a.(wideInformation).a.Row(j))
+			got := e.Dot(a.a.Row(i), a.a.Row(j))
 			if i == j {
 				got = a.at(i)
 			}
@@ -58,7 +57,7 @@ func TestWideInformation(t *testing.T) {
 		}
 	}
 	// The solution is that of the matrix.
-	s := wideInformation{a.(wideInformation).a, a.(wideInformation).own}.system(&metric{lambda: 0.01}, free)
+	s := a.system(&metric{lambda: 0.01}, free)
 	x, zero := s.solve(e, g, free), make([]float64, 7)
 	s.residualTo(zero, g, x)
 	for i, v := range zero {

@@ -10,8 +10,8 @@ import (
 	"io"
 	"math"
 	"os"
-	"path/filepath"
 
+	"bbgp.dev/internal/outfile"
 	"bbgp.dev/linalg"
 )
 
@@ -98,33 +98,11 @@ func appendFloats(b []byte, v []float64) []byte {
 	return b
 }
 
-// Save writes the model to a file, which it replaces at once or not at all: it is
-// written beside it, synced and renamed. It fails with the error of the system.
-func (m *Model) Save(path string) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			f.Close()
-			os.Remove(f.Name())
-		}
-	}()
-	if err := m.Write(f); err != nil {
-		return err
-	}
-	if err := f.Chmod(0o644); err != nil {
-		return err
-	}
-	if err := f.Sync(); err != nil {
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
-}
+// Save writes the model to a file, which it replaces at once or not at all: the new one
+// is written beside it, synced and renamed. Symbolic links are followed, the mode of a
+// file that is replaced is kept, and what is no regular file is written through. It
+// fails with the error of the system.
+func (m *Model) Save(path string) error { return outfile.Write(path, m.Write) }
 
 // Load reads a model from a file. Files that are damaged, cut short or of a
 // newer version give a *FileError. The model predicts the bits that the saved one

@@ -68,7 +68,7 @@ type entry struct {
 
 // CreateJournal starts a journal in a new file; it fails if there is one.
 func CreateJournal(path string) (*Journal, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,10 @@ func CreateJournal(path string) (*Journal, error) {
 // ResumeJournal goes on with the journal in a file, or starts one there. It
 // fails with a *FileError if the file is something else.
 func ResumeJournal(path string) (*Journal, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
+		return nil, &FileError{Path: path, Reason: "this is no regular file: a checkpoint is read and written in place"}
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
 		return nil, err
 	}

@@ -86,11 +86,11 @@ type fitReport struct {
 }
 
 func (a *app) fit(ctx context.Context, data string, f *fitFlags) error {
+	if f.out == table.Stdin {
+		return usagef("--out - is no place for a model; name a file")
+	}
 	opt, err := f.options(ctx, a)
 	if err != nil {
-		return err
-	}
-	if err := writable(f.out, f.blanks); err != nil {
 		return err
 	}
 	share, err := f.share()

@@ -106,6 +106,9 @@ func roff(s string) string {
 
 // isTerminal says whether f is a terminal, where a line may be redrawn.
 func isTerminal(f any) bool {
+	if r, ok := f.(*resultWriter); ok {
+		f = r.w
+	}
 	file, ok := f.(*os.File)
 	if !ok {
 		return false

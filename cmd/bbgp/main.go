@@ -43,7 +43,8 @@ const collectAt = 50
 
 // run executes a command line and returns its exit code.
 func run(ctx context.Context, args []string, in io.Reader, out, errw io.Writer) (code int) {
-	a := &app{in: in, out: out, errw: errw}
+	results := &resultWriter{w: out}
+	a := &app{in: in, out: results, stdout: out, errw: errw}
 	if os.Getenv("GOGC") == "" {
 		defer debug.SetGCPercent(debug.SetGCPercent(collectAt))
 	}
@@ -60,13 +61,15 @@ func run(ctx context.Context, args []string, in io.Reader, out, errw io.Writer) 
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(in)
-	root.SetOut(out)
+	root.SetOut(results)
 	root.SetErr(errw)
 	err := root.ExecuteContext(ctx)
-	if err == nil {
+	if err == nil && results.err == nil {
 		return exitOK
 	}
-	code = a.exitCode(err)
+	if code = a.exitCode(err); results.err != nil {
+		code, err = exitInternal, fmt.Errorf("standard output: %w", results.err)
+	}
 	line := strings.TrimSpace(err.Error())
 	if code == exitInterrupted {
 		line = "interrupted"
@@ -82,6 +85,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errw io.Writer) 
 type app struct {
 	in        io.Reader
 	out, errw io.Writer
+	stdout    any  // what out writes to
 	started   bool // a command's own code runs: flags and arguments were right
 }
 
@@ -143,6 +147,7 @@ likelihood it computes comes with bounds of its bias.`,
 	root.SetUsageTemplate(usageTemplate)
 	root.SetVersionTemplate("bbgp {{.Version}}\n")
 	root.AddCommand(a.fitCommand(), a.planCommand(), a.predictCommand(), a.sampleCommand(), a.lmlCommand(), a.cvCommand(), a.checkCommand(), a.infoCommand(), a.benchCommand(), a.reportCommand(), a.demoCommand(), a.completionCommand(), a.manCommand())
+	a.addFileChecks(root) // inside addConfig, which may set the flags
 	addConfig(root)
 	if err := completeValues(root); err != nil {
 		panic("completions: " + err.Error()) // a flag registered twice

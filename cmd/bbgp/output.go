@@ -7,8 +7,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strconv"
+
+	"bbgp.dev/internal/outfile"
 )
 
 // writeJSON prints v as one indented object.
@@ -62,7 +63,7 @@ func (r *rowWriter) empty(n int) {
 
 // writeFile lets write fill the file at path, which appears only when it is
 // complete; "-" is standard output.
-func writeFile(path string, stdout io.Writer, write func(*rowWriter) error) (err error) {
+func writeFile(path string, stdout io.Writer, write func(*rowWriter) error) error {
 	if path == "-" {
 		w := &rowWriter{w: bufio.NewWriter(stdout)}
 		if err := write(w); err != nil {
@@ -71,52 +72,16 @@ func writeFile(path string, stdout io.Writer, write func(*rowWriter) error) (err
 		}
 		return w.w.Flush()
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
+	if err := outfile.Check(path); err != nil {
 		return usagef("%s cannot be written: %s", path, folderReason(err))
 	}
-	defer func() {
-		if err != nil {
-			f.Close()
-			os.Remove(f.Name())
-		}
-	}()
-	w := &rowWriter{w: bufio.NewWriterSize(f, 1<<16)}
-	if err = write(w); err != nil {
-		return err
-	}
-	if err = w.w.Flush(); err != nil {
-		return err
-	}
-	if err = f.Chmod(0o644); err != nil {
-		return err
-	}
-	if err = f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
-}
-
-// writable tells early that a file cannot be written, before the work that
-// would fill it.
-func writable(paths ...string) error {
-	for _, path := range paths {
-		if path == "" || path == "-" {
-			continue
-		}
-		if st, err := os.Stat(path); err == nil && st.IsDir() {
-			return usagef("%s cannot be written: it is a folder", path)
-		}
-		f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-		if err != nil {
-			return usagef("%s cannot be written: %s", path, folderReason(err))
-		}
-		f.Close()
-		if err := os.Remove(f.Name()); err != nil {
+	return outfile.Write(path, func(f io.Writer) error {
+		w := &rowWriter{w: bufio.NewWriterSize(f, 1<<16)}
+		if err := write(w); err != nil {
 			return err
 		}
-	}
-	return nil
+		return w.w.Flush()
+	})
 }
 
 func folderReason(err error) string {

@@ -98,9 +98,6 @@ func (a *app) report(ctx context.Context, path string, f *reportFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := writable(f.out); err != nil {
-		return err
-	}
 	m, plan, err := loadModel(path)
 	if err != nil {
 		return err

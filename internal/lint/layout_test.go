@@ -19,8 +19,8 @@ var ours = map[string][]string{
 	"asm":      {},
 	"linalg":   {"asm"},
 	"kernelmv": {"linalg", "asm"},
-	"bbgp":     {"kernelmv", "linalg", "asm"},
-	"cmd":      {"cmd", "bench", "bbgp", "kernelmv", "linalg", "asm"},
+	"bbgp":     {"internal", "kernelmv", "linalg", "asm"},
+	"cmd":      {"cmd", "internal", "bench", "bbgp", "kernelmv", "linalg", "asm"},
 	"bench":    {"bench", "bbgp", "kernelmv", "linalg", "asm"},
 	"gen":      {},
 	"internal": {"internal", "bbgp", "kernelmv", "linalg", "asm"},
@@ -39,7 +39,7 @@ var theirs = map[string][]string{
 	"github.com/klauspost/compress":         {"cmd/bbgp/internal/table/"},
 	"github.com/parquet-go/parquet-go":      {"cmd/bbgp/internal/table/"},
 	"golang.org/x/tools":                    {"gen/"},
-	"golang.org/x/sys":                      {"bench/cpu_linux.go", "cmd/bbgp/internal/table/quiet_unix.go", "bbgp/wholefile_linux.go"},
+	"golang.org/x/sys":                      {"bench/cpu_linux.go", "cmd/bbgp/internal/table/quiet_unix.go", "internal/outfile/"},
 	"golang.org/x/arch":                     {},
 }
 

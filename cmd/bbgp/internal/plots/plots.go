@@ -6,7 +6,6 @@ import (
 	"image/color"
 	"io"
 	"math"
-	"os"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
@@ -15,6 +14,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgsvg"
+
+	"bbgp.dev/internal/outfile"
 )
 
 // Colours that can be told apart in print and by colour-blind readers
@@ -210,22 +211,14 @@ func Save(p *plot.Plot, base string) ([]string, error) {
 		canvas := draw.New(c)
 		p.Draw(draw.Crop(canvas, vg.Points(4), vg.Points(-10), vg.Points(4), vg.Points(-4)))
 		path := base + "." + c.ext
-		if err := writeTo(path, c); err != nil {
+		err := outfile.Write(path, func(w io.Writer) error {
+			_, err := c.WriteTo(w)
+			return err
+		})
+		if err != nil {
 			return nil, fmt.Errorf("picture: %w", err)
 		}
 		paths = append(paths, path)
 	}
 	return paths, nil
-}
-
-func writeTo(path string, c io.WriterTo) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	if _, err = c.WriteTo(f); err != nil {
-		f.Close()
-		return err
-	}
-	return f.Close()
 }

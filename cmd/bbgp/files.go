@@ -1,0 +1,131 @@
+package main
+
+import (
+	"io"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"bbgp.dev/cmd/bbgp/internal/table"
+	"bbgp.dev/internal/outfile"
+)
+
+// The flags that name files, of all commands.
+var (
+	outFlags = []string{"out", "blanks", "checkpoint", "plot"}
+	inFlags  = []string{"holdout", "start", "params", "costs", "data", configFlag}
+)
+
+// plotEnds are what pictures append to their name.
+var plotEnds = []string{".png", ".svg"}
+
+// A namedFile is a file of the command line; flag is "" for an argument.
+type namedFile struct{ flag, path string }
+
+func (n namedFile) String() string {
+	if n.flag == "" {
+		return table.Label(n.path)
+	}
+	return "--" + n.flag + " " + n.path
+}
+
+// addFileChecks makes every command look at the files it is to write before it does
+// anything: that they can be written, and that none is read or written besides.
+func (a *app) addFileChecks(root *cobra.Command) {
+	for _, c := range root.Commands() {
+		inner := c.RunE
+		if inner == nil {
+			continue
+		}
+		c.RunE = func(c *cobra.Command, args []string) error {
+			if err := a.checkFiles(c, args); err != nil {
+				return err
+			}
+			return inner(c, args)
+		}
+	}
+}
+
+func (a *app) checkFiles(c *cobra.Command, args []string) error {
+	var ins, outs []namedFile
+	for _, p := range args {
+		ins = append(ins, namedFile{"", p})
+	}
+	for _, name := range slices.Concat(inFlags, outFlags) {
+		f := c.Flags().Lookup(name)
+		if f == nil || f.Value.String() == "" {
+			continue
+		}
+		n := namedFile{name, f.Value.String()}
+		switch {
+		case slices.Contains(inFlags, name):
+			ins = append(ins, n)
+		case name == "plot":
+			for _, end := range plotEnds {
+				outs = append(outs, namedFile{name, n.path + end})
+			}
+		default:
+			outs = append(outs, n)
+		}
+	}
+	for _, in := range ins {
+		if in.path != table.Stdin && sameOpen(a.stdout, in.path) {
+			return usagef("standard output goes to %v, which is read; send it to another file", in)
+		}
+	}
+	for i, o := range outs {
+		if o.path == table.Stdin {
+			continue
+		}
+		if err := outfile.Check(o.path); err != nil {
+			return usagef("%s cannot be written: %s", o.path, folderReason(err))
+		}
+		for _, in := range slices.Concat(ins, outs[:i]) {
+			if a.same(in.path, o.path) {
+				return usagef("%s is the same file as %v: it would be lost; name another file", o, in)
+			}
+		}
+		if n := outfile.Links(o.path); n > 1 && o.flag != "checkpoint" {
+			a.say("%s has %d names (hard links): the others will keep what it holds now", o.path, n)
+		}
+	}
+	return nil
+}
+
+// same says whether a name of the command line and an output are one file.
+func (a *app) same(in, out string) bool {
+	if in != table.Stdin {
+		return outfile.Same(in, out)
+	}
+	return sameOpen(a.in, out)
+}
+
+// sameOpen says whether an open file, if it is one, is the regular file at path.
+func sameOpen(f any, path string) bool {
+	open, ok := f.(*os.File)
+	if !ok {
+		return false
+	}
+	st, err := open.Stat()
+	if err != nil || !st.Mode().IsRegular() {
+		return false
+	}
+	other, err := os.Stat(path)
+	return err == nil && os.SameFile(st, other)
+}
+
+// A resultWriter is standard output. It keeps the first error of a write: not every print is
+// looked at, and a full disk must not end with code 0.
+type resultWriter struct {
+	w   io.Writer
+	err error
+}
+
+func (r *resultWriter) Write(b []byte) (int, error) {
+	n, err := r.w.Write(b)
+	if err != nil && r.err == nil {
+		r.err = err
+	}
+	return n, err
+}

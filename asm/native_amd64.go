@@ -68,7 +68,7 @@ var avx2 = Impl{
 	laneDistLast: avx2LaneDistLast,
 	laneSyrk:     avx2LaneSyrk,
 	laneSyrkLast: avx2LaneSyrkLast,
-	laneScore:    genericLaneScore,
+	laneScore:    avx2LaneScore,
 
 	gatherRows:  avx2GatherRows,
 	scatterRows: avx2ScatterRows,
@@ -125,7 +125,7 @@ var avx512 = Impl{
 	laneDistLast: avx512LaneDistLast,
 	laneSyrk:     avx512LaneSyrk,
 	laneSyrkLast: avx512LaneSyrkLast,
-	laneScore:    genericLaneScore,
+	laneScore:    avx512LaneScore,
 
 	gatherRows:  avx512GatherRows,
 	scatterRows: avx512ScatterRows,

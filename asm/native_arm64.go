@@ -54,7 +54,7 @@ var neon = Impl{
 	laneDistLast: neonLaneDistLast,
 	laneSyrk:     neonLaneSyrk,
 	laneSyrkLast: neonLaneSyrkLast,
-	laneScore:    genericLaneScore,
+	laneScore:    neonLaneScore,
 
 	gatherRows:  neonGatherRows,
 	scatterRows: neonScatterRows,

@@ -334,6 +334,11 @@ func neonLaneDistLast(tri, x *float64, d, i int, clamp float64)
 //go:noescape
 func neonLaneSyrkLast(tri, x *float64, d, i int)
 
+// neonLaneScore works like genericLaneScore.
+//
+//go:noescape
+func neonLaneScore(acc, tri, w, v, x *float64, d, i int)
+
 // neonGatherRows works like genericGatherRows.
 //
 //go:noescape

@@ -399,6 +399,11 @@ func avx2LaneDistLast(tri *float64, x *float64, d int, i int, clamp float64)
 //go:noescape
 func avx2LaneSyrkLast(tri *float64, x *float64, d int, i int)
 
+// avx2LaneScore works like genericLaneScore.
+//
+//go:noescape
+func avx2LaneScore(acc *float64, tri *float64, w *float64, v *float64, x *float64, d int, i int)
+
 // avx2GatherRows works like genericGatherRows.
 //
 //go:noescape

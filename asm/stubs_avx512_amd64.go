@@ -659,6 +659,11 @@ func avx512LaneDistLast(tri *float64, x *float64, d int, i int, clamp float64)
 //go:noescape
 func avx512LaneSyrkLast(tri *float64, x *float64, d int, i int)
 
+// avx512LaneScore works like genericLaneScore.
+//
+//go:noescape
+func avx512LaneScore(acc *float64, tri *float64, w *float64, v *float64, x *float64, d int, i int)
+
 // avx512GatherRows works like genericGatherRows.
 //
 //go:noescape

@@ -15,6 +15,7 @@ func lanes(e *emitter) {
 		e.laneRows("LaneDist", rows)
 		e.laneRows("LaneSyrk", rows)
 	}
+	e.laneScore()
 }
 
 // gatherLanes transposes eight rows at a time and asks for what stands in them

@@ -10,6 +10,7 @@ func neonLanes(g *neon) {
 		neonLaneRows(g, "LaneDist", rows)
 		neonLaneRows(g, "LaneSyrk", rows)
 	}
+	neonLaneScore(g)
 }
 
 // neonGatherLanes: two columns of eight rows at a time, as neonTranspose. R0 dst,

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"bbgp.dev/bbgp"
@@ -23,7 +24,7 @@ func (a *app) load(name string, r *reading) (*table.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := table.Open(name, a.in)
+	f, err := table.Open(name, a.in, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -32,20 +33,51 @@ func (a *app) load(name string, r *reading) (*table.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	as := map[string]table.As{}
-	for _, set := range []struct {
-		names []string
-		as    table.As
-	}{{r.text, table.AsText}, {r.dates, table.AsDate}} {
-		for _, n := range set.names {
-			i, err := table.Find(table.Label(name), rd.Names, n)
-			if err != nil {
-				return nil, err
+	q, err := r.request(table.Label(name), rd.Names)
+	if err != nil {
+		return nil, err
+	}
+	return table.Load(rd, q)
+}
+
+// request resolves the columns that flags, or a model, name.
+func (r *reading) request(file string, names []string) (table.Request, error) {
+	q := table.Request{As: map[string]table.As{}, Order: map[string]table.Order{}, Decimal: map[string]byte{}}
+	for _, n := range r.text {
+		i, err := table.Find(file, names, n)
+		if err != nil {
+			return q, err
+		}
+		q.As[names[i]] = table.AsText
+	}
+	for _, d := range r.dates {
+		name, order := d, table.Order("")
+		if i := strings.LastIndexByte(d, ':'); i > 0 && !slices.Contains(names, d) {
+			// A column may have a colon in its name: then what follows is no format.
+			if o, ok := table.ParseOrder(d[i+1:]); ok {
+				name, order = d[:i], o
+			} else if _, err := table.Find(file, names, d[:i]); err == nil {
+				return q, usagef("--date %s: %q is no format; there are dd/mm/yyyy, mm/dd/yyyy, yyyy-mm-dd, yyyymmdd, yyyy, excel, unix and unix-ms", d, d[i+1:])
 			}
-			as[rd.Names[i]] = set.as
+		}
+		i, err := table.Find(file, names, name)
+		if err != nil {
+			return q, err
+		}
+		q.As[names[i]], q.Order[names[i]] = table.AsDate, order
+	}
+	for _, in := range r.like {
+		switch {
+		case !slices.Contains(names, in.Column):
+		case in.Kind == inputs.Date:
+			q.As[in.Column], q.Order[in.Column] = table.AsDate, in.Order
+		case in.Kind == inputs.Level:
+			q.As[in.Column] = table.AsText
+		case in.Decimal == ",":
+			q.Decimal[in.Column] = ','
 		}
 	}
-	return table.Load(rd, as)
+	return q, nil
 }
 
 // A trainingSet is a table made ready for a fit.
@@ -75,6 +107,7 @@ func (a *app) training(name string, r *reading, keepDuplicates bool) (*trainingS
 	if ts.plan, ts.notes, err = inputs.Make(t, opt); err != nil {
 		return nil, err
 	}
+	ts.notes = append(slices.Clone(t.Notes), ts.notes...)
 	if ts.set, err = ts.plan.Apply(t, true); err != nil {
 		return nil, err
 	}
@@ -123,7 +156,8 @@ func (a *app) openStream(plan *inputs.Plan, name string, r *reading) (*inputs.St
 	if err != nil {
 		return nil, nil, err
 	}
-	in, err := table.Open(name, a.in)
+	opt.Live = true
+	in, err := table.Open(name, a.in, opt)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -164,13 +198,6 @@ func oneLine(s string) string { return strings.ReplaceAll(strings.TrimSpace(s), 
 
 // planReading reads columns as the plan of a model has them.
 func planReading(p *inputs.Plan, r reading) *reading {
-	for _, in := range p.Inputs {
-		switch in.Kind {
-		case inputs.Level:
-			r.text = append(r.text, in.Column)
-		case inputs.Date:
-			r.dates = append(r.dates, in.Column)
-		}
-	}
+	r.like, r.na = p.Inputs, slices.Concat(r.na, p.NA)
 	return &r
 }

@@ -90,6 +90,12 @@ type reading struct {
 	missing                    string
 	levels                     int
 	delimiter, decimal, header string
+	units, comment, ragged     string
+	encoding, sheet            string
+	skip                       int
+	na                         []string
+	memory                     *string        // of --memory; nil: the default
+	like                       []inputs.Input // columns are read as these, of a model
 }
 
 func (r *reading) add(f *pflag.FlagSet) {
@@ -106,21 +112,30 @@ func (r *reading) add(f *pflag.FlagSet) {
 }
 
 func (r *reading) addFormat(f *pflag.FlagSet) {
-	f.StringVar(&r.delimiter, "delimiter", "", "delimiter, a character or tab (default: detected)")
+	f.StringVar(&r.delimiter, "delimiter", "", "delimiter: a character, tab, or space for runs of blanks (default: detected)")
 	f.StringVar(&r.decimal, "decimal", "", "decimal mark, point or comma (default: detected)")
 	f.StringVar(&r.header, "header", "auto", "first line names the columns: yes, no or auto")
+	f.StringVar(&r.units, "units", "auto", "the line under the header tells units: yes, no or auto")
+	f.IntVar(&r.skip, "skip", 0, "lines before the header (default: detected)")
+	f.StringVar(&r.comment, "comment", "", "leave out lines that begin with this, such as '#' or Total")
+	f.StringSliceVar(&r.na, "na", nil, "cells that are missing, beside the usual ones, such as -999 or '<0.5'")
+	f.StringVar(&r.ragged, "ragged", "stop", "rows with too few or too many cells: stop or drop")
+	f.StringVar(&r.encoding, "encoding", "", "encoding of the text, such as latin1 or utf-16le (default: detected)")
+	f.StringVar(&r.sheet, "sheet", "", "sheet of a workbook (default: the first)")
 }
 
 // options returns how a table is read.
 func (r *reading) options() (table.ReadOptions, error) {
-	var o table.ReadOptions
+	o := table.ReadOptions{Skip: r.skip, Comment: r.comment, NA: r.na, Encoding: r.encoding, Sheet: r.sheet, DropRows: r.ragged == "drop"}
 	switch {
 	case r.delimiter == "tab" || r.delimiter == `\t`:
 		o.Delimiter = '\t'
+	case r.delimiter == "space" || r.delimiter == "blank":
+		o.Delimiter = table.Blanks
 	case len(r.delimiter) == 1 && r.delimiter != "\"":
 		o.Delimiter = r.delimiter[0]
 	case r.delimiter != "":
-		return o, usagef("--delimiter %q is not one character or tab", r.delimiter)
+		return o, usagef("--delimiter %q is not one character, tab or space", r.delimiter)
 	}
 	switch r.decimal {
 	case "":
@@ -140,11 +155,34 @@ func (r *reading) options() (table.ReadOptions, error) {
 	default:
 		return o, usagef("--header %q is not yes, no or auto", r.header)
 	}
-	return o, nil
+	units := map[string]table.Units{"auto": table.UnitsAuto, "yes": table.UnitsYes, "no": table.UnitsNo}
+	var ok bool
+	if o.Units, ok = units[r.units]; !ok && r.units != "" {
+		return o, usagef("--units %q is not yes, no or auto", r.units)
+	}
+	if r.ragged != "" && r.ragged != "stop" && r.ragged != "drop" {
+		return o, usagef("--ragged %q is not stop or drop", r.ragged)
+	}
+	if r.skip < 0 {
+		return o, usagef("--skip %d is negative", r.skip)
+	}
+	return r.budget(o)
+}
+
+// budget bounds what a table may take.
+func (r *reading) budget(o table.ReadOptions) (table.ReadOptions, error) {
+	var err error
+	if r.memory != nil {
+		o.Memory, err = parseBytes(*r.memory)
+	}
+	if o.Memory == 0 {
+		o.Memory = defaultMemory()
+	}
+	return o, err
 }
 
 func (r *reading) inputs() (inputs.Options, error) {
-	o := inputs.Options{Target: r.target, Features: r.features, Ignore: r.ignore, Weight: r.weight, NoiseVar: r.noiseVar, Missing: r.missing, MaxLevels: r.levels}
+	o := inputs.Options{Target: r.target, Features: r.features, Ignore: r.ignore, Weight: r.weight, NoiseVar: r.noiseVar, Missing: r.missing, MaxLevels: r.levels, NA: r.na}
 	if !slices.Contains(inputs.Rules, r.missing) {
 		return o, usagef("--missing %q is not one of %s", r.missing, strings.Join(inputs.Rules, ", "))
 	}

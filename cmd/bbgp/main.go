@@ -117,7 +117,7 @@ func (a *app) exitCode(err error) int {
 		return exitInterrupted
 	case errors.As(err, &budget), errors.Is(err, context.DeadlineExceeded):
 		return exitBudget
-	case errors.As(err, &memory):
+	case errors.As(err, &memory), errors.As(err, &tab) && tab.Refused:
 		return exitRefused
 	case errors.As(err, &tab), errors.As(err, &data), errors.As(err, &param), errors.As(err, &file):
 		return exitData

@@ -135,7 +135,12 @@ func (p *Plan) absent(file string, names []string, column string) error {
 func (p *Plan) fits(t *table.Table, c *table.Column, in Input) error {
 	at, text := table.Place{}, ""
 	numbers := in.Kind == Number || in.Kind == Date
+	if c.Doubt != nil {
+		return c.Doubt
+	}
 	switch {
+	case in.Kind == Date && c.Text > 0:
+		at, text = c.FirstText, table.Quote(c.FirstText.Cell)+in.noDate()
 	case numbers && c.Text > 0:
 		at, text = c.FirstText, table.Quote(c.FirstText.Cell)+" is no number"
 	case numbers && c.Inf > 0:
@@ -162,6 +167,9 @@ func (p *Plan) numeric(t *table.Table, names []string, name string, need bool) (
 	}
 	c := t.Columns[j]
 	at, text := table.Place{}, ""
+	if c.Doubt != nil {
+		return nil, c.Doubt
+	}
 	switch {
 	case c.Text > 0:
 		at, text = c.FirstText, table.Quote(c.FirstText.Cell)+" is no number"

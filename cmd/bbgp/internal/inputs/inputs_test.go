@@ -19,7 +19,7 @@ func load(t *testing.T, s string) *table.Table {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tab, err := table.Load(r, map[string]table.As{"code": table.AsText, "day": table.AsDate})
+	tab, err := table.Load(r, table.Request{As: map[string]table.As{"code": table.AsText, "day": table.AsDate}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,16 +180,16 @@ func TestPredictionNeedsItsColumns(t *testing.T) {
 // Identifiers and dates are pointed out.
 func TestRemarks(t *testing.T) {
 	var b strings.Builder
-	b.WriteString("id,day2,y\n")
+	b.WriteString("id,day2,z,y\n")
 	for i := range 30 {
-		b.WriteString(strings.Join([]string{string(rune('0'+i/10)) + string(rune('0'+i%10)), "2024-01-" + string(rune('0'+i/10)) + string(rune('1'+i%9)), "1"}, ",") + "\n")
+		b.WriteString(strings.Join([]string{string(rune('0'+i/10)) + string(rune('0'+i%10)), "2024-01-" + string(rune('0'+i/10)) + string(rune('1'+i%9)), "3", "1"}, ",") + "\n")
 	}
 	tab := load(t, b.String())
-	_, _, err := Make(tab, Options{Target: "y"})
-	if err == nil || !strings.Contains(err.Error(), "take it as days with --date day2") {
-		t.Error(err)
+	_, notes, err := Make(tab, Options{Target: "y"})
+	if err != nil || len(notes) != 2 || !strings.Contains(notes[1], "column day2: dates (yyyy-mm-dd) from 2024-01-01 to") {
+		t.Errorf("%q, %v", notes, err)
 	}
-	_, notes, err := Make(tab, Options{Target: "y", Ignore: []string{"day2"}})
+	_, notes, err = Make(tab, Options{Target: "y", Ignore: []string{"day2"}, KeepDuplicates: true})
 	if err != nil || len(notes) != 1 || !strings.Contains(notes[0], "column id counts the rows like an identifier") {
 		t.Errorf("%q, %v", notes, err)
 	}
@@ -199,7 +199,7 @@ func TestRemarks(t *testing.T) {
 		fmt.Fprintf(&b, "%d,%d,2024-01-0%d,1\n", 7*i%31, 7*i%31, 1+i%9)
 	}
 	_, notes, err = Make(load(t, b.String()), Options{Target: "y", KeepDuplicates: true})
-	if err != nil || len(notes) != 2 || !strings.Contains(notes[0], "column rowId is called and differs in every row like an identifier") || !strings.Contains(notes[1], "--date day3 takes them as days") {
+	if err != nil || len(notes) != 2 || !strings.Contains(notes[0], "column rowId is called and differs in every row like an identifier") || !strings.Contains(notes[1], "column day3: dates (yyyy-mm-dd)") {
 		t.Errorf("%q, %v", notes, err)
 	}
 }

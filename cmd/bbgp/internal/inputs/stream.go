@@ -15,7 +15,10 @@ type Stream struct {
 	r      *table.Reader
 	file   string
 	column []int // of the reader, per input
-	target int   // -1 if the table has none
+	how    []table.How
+	target int // -1 if the table has none
+
+	targetHow table.How
 	// Extra names the columns that the model does not use.
 	Extra []string
 	// Unseen counts, per column, texts that training had not seen.
@@ -31,12 +34,17 @@ func (p *Plan) NewStream(file string, r *table.Reader) (*Stream, error) {
 	s := &Stream{plan: p, r: r, file: file, target: slices.Index(r.Names, p.Target),
 		Unseen: map[string]int{}, known: map[string]map[string]bool{}, by: make([]int, len(p.Inputs))}
 	used, places := map[int]bool{s.target: true}, placesOf(r.Names)
+	r.AddMissing(p.NA)
+	if s.target >= 0 {
+		s.targetHow = table.How{Decimal: r.MarkOf(s.target, p.TargetDecimal)}
+	}
 	for _, in := range p.Inputs {
 		j, ok := places[in.Column]
 		if !ok {
 			return nil, p.absent(file, r.Names, in.Column)
 		}
 		s.column = append(s.column, j)
+		s.how = append(s.how, in.how(r, j))
 		used[j] = true
 		if in.Kind == Level {
 			if s.known[in.Column] == nil {
@@ -67,7 +75,7 @@ func (s *Stream) Next(x linalg.Matrix, y []float64, ok []bool) (n int, err error
 		}
 		y[n] = math.NaN()
 		if s.target >= 0 {
-			if v := table.ParseCell(cells[s.target], s.r.Decimal, table.AsFound); !v.Inf {
+			if v := s.r.Parse(cells[s.target], s.targetHow); !v.Inf {
 				y[n] = v.Num
 			}
 		}
@@ -85,14 +93,8 @@ func (s *Stream) row(dst []float64, cells [][]byte) (ok bool, err error) {
 	for j := range s.plan.Inputs {
 		in := &s.plan.Inputs[j]
 		cell := cells[s.column[j]]
-		as := table.AsFound
-		switch in.Kind {
-		case Level, Missing:
-			as = table.AsText
-		case Date:
-			as = table.AsDate
-		}
-		v := table.ParseCell(cell, s.r.Decimal, as)
+		as := s.how[j].As
+		v := s.r.Parse(cell, s.how[j])
 		switch {
 		case v.Missing && s.plan.Rule == "stop":
 			return false, s.fault(in.Column, "the cell is missing, and the model was fitted without a rule for that; fill it, or fit again with --missing drop or --missing indicator")
@@ -100,6 +102,10 @@ func (s *Stream) row(dst []float64, cells [][]byte) (ok bool, err error) {
 			ok = false
 		case v.Inf:
 			return false, s.fault(in.Column, table.Quote(string(cell))+" is not finite")
+		case v.Other:
+			return false, s.fault(in.Column, table.Quote(string(cell))+" has another decimal mark than the table seems to have; say which with --decimal point or --decimal comma")
+		case v.Text && as == table.AsDate:
+			return false, s.fault(in.Column, table.Quote(string(cell))+in.noDate())
 		case v.Text && as != table.AsText:
 			return false, s.fault(in.Column, table.Quote(string(cell))+" is no number")
 		}
@@ -116,13 +122,31 @@ func (s *Stream) row(dst []float64, cells [][]byte) (ok bool, err error) {
 	return ok, nil
 }
 
+// how says how the cells of an input are read in a table that is like that of the training.
+func (in *Input) how(r *table.Reader, column int) table.How {
+	switch in.Kind {
+	case Level, Missing:
+		return table.How{As: table.AsText}
+	case Date:
+		return table.How{As: table.AsDate, Order: in.Order}
+	}
+	return table.How{Decimal: r.MarkOf(column, in.Decimal)}
+}
+
+func (in *Input) noDate() string {
+	if in.Order == "" {
+		return " is no date"
+	}
+	return fmt.Sprintf(" is no date in the order of the training, %s", in.Order)
+}
+
 func (s *Stream) fault(column, text string) error {
 	return &table.Error{File: s.file, Row: s.r.Row(), Line: s.r.Line(), Column: column, Text: text}
 }
 
 // Notes says what the stream met that a user should know.
 func (s *Stream) Notes() []string {
-	var notes []string
+	notes := s.r.Notes()
 	if len(s.Extra) > 0 {
 		notes = append(notes, fmt.Sprintf("columns %s are not used by the model", table.List(s.Extra, 8)))
 	}

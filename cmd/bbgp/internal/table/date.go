@@ -1,58 +1,269 @@
 package table
 
 import (
+	"bytes"
+	"fmt"
 	"math"
+	"strings"
 	"time"
 )
 
-// dateLayouts are the forms of a date that are understood.
-var dateLayouts = []string{time.DateOnly, time.DateTime, "2006-01-02T15:04:05", time.RFC3339, "2006-01-02 15:04", "2006-01-02T15:04", "2006/01/02", "02.01.2006"}
+// An Order is how the parts of a date stand.
+type Order string
 
-// ParseDate reads a date as days since 1970-01-01 UTC.
-func ParseDate(cell string) (days float64, ok bool) {
-	if len(cell) < 8 || len(cell) > 40 {
+const (
+	YMD     Order = "yyyy-mm-dd" // the month may be a name in all three
+	DMY     Order = "dd/mm/yyyy"
+	MDY     Order = "mm/dd/yyyy"
+	Compact Order = "yyyymmdd"
+	Excel   Order = "excel"   // days since 1899-12-30
+	Unix    Order = "unix"    // seconds since 1970-01-01
+	UnixMS  Order = "unix-ms" // milliseconds
+	Year    Order = "yyyy"
+)
+
+// Orders are those that --date COL:FORMAT names.
+var Orders = []Order{YMD, DMY, MDY, Compact, Excel, Unix, UnixMS, Year}
+
+// ParseOrder reads a format: one of Orders, or dd.mm.yy, %d/%m/%Y and the like, of which
+// only the order matters.
+func ParseOrder(s string) (Order, bool) {
+	s = strings.ToLower(strings.TrimSpace(s))
+	for _, o := range Orders {
+		if s == string(o) {
+			return o, true
+		}
+	}
+	var parts []byte
+	for _, c := range []byte(s) {
+		if strings.IndexByte("dmy", c) >= 0 && bytes.IndexByte(parts, c) < 0 {
+			parts = append(parts, c)
+		}
+	}
+	switch string(parts) {
+	case "ymd":
+		return YMD, true
+	case "dmy":
+		return DMY, true
+	case "mdy":
+		return MDY, true
+	}
+	return "", false
+}
+
+// days reads a date in the order as days since 1970-01-01, UTC where it has no zone.
+func (o Order) days(cell []byte) (float64, bool) {
+	switch o {
+	case YMD, DMY, MDY:
+		if len(cell) < 6 || len(cell) > 40 {
+			return 0, false
+		}
+		return o.written(cell)
+	}
+	v, k := parse(cell, '.')
+	if k != number {
 		return 0, false
 	}
-	for _, l := range dateLayouts {
-		if t, err := time.Parse(l, cell); err == nil {
-			return float64(t.Unix())/86400 + float64(t.Nanosecond())/86400e9, true
+	return o.counted(v)
+}
+
+// counted reads a date that is a number.
+func (o Order) counted(v float64) (float64, bool) {
+	switch o {
+	case Excel:
+		return v - 25569, v >= 1 && v < 200000
+	case Unix:
+		return v / 86400, math.Abs(v) < 1e11
+	case UnixMS:
+		return v / 86400e3, math.Abs(v) < 1e14
+	case Year:
+		return dayOf(int(v), 1, 1), v == math.Trunc(v) && v >= 1000 && v < 3000
+	case Compact:
+		if v != math.Trunc(v) || v < 1000_01_01 || v > 9999_12_31 {
+			return 0, false
+		}
+		y, m, d := int(v)/10000, int(v)/100%100, int(v)%100
+		return dayOf(y, m, d), isDay(y, m, d)
+	}
+	return 0, false
+}
+
+// orderOfNumbers guesses how dates that are numbers count: the ranges are far apart.
+func orderOfNumbers(lo, hi float64) Order {
+	for _, g := range []struct {
+		o      Order
+		lo, hi float64
+	}{{Year, 1800, 2200}, {Excel, 15000, 80000}, {Compact, 1800_01_01, 2200_12_31}, {Unix, 1e8, 5e9}, {UnixMS, 1e11, 5e12}} {
+		if lo >= g.lo && hi <= g.hi {
+			return g.o
+		}
+	}
+	return ""
+}
+
+func isDay(y, m, d int) bool {
+	t := time.Date(y, time.Month(m), d, 0, 0, 0, 0, time.UTC)
+	return m >= 1 && m <= 12 && t.Day() == d && d >= 1
+}
+
+func dayOf(y, m, d int) float64 {
+	return float64(time.Date(y, time.Month(m), d, 0, 0, 0, 0, time.UTC).Unix()) / 86400
+}
+
+var monthNames = []string{"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"}
+
+// A datePart is a number of a date, or the name of a month.
+type datePart struct {
+	value, digits int
+	name          bool
+}
+
+// part reads the next part of b and the mark behind it.
+func part(b []byte) (p datePart, rest []byte, ok bool) {
+	n := 0
+	for n < len(b) && b[n] >= '0' && b[n] <= '9' {
+		p.value = p.value*10 + int(b[n]-'0')
+		n++
+	}
+	if n > 0 {
+		p.digits = n
+		return p, b[n:], n <= 4
+	}
+	for n < len(b) && (b[n]|0x20 >= 'a' && b[n]|0x20 <= 'z') {
+		n++
+	}
+	if n < 3 {
+		return p, b, false
+	}
+	word := strings.ToLower(string(b[:n]))
+	for i, m := range monthNames {
+		if full := strings.ToLower(time.Month(i + 1).String()); word == m || word == full || word == "sept" && m == "sep" {
+			return datePart{value: i + 1, name: true}, b[n:], true
+		}
+	}
+	return p, b, false
+}
+
+// written reads a date of three parts, and a time behind it.
+func (o Order) written(b []byte) (float64, bool) {
+	var p [3]datePart
+	var mark byte
+	ok := true
+	for i := range p {
+		if p[i], b, ok = part(b); !ok {
+			return 0, false
+		}
+		if i == 1 && len(b) == 0 && o == YMD && p[0].digits == 4 && strings.IndexByte("-/", mark) >= 0 {
+			p[2] = datePart{value: 1, digits: 1} // a month stands for its first day
+			break
+		}
+		if i == 2 {
+			break
+		}
+		n := 0
+		for n < len(b) && strings.IndexByte("-/., ", b[n]) >= 0 {
+			n++
+		}
+		if n == 0 || n > 2 || mark != 0 && b[0] != mark && !(p[0].name || p[1].name) {
+			return 0, false
+		}
+		mark, b = b[0], b[n:]
+	}
+	if mark == '.' && o == MDY && !(p[0].name || p[1].name) || mark == ' ' && !(p[0].name || p[1].name) {
+		return 0, false // a date with points has the day first everywhere
+	}
+	y, m, d := p[0], p[1], p[2]
+	switch {
+	case o == DMY:
+		y, d = p[2], p[0]
+	case o == MDY:
+		y, m, d = p[2], p[0], p[1]
+	}
+	if y.name || d.name || d.digits > 2 || m.digits > 2 || y.digits != 4 && (y.digits != 2 || o == YMD) {
+		return 0, false
+	}
+	if y.digits == 2 && mark == '.' && (d.digits < 2 || m.digits < 2 && !m.name) {
+		return 0, false // 1.2.10 is a version rather than a day
+	}
+	if y.digits == 2 {
+		if y.value += 2000; y.value >= 2069 {
+			y.value -= 100
+		}
+	}
+	if !isDay(y.value, m.value, d.value) {
+		return 0, false
+	}
+	t, ok := clock(b)
+	return dayOf(y.value, m.value, d.value) + t, ok
+}
+
+// clock reads what stands behind a date: nothing, or a time with or without a zone, as a
+// part of a day.
+func clock(b []byte) (float64, bool) {
+	if len(b) == 0 {
+		return 0, true
+	}
+	b = bytes.TrimLeft(bytes.TrimPrefix(bytes.TrimPrefix(b, []byte("T")), []byte("t")), " ,")
+	s := strings.ToUpper(string(b))
+	zone := 0.0
+	for _, z := range []string{"UTC", "GMT", "Z"} {
+		if c, ok := strings.CutSuffix(s, z); ok {
+			s = strings.TrimSpace(c)
+			break
+		}
+	}
+	if i := strings.LastIndexAny(s, "+-"); i > 0 {
+		hm := strings.ReplaceAll(s[i+1:], ":", "")
+		if len(hm) == 2 {
+			hm += "00"
+		}
+		t, err := time.Parse("1504", hm)
+		if err != nil {
+			return 0, false
+		}
+		zone = float64(t.Hour()*60+t.Minute()) / 1440
+		if s[i] == '-' {
+			zone = -zone
+		}
+		s = strings.TrimSpace(s[:i])
+	}
+	s = strings.Replace(s, ",", ".", 1)
+	for _, l := range []string{"15:04:05", "15:04", "3:04:05 PM", "3:04 PM", "3:04PM", "3:04:05PM"} {
+		if t, err := time.Parse(l, s); err == nil {
+			return float64(t.Hour()*3600+t.Minute()*60+t.Second())/86400 + float64(t.Nanosecond())/86400e9 - zone, true
 		}
 	}
 	return 0, false
 }
 
-// A Value is what one cell holds.
-type Value struct {
-	Num     float64 // NaN unless the cell is a number
-	Missing bool
-	Text    bool
-	Inf     bool
+// ParseDate reads a date whose order is beyond doubt as days since 1970-01-01 UTC.
+func ParseDate(cell string) (days float64, ok bool) {
+	if days, ok = YMD.days([]byte(cell)); ok {
+		return days, true
+	}
+	dmy, ok1 := DMY.days([]byte(cell))
+	mdy, ok2 := MDY.days([]byte(cell))
+	if ok1 && (!ok2 || dmy == mdy) {
+		return dmy, true
+	}
+	return mdy, ok2 && !ok1
 }
 
-// ParseCell reads a cell with the given decimal mark.
-func ParseCell(cell []byte, decimal byte, as As) Value {
-	v, k := parseAs(cell, decimal, as)
-	if k != number {
-		v = math.NaN()
+// DateOf writes days since 1970-01-01 as a date.
+func DateOf(days float64) string {
+	t := time.Unix(int64(math.Round(days*86400)), 0).UTC()
+	if t.Hour()+t.Minute()+t.Second() == 0 {
+		return t.Format(time.DateOnly)
 	}
-	return Value{Num: v, Missing: k == missing, Text: k == text, Inf: k == infinite}
+	return t.Format(time.DateTime)
 }
 
-func parseAs(cell []byte, decimal byte, as As) (float64, kind) {
-	switch as {
-	case AsText:
-		if _, k := special(cell); k == missing {
-			return math.NaN(), missing
-		}
-		return 0, text
-	case AsDate:
-		if days, ok := ParseDate(string(cell)); ok {
-			return days, number
-		}
-		if _, k := special(cell); k == missing {
-			return math.NaN(), missing
-		}
-		return 0, text
-	}
-	return parse(cell, decimal)
+// readings says what a date may be.
+func readings(cell string) string {
+	d, _ := DMY.days([]byte(cell))
+	m, _ := MDY.days([]byte(cell))
+	return fmt.Sprintf("%s may be %s (dd/mm/yyyy) or %s (mm/dd/yyyy)", Quote(cell), DateOf(d), DateOf(m))
 }
+
+// counts says whether dates of the order are numbers.
+func (o Order) counts() bool { return o != YMD && o != DMY && o != MDY && o != "" }

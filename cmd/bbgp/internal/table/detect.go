@@ -1,98 +1,219 @@
 package table
 
-import "bytes"
+import (
+	"bytes"
+	"strings"
+)
+
+// Blanks is the delimiter that stands for runs of blanks and tabs.
+const Blanks = ' '
 
 // delimiters are tried in this order: a comma may stand inside numbers.
-var delimiters = []byte{'\t', ';', '|', ','}
+var delimiters = []byte{'\t', ';', '|', ',', Blanks}
 
-// detectDelimiter chooses the delimiter from the first lines of a file: one
-// that occurs equally often (and at all) in every line, else the most frequent
-// one of the first line, else a comma.
-func detectDelimiter(sample []byte) byte {
-	lines := sampleLines(sample, 20)
-	if len(lines) == 0 {
-		return ','
+// A sample is the beginning of a table as records, without blank lines.
+type sample struct {
+	recs  []record
+	cells [][][]byte // of each record, by the delimiter
+	usual int        // number of cells that most records have
+}
+
+// A record is a line, or several where a quote spans them.
+type record struct {
+	text     []byte
+	from, to int // bytes of the sample, with the line end
+	line     int // from 1
+}
+
+const (
+	mostSampled = 400 // records of a sample
+	mostSpanned = 50  // lines of a record of a sample; more are a stray quote
+)
+
+// records cuts a sample; a last record without an end counts only if whole says that the
+// sample is all there is, or if it is the only one.
+func records(text []byte, whole bool) []record {
+	var recs []record
+	line := 1
+	for from := 0; from < len(text) && len(recs) < mostSampled; {
+		to, lines, ended := recordEnd(text, from)
+		rec := bytes.TrimRight(text[from:to], "\r\n")
+		if len(bytes.TrimSpace(rec)) > 0 && (ended || whole || len(recs) == 0) {
+			recs = append(recs, record{text: rec, from: from, to: to, line: line})
+		}
+		from, line = to, line+lines
 	}
-	best, most := byte(','), 0
-	for _, d := range delimiters {
-		first := countOutside(lines[0], d)
-		if first == 0 {
+	return recs
+}
+
+// recordEnd returns the end of the record at from and its lines: those until its quotes
+// are closed, or one where that never happens.
+func recordEnd(text []byte, from int) (to, lines int, ended bool) {
+	quotes, first := 0, 0
+	for i := from; i < len(text) && lines < mostSpanned; i++ {
+		switch text[i] {
+		case '"':
+			quotes++
+		case '\n':
+			if lines++; lines == 1 {
+				first = i + 1
+			}
+			if quotes%2 == 0 {
+				return i + 1, lines, true
+			}
+		}
+	}
+	if first > 0 {
+		return first, 1, true
+	}
+	return len(text), 1, false
+}
+
+// splitCopy cuts a record and leaves it as it is.
+func splitCopy(rec []byte, delimiter byte) [][]byte {
+	return splitAny(nil, bytes.Clone(rec), delimiter, bytes.IndexByte(rec, '"') >= 0)
+}
+
+// by cuts all records.
+func (s *sample) by(delimiter byte) {
+	s.cells = make([][][]byte, len(s.recs))
+	count, first := map[int]int{}, map[int]int{}
+	for i, r := range s.recs {
+		s.cells[i] = splitCopy(r.text, delimiter)
+		n := len(s.cells[i])
+		for n > 1 && len(s.cells[i][n-1]) == 0 && count[n] == 0 && count[n-1] > 0 {
+			n-- // a trailing delimiter
+		}
+		if count[n]++; count[n] == 1 {
+			first[n] = i
+		}
+	}
+	s.usual = 0
+	for n, c := range count {
+		if s.usual == 0 || c > count[s.usual] || c == count[s.usual] && first[n] < first[s.usual] {
+			s.usual = n
+		}
+	}
+}
+
+// score says how well a delimiter cuts the records: into the same number of cells, and
+// into numbers.
+func (s *sample) score(delimiter byte) float64 {
+	s.by(delimiter)
+	if s.usual < 2 {
+		return 0
+	}
+	same, cells, numbers := 0, 0, 0
+	for i, c := range s.cells {
+		if len(c) != s.usual {
 			continue
 		}
-		even := true
-		for _, l := range lines[1:] {
-			even = even && countOutside(l, d) == first
+		if same++; i == 0 && len(s.recs) > 1 {
+			continue // it may be a header
 		}
-		if even && len(lines) > 1 {
-			return d
+		for _, cell := range c {
+			cells++
+			if numeric(cell) {
+				numbers++
+			}
 		}
-		if first > most {
-			best, most = d, first
+	}
+	share, quality := float64(same)/float64(len(s.recs)), float64(numbers)/float64(max(cells, 1))
+	if delimiter == Blanks && (quality < 0.5 || share < 0.6) {
+		return 0 // words of a text
+	}
+	return 2*share + quality
+}
+
+// numeric says whether a cell is a number in some way of writing, a date or missing.
+func numeric(cell []byte) bool {
+	k := looks(cell)
+	return k == number || k == missing
+}
+
+// looks tells what a cell may be, whatever the decimal mark; a date is a number.
+func looks(cell []byte) kind {
+	if _, k := parse(cell, '.'); k != text {
+		return k
+	}
+	for _, d := range []byte{',', '.'} {
+		if _, ok := styled(cell, d, nil); ok {
+			return number
+		}
+	}
+	for _, o := range []Order{YMD, DMY, MDY} {
+		if _, ok := o.days(cell); ok {
+			return number
+		}
+	}
+	return text
+}
+
+// detectDelimiter chooses the delimiter that cuts the records best, else a comma.
+func (s *sample) detectDelimiter() byte {
+	best, most := byte(','), 0.0
+	for _, d := range delimiters {
+		if v := s.score(d); v > most {
+			best, most = d, v
 		}
 	}
 	return best
 }
 
-// detectDecimal tells a decimal comma: the delimiter is another one, some cell
-// is a number only with a comma, and none is one only with a point.
-func detectDecimal(sample []byte, delimiter byte) byte {
-	if delimiter == ',' {
-		return '.'
-	}
-	comma := false
-	for _, l := range sampleLines(sample, 100) {
-		for _, cell := range bytes.Split(l, []byte{delimiter}) {
-			cell = bytes.Trim(cell, " \t\"")
-			if bytes.IndexByte(cell, '.') >= 0 {
-				if _, k := parse(cell, '.'); k == number {
-					return '.'
-				}
-			}
-			if bytes.IndexByte(cell, ',') >= 0 {
-				_, k := parse(cell, ',')
-				comma = comma || k == number
+// detectDecimal tells a decimal comma: some cell is a number only with a comma, and none
+// is one only with a point.
+func (s *sample) detectDecimal(delimiter byte) byte {
+	points, commas := 0, 0
+	for _, cells := range s.cells {
+		for _, c := range cells {
+			switch strongMark(c) {
+			case '.':
+				points++
+			case ',':
+				commas++
 			}
 		}
 	}
-	if comma {
+	if commas > 0 && points == 0 {
 		return ','
 	}
 	return '.'
 }
 
-// sampleLines returns at most n whole lines that are not blank; a last line
-// without an end counts only if it is the only one, for it may be cut.
-func sampleLines(sample []byte, n int) [][]byte {
-	var lines [][]byte
-	for len(sample) > 0 && len(lines) < n {
-		i := bytes.IndexByte(sample, '\n')
-		if i < 0 {
-			if len(lines) > 0 {
-				break
-			}
-			i = len(sample)
-		}
-		if line := bytes.TrimRight(sample[:i], "\r\n"); len(bytes.TrimSpace(line)) > 0 {
-			lines = append(lines, line)
-		}
-		sample = sample[min(i+1, len(sample)):]
+// strongMark returns the decimal mark of a number that can have no other one.
+func strongMark(cell []byte) byte {
+	if bytes.IndexAny(cell, ".,") < 0 {
+		return 0
 	}
-	return lines
+	_, point := styled(cell, '.', nil)
+	_, comma := styled(cell, ',', nil)
+	switch {
+	case point && !comma:
+		return '.'
+	case comma && !point:
+		return ','
+	}
+	return 0
 }
 
-// countOutside counts d in line outside of quotes.
-func countOutside(line []byte, d byte) int {
-	if bytes.IndexByte(line, '"') < 0 {
-		return bytes.Count(line, []byte{d})
+// unitWords are units that are told even where only one stands under a header.
+var unitWords = strings.Fields(`mm cm m km in ft mi um µm nm mg g kg t lb ml l L m2 m3 m² m³ s sec min h d ms Hz kHz MHz GHz K C F °C °F degC deg °
+	Pa hPa kPa MPa bar mbar psi N kN J kJ MJ W kW MW kWh V mV A mA Ohm mol mmol mg/l mg/L µg/l ug/l g/l mg/kg ppm ppb m/s km/h kg/m3 kg/m³ % pct
+	usd eur $ € £ USD EUR count - 1 float int string double`)
+
+func unitWord(cell string) bool {
+	if n := len(cell); n > 2 && strings.IndexByte("[(", cell[0]) >= 0 && strings.IndexByte("])", cell[n-1]) >= 0 {
+		return true
 	}
-	n, quoted := 0, false
-	for _, c := range line {
-		switch {
-		case c == '"':
-			quoted = !quoted
-		case c == d && !quoted:
-			n++
+	for _, w := range unitWords {
+		if cell == w {
+			return true
 		}
 	}
-	return n
+	return false
+}
+
+// unitLike says whether a cell may be a unit at all.
+func unitLike(cell []byte) bool {
+	return len(cell) > 0 && len([]rune(string(cell))) <= 16 && bytes.IndexByte([]byte("<>0123456789"), cell[0]) < 0
 }

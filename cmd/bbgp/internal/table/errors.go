@@ -12,6 +12,8 @@ type Error struct {
 	Line   int    // line of the file; 0: unknown
 	Column string // "" if no column in particular
 	Text   string // what is wrong and what to do
+	// Refused: nothing is wrong, but the table is too large.
+	Refused bool
 }
 
 func (e *Error) Error() string {

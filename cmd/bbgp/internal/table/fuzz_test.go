@@ -16,7 +16,7 @@ func FuzzLoad(f *testing.F) {
 		r, err := NewReader("f", strings.NewReader(s), ReadOptions{})
 		var tab *Table
 		if err == nil {
-			tab, err = Load(r, nil)
+			tab, err = Load(r, Request{})
 		}
 		var e *Error
 		if err != nil {

@@ -2,6 +2,7 @@ package table
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"math"
 	"sort"
@@ -34,9 +35,19 @@ type Column struct {
 	// The first cell of each kind.
 	FirstMissing, FirstText, FirstInf Place
 	Spellings                         map[string]int // of missing cells; "" is an empty one
+	// How the column was read where that was not plain.
+	Decimal byte           // mark of the decimals
+	Order   Order          // of dates
+	Note    string         // what was decided, in words; "" for plain cells
+	Doubt   *Error         // why the column cannot be read; nil if it can
+	Mend    []string       // a flag and its value that would end the doubt
+	Bad     map[string]int // cells that are no numbers, or no dates, in a column of them
 
-	as    As
-	index map[string]int32
+	as              As
+	trained         byte // decimal mark, see Request
+	index           map[string]int32
+	ways            []*way
+	marked, grouped int // plain numbers with a decimal mark, those that may be groups of thousands
 }
 
 // A Table holds all rows of an input.
@@ -47,7 +58,12 @@ type Table struct {
 	Delimiter byte
 	Decimal   byte
 	HasHeader bool
-	Lines     []int // line of each row; nil if row i stands on line i + 1 or i + 2
+	Lines     []int    // line of each row; nil if row i stands on line i + 1 or i + 2
+	Notes     []string // what was found in the file beside plain rows
+	Ragged    error    // the first row that was left out for its number of cells
+	Dropped   int      // such rows
+
+	bytes, budget int64
 }
 
 // As says how the cells of a column are read.
@@ -59,11 +75,23 @@ const (
 	AsDate            // dates, as days since 1970-01-01
 )
 
-// Load reads all rows; as names the columns that are not read AsFound.
-func Load(r *Reader, as map[string]As) (*Table, error) {
-	t := &Table{File: r.file, Delimiter: r.Delimiter, Decimal: r.Decimal, HasHeader: r.HasHeader}
+// A Request says how the columns of a table are to be read that are not read AsFound.
+type Request struct {
+	As    map[string]As
+	Order map[string]Order // of dates, where it is told
+	// The decimal mark that a column had in the table of a model: it decides where
+	// nothing in this table does.
+	Decimal map[string]byte
+}
+
+// Load reads all rows.
+func Load(r *Reader, q Request) (*Table, error) {
+	t := &Table{File: r.file, Delimiter: r.Delimiter, Decimal: r.Decimal, HasHeader: r.HasHeader, budget: r.opt.Memory}
 	for _, name := range r.Names {
-		t.Columns = append(t.Columns, &Column{Name: name, as: as[name]})
+		t.Columns = append(t.Columns, &Column{Name: name, as: q.As[name], Order: q.Order[name], Decimal: r.Decimal, trained: q.Decimal[name]})
+	}
+	if err := t.count(); err != nil {
+		return nil, err
 	}
 	for {
 		cells, rec, err := r.nextRaw()
@@ -81,41 +109,135 @@ func Load(r *Reader, as map[string]As) (*Table, error) {
 		}
 		t.Rows++
 		t.noteLine(r.Line())
+		if t.Rows&1023 == 0 {
+			if err := t.count(); err != nil {
+				return nil, err
+			}
+		}
 	}
 	if t.Rows == 0 {
 		return nil, &Error{File: t.File, Text: "has a header and no rows"}
 	}
+	t.Ragged, t.Dropped = r.firstRagged, r.ragged
+	t.finish(r)
 	return t, nil
 }
 
+// finish decides how each column is read, by the column as a whole, and by the others
+// where it leaves that open.
+func (t *Table) finish(r *Reader) {
+	t.Notes = r.Notes()
+	marks := map[byte]int{}
+	for _, c := range t.Columns {
+		marks[c.strong(t.Decimal)]++
+	}
+	other := otherMark(t.Decimal)
+	kept := t.Columns[:0]
+	for i, c := range t.Columns {
+		plain := c.ways == nil && c.as == AsFound
+		c.decide(t, marks)
+		if plain && c.marked > 0 && c.marked == c.grouped && (marks[other] > 0 || c.trained == other) && marks[t.Decimal] == 0 && !r.told {
+			c.doubt(t, Place{}, []string{"--decimal", MarkName(other)},
+				"marks before three digits, while other columns have decimals after %q: say which mark the decimals have with --decimal point or --decimal comma", other)
+		}
+		switch {
+		case r.unnamed[i] && c.Missing == t.Rows && len(t.Columns) > 1:
+			t.Notes = append(t.Notes, fmt.Sprintf("column %d has neither a name nor cells and is left out", i+1))
+		case i == 0 && r.unnamed[i] && r.HasHeader && t.Rows > 1 && len(t.Columns) > 2 && c.counts():
+			t.Notes = append(t.Notes, "the first column has no name and counts the rows: it is left out")
+		default:
+			kept = append(kept, c)
+		}
+	}
+	t.Columns = kept
+}
+
+// MarkName is how --decimal calls a mark.
+func MarkName(mark byte) string {
+	if mark == ',' {
+		return "comma"
+	}
+	return "point"
+}
+
+// counts says whether the numbers rise by one from row to row, from 0 or 1.
+func (c *Column) counts() bool {
+	if c.Text+c.Missing > 0 || c.Num[0] != 0 && c.Num[0] != 1 {
+		return false
+	}
+	for i, v := range c.Num {
+		if v != c.Num[0]+float64(i) {
+			return false
+		}
+	}
+	return true
+}
+
+// count adds up the memory that the table takes, and refuses what is too much: growing
+// slices hold up to twice what is in them.
+func (t *Table) count() error {
+	if t.budget == 0 {
+		return nil
+	}
+	bytes := int64(len(t.Columns)) * columnBytes
+	for _, c := range t.Columns {
+		bytes += int64(8*cap(c.Num) + 4*cap(c.Codes) + 96*len(c.Levels))
+		for _, w := range c.ways {
+			bytes += int64(8 * cap(w.num))
+		}
+	}
+	if bytes+int64(8*cap(t.Lines)) > t.budget {
+		return &Error{File: t.File, Refused: true, Text: fmt.Sprintf("the table takes more than the memory budget after %s of %d columns; give more with --memory, or a part of the table", Rows(t.Rows), len(t.Columns))}
+	}
+	return nil
+}
+
+// columnBytes is what a column takes beside its cells.
+const columnBytes = 512
+
 // addLine appends the cells of a record without quotes.
 func (t *Table) addLine(r *Reader, rec []byte) error {
+	whole := rec
 	for i, c := range t.Columns {
-		if c.as == AsFound && c.Codes == nil {
-			if v, n := leading(rec, r.Decimal); n > 0 && (n == len(rec) || rec[n] == r.Delimiter) {
+		if c.as == AsFound && c.Codes == nil && r.na == nil {
+			if v, n, decimals := leading(rec, r.Decimal); n > 0 && (n == len(rec) || rec[n] == r.Delimiter) {
 				c.Num = append(c.Num, v)
-				if n == len(rec) {
-					if i+1 < len(t.Columns) {
-						return r.raggedError(i + 1)
-					}
-					return nil
+				if decimals >= 0 {
+					c.noteMark(v, decimals)
 				}
-				rec = rec[n+1:]
-				continue
+				if n < len(rec) {
+					rec = rec[n+1:]
+					continue
+				}
+				return t.short(r, whole, i)
 			}
 		}
 		n := bytes.IndexByte(rec, r.Delimiter)
 		if n < 0 {
 			c.add(r, trim(rec))
-			if i+1 < len(t.Columns) {
-				return r.raggedError(i + 1)
-			}
-			return nil
+			return t.short(r, whole, i)
 		}
 		c.add(r, trim(rec[:n]))
 		rec = rec[n+1:]
 	}
-	return r.raggedError(len(t.Columns) + 1 + bytes.Count(rec, []byte{r.Delimiter}))
+	_, err := r.fit(split(nil, whole, r.Delimiter))
+	return err
+}
+
+// short complains of a row that ends after column i, unless that is the last.
+func (t *Table) short(r *Reader, rec []byte, i int) error {
+	if i+1 == len(t.Columns) {
+		return nil
+	}
+	return r.raggedError(split(nil, rec, r.Delimiter))
+}
+
+// noteMark counts a number with decimals, and whether these may be a group of thousands.
+func (c *Column) noteMark(v float64, decimals int) {
+	c.marked++
+	if decimals == 3 && math.Abs(v) >= 1 && math.Abs(v) < 1000 {
+		c.grouped++
+	}
 }
 
 // noteLine keeps the line of the last row once rows and lines part ways.
@@ -143,10 +265,27 @@ func (t *Table) Line(i int) int {
 
 // add appends a cell.
 func (c *Column) add(r *Reader, cell []byte) {
-	v, k := parseAs(cell, r.Decimal, c.as)
+	v, k := r.parse(cell)
+	if c.as == AsText && k != missing {
+		v, k = 0, text
+	}
+	if c.ways == nil && (k == text && c.Codes == nil || c.as == AsDate && len(c.Num) == c.Missing) {
+		c.startWays(r)
+	}
+	if c.ways != nil {
+		if k == missing || k == infinite {
+			c.missWays(v)
+		} else {
+			c.addWays(r, cell, v, k == number)
+		}
+	}
 	switch k {
 	case number:
 		c.Num = append(c.Num, v)
+		if marked, groups := grouped(cell, r.Decimal); marked && c.ways == nil {
+			c.marked += btoi(marked)
+			c.grouped += btoi(groups)
+		}
 	case missing:
 		c.Num = append(c.Num, math.NaN())
 		note(&c.FirstMissing, c.Missing, r, cell)
@@ -292,3 +431,9 @@ func (c *Column) SpellingsList() []string {
 
 // Date says whether the column was read as dates.
 func (c *Column) Date() bool { return c.as == AsDate }
+
+// AskedText says whether the column was to be read as text.
+func (c *Column) AskedText() bool { return c.as == AsText }
+
+// Marks says whether every decimal mark of the column may be a mark of thousands.
+func (c *Column) Marks() bool { return c.marked == c.grouped }

@@ -20,7 +20,19 @@ const (
 
 // MissingSpellings are the words for a missing value, in lower case; cells are
 // compared without regard to case. An empty cell is missing too.
-var MissingSpellings = []string{"na", "n/a", "#n/a", "nan", "null", ".", "?", "-nan"}
+var MissingSpellings = []string{"na", "n/a", "#n/a", "nan", "null", ".", "?", "-nan", "none", "-", "--", "---", "n.a.", "n.a", "<na>", "nat", "(null)",
+	"k.a.", "k. a.", "n/v", "#nv", "#n/v", "#div/0!", "#value!", "#ref!", "#num!", "#name?", "#null!", "#wert!", "#bezug!", "#zahl!",
+	"1.#qnan", "1.#ind", "-1.#ind", "\u2013", "\u2014"}
+
+var isMissing = func() map[string]bool {
+	m := map[string]bool{}
+	for _, s := range MissingSpellings {
+		m[s] = true
+	}
+	return m
+}()
+
+const longestSpecial = 12
 
 var pow10 = [...]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11,
 	1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22}
@@ -128,14 +140,12 @@ func special(cell []byte) (float64, kind) {
 	if len(cell) == 0 {
 		return math.NaN(), missing
 	}
-	if len(cell) > 9 {
+	if len(cell) > longestSpecial {
 		return 0, text
 	}
 	word := strings.ToLower(string(cell))
-	for _, s := range MissingSpellings {
-		if word == s {
-			return math.NaN(), missing
-		}
+	if isMissing[word] {
+		return math.NaN(), missing
 	}
 	switch strings.TrimLeft(word, "+-") {
 	case "inf", "infinity":
@@ -146,8 +156,9 @@ func special(cell []byte) (float64, kind) {
 
 // leading reads the plain decimal number that b begins with, such as -12.5,
 // and returns its length; 0 where that needs the care of parse. At most 15
-// digits are below 2^53, and their power of ten is exact.
-func leading(b []byte, decimal byte) (v float64, n int) {
+// digits are below 2^53, and their power of ten is exact. The number of its
+// decimals is -1 where it has no mark of them.
+func leading(b []byte, decimal byte) (v float64, n, decimals int) {
 	i := 0
 	if len(b) > 0 && b[0] == '-' {
 		i = 1
@@ -166,18 +177,35 @@ func leading(b []byte, decimal byte) (v float64, n int) {
 		mant = mant*10 + uint64(c)
 	}
 	digits := i - first
+	decimals = -1
 	if point >= 0 {
 		digits--
+		decimals = i - point - 1
 	}
 	if digits == 0 || digits > 15 {
-		return 0, 0
+		return 0, 0, -1
 	}
 	v = float64(mant)
 	if point >= 0 {
-		v /= pow10[i-point-1]
+		v /= pow10[decimals]
 	}
 	if first == 1 {
 		v = -v
 	}
-	return v, i
+	return v, i, decimals
+}
+
+// grouped says whether the digits of a number with a decimal mark may be groups of
+// thousands: 1.234, but not 0.234 or 1.5.
+func grouped(cell []byte, decimal byte) (marked, groups bool) {
+	i := bytes.IndexByte(cell, decimal)
+	if i < 0 {
+		return false, false
+	}
+	other := byte(',')
+	if decimal == ',' {
+		other = '.'
+	}
+	_, groups = styled(cell, other, nil)
+	return true, groups
 }

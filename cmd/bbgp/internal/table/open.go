@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -17,10 +16,11 @@ import (
 const Stdin = "-"
 
 // Open opens the file name, or takes stdin if name is "-". Gzip and zstd are
-// recognised by their first bytes and unpacked; a Parquet file is turned into text.
-func Open(name string, stdin io.Reader) (io.ReadCloser, error) {
+// recognised by their first bytes and unpacked; a Parquet file and a sheet of a workbook
+// are turned into text; text in other encodings into UTF-8.
+func Open(name string, stdin io.Reader, opt ReadOptions) (io.ReadCloser, error) {
 	if name == Stdin {
-		return unpack("standard input", stdin, io.NopCloser(stdin))
+		return unpack("standard input", stdin, io.NopCloser(stdin), opt)
 	}
 	f, err := os.Open(name)
 	switch {
@@ -35,7 +35,7 @@ func Open(name string, stdin io.Reader) (io.ReadCloser, error) {
 		f.Close()
 		return nil, &Error{File: name, Text: "is a folder; name a file in it"}
 	}
-	r, err := unpack(name, f, f)
+	r, err := unpack(name, f, f, opt)
 	if err != nil {
 		f.Close()
 	}
@@ -54,54 +54,47 @@ func Label(name string) string {
 type readCloser struct {
 	io.Reader
 	close func() error
+	head  []string
 }
 
 func (r readCloser) Close() error { return r.close() }
 
-func unpack(label string, in io.Reader, c io.Closer) (io.ReadCloser, error) {
+func (r readCloser) notes() []string {
+	if n, ok := r.Reader.(interface{ notes() []string }); ok {
+		return append(n.notes(), r.head...)
+	}
+	return r.head
+}
+
+func unpack(label string, in io.Reader, c io.Closer, opt ReadOptions) (io.ReadCloser, error) {
 	br := bufio.NewReaderSize(in, 1<<16)
-	head, err := br.Peek(4)
+	head, err := br.Peek(16)
 	if err != nil && err != io.EOF {
 		return nil, &Error{File: label, Text: "cannot be read: " + err.Error()}
 	}
+	closing := c.Close
 	switch {
 	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
 		z, err := gzip.NewReader(br)
 		if err != nil {
 			return nil, &Error{File: label, Text: "damaged gzip data: " + err.Error()}
 		}
-		return readCloser{z, c.Close}, nil
-	case bytes.Equal(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		br = bufio.NewReaderSize(z, 1<<16)
+	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
 		z, err := zstd.NewReader(br, zstd.WithDecoderConcurrency(1))
 		if err != nil {
 			return nil, &Error{File: label, Text: "damaged zstd data: " + err.Error()}
 		}
-		return readCloser{z, func() error { z.Close(); return c.Close() }}, nil
-	}
-	if bytes.Equal(head, []byte(parquetMagic)) {
+		br, closing = bufio.NewReaderSize(z, 1<<16), func() error { z.Close(); return c.Close() }
+	case bytes.HasPrefix(head, []byte(parquetMagic)):
 		return openParquet(label, br, c)
+	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
+		return openWorkbook(label, br, c, opt)
 	}
+	head, _ = br.Peek(20) // an error comes again with the first read
 	if kind := foreign(head); kind != "" {
-		return nil, &Error{File: label, Text: fmt.Sprintf("is %s; export it as CSV in UTF-8", kind)}
+		return nil, &Error{File: label, Text: kind}
 	}
-	return readCloser{br, c.Close}, nil
-}
-
-// foreign names formats that are no text table.
-func foreign(head []byte) string {
-	for magic, kind := range map[string]string{
-		"PK\x03\x04":       "a zip archive or a spreadsheet",
-		"\xd0\xcf\x11\xe0": "a spreadsheet of the old binary kind",
-		"%PDF":             "a PDF file",
-		"\x89HDF":          "an HDF5 file",
-		"BZh":              "a bzip2 file",
-		"\xfd7zX":          "an xz file",
-		"\xff\xfe":         "UTF-16 text",
-		"\xfe\xff":         "UTF-16 text",
-	} {
-		if bytes.HasPrefix(head, []byte(magic)) {
-			return kind
-		}
-	}
-	return ""
+	text, notes, err := decode(label, br, opt.Encoding)
+	return readCloser{text, closing, notes}, err
 }

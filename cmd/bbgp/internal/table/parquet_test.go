@@ -51,7 +51,7 @@ func TestParquet(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{path, Stdin} {
-		f, err := Open(name, bytes.NewReader(b))
+		f, err := Open(name, bytes.NewReader(b), ReadOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,7 +59,7 @@ func TestParquet(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tab, err := Load(r, map[string]As{"day": AsDate})
+		tab, err := Load(r, Request{As: map[string]As{"day": AsDate}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,7 +100,7 @@ func TestParquetLists(t *testing.T) {
 		t.Fatal(err)
 	}
 	var e *Error
-	if _, err := Open(Stdin, &b); !errors.As(err, &e) || e.Column != "L" {
+	if _, err := Open(Stdin, &b, ReadOptions{}); !errors.As(err, &e) || e.Column != "L" {
 		t.Error(err)
 	}
 }
@@ -120,12 +120,12 @@ func TestParquetRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	var e *Error
-	if _, err := Open(Stdin, bytes.NewReader(b.Bytes())); !errors.As(err, &e) || e.Column != "b" || !strings.Contains(e.Text, "LZ4") {
+	if _, err := Open(Stdin, bytes.NewReader(b.Bytes()), ReadOptions{}); !errors.As(err, &e) || e.Column != "b" || !strings.Contains(e.Text, "LZ4") {
 		t.Error(err)
 	}
 	long := parquetFile(t, 5)
 	long[len(long)-6] = 0x7f
-	if _, err := Open(Stdin, bytes.NewReader(long)); !errors.As(err, &e) || !strings.Contains(e.Text, "damaged Parquet data: cut short") {
+	if _, err := Open(Stdin, bytes.NewReader(long), ReadOptions{}); !errors.As(err, &e) || !strings.Contains(e.Text, "damaged Parquet data: cut short") {
 		t.Error(err)
 	}
 }
@@ -143,11 +143,11 @@ func FuzzParquet(f *testing.F) {
 			c[uint(at)%uint(len(c))] ^= flip
 		}
 		var e *Error
-		in, err := Open(Stdin, bytes.NewReader(c))
+		in, err := Open(Stdin, bytes.NewReader(c), ReadOptions{})
 		if err == nil {
 			var r *Reader
 			if r, err = NewReader("f", in, ReadOptions{}); err == nil {
-				_, err = Load(r, nil)
+				_, err = Load(r, Request{})
 			}
 		}
 		if err != nil && !errors.As(err, &e) {

@@ -52,7 +52,7 @@ func columnFile(t *testing.T, typ parquet.Type, v parquet.Value) []byte {
 }
 
 func csvOf(b []byte) (string, error) {
-	f, err := Open(Stdin, bytes.NewReader(b))
+	f, err := Open(Stdin, bytes.NewReader(b), ReadOptions{})
 	if err != nil {
 		return "", err
 	}
@@ -209,7 +209,7 @@ func TestParquetDecimalsLoad(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	f, err := Open(Stdin, &b)
+	f, err := Open(Stdin, &b, ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +217,7 @@ func TestParquetDecimalsLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tab, err := Load(r, nil)
+	tab, err := Load(r, Request{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -17,11 +18,30 @@ const (
 	HeaderNo
 )
 
+// Units say whether the line under the header tells units.
+type Units int
+
+const (
+	UnitsAuto Units = iota
+	UnitsYes
+	UnitsNo
+)
+
 // ReadOptions tell what is otherwise detected.
 type ReadOptions struct {
-	Delimiter byte // 0: detect
+	Delimiter byte // 0: detect; Blanks: runs of blanks
 	Decimal   byte // '.' or ','; 0: detect
 	Header    Header
+	Units     Units
+	Skip      int      // lines before the header; 0: detect
+	NoHead    bool     // nothing stands before the header or under it
+	Comment   string   // lines that begin with it are left out; "" for none
+	NA        []string // cells that are missing beside MissingSpellings
+	DropRows  bool     // leave out rows that have too few or too many cells
+	Live      bool     // rows are wanted as they come: do not wait for more than the first
+	Memory    int64    // most bytes of a table; 0 for any
+	Encoding  string   // of the text, by name; "" to detect
+	Sheet     string   // of a workbook; "" for the first
 }
 
 // A Reader splits an input into records.
@@ -29,10 +49,12 @@ type Reader struct {
 	Names     []string // of the columns, made unique; "c1", "c2", … without a header
 	Delimiter byte
 	Decimal   byte
+	Marks     []byte // the decimal mark that each column has beyond doubt in the sample, or 0
 	HasHeader bool
 
 	file       string
 	in         io.Reader
+	opt        ReadOptions
 	buf        []byte
 	start, end int
 	searched   int // no newline in buf[start : start+searched]
@@ -41,80 +63,131 @@ type Reader struct {
 	line, next int // line of the last record, line at start
 	row        int
 	cells      [][]byte
-	pending    bool // the first record is data and waits in cells
+	rowNames   bool   // the first cell of a record names it
+	header     []byte // the header line, for its repetitions
+	na         map[string]bool
+	naNum      []float64 // those that are numbers
+	head       []string  // what was found in the head
+	unnamed    []bool    // columns whose name was empty
+	told       bool      // Decimal was told
+
+	emptyLines, owedLine              int // rows without any cell that are not given yet
+	repeats, surplus, ragged, trailed int // rows: header again, cells too many but empty, left out
+	firstRagged                       error
 }
 
 const (
 	sampleSize = 1 << 16
 	maxRecord  = 1 << 24 // a longer one is an open quote, or no text at all
+	maxColumns = 1 << 20
 )
 
 // NewReader looks at the first lines of in and reads the header. The file name
 // is for messages.
 func NewReader(file string, in io.Reader, opt ReadOptions) (*Reader, error) {
 	if t, ok := in.(interface{ told() ReadOptions }); ok {
-		opt = t.told()
+		tell := t.told()
+		opt.Delimiter, opt.Decimal = tell.Delimiter, tell.Decimal
+		if tell.Header != HeaderAuto {
+			opt.Header, opt.NoHead = tell.Header, true
+		}
 	}
-	r := &Reader{file: file, in: in, buf: make([]byte, 4*sampleSize), newline: '\n', next: 1}
+	r := &Reader{file: file, in: in, opt: opt, buf: make([]byte, 4*sampleSize), newline: '\n', next: 1, told: opt.Decimal != 0}
 	for r.end < sampleSize && !r.eof {
-		// One read that brings whole lines is enough: a pipe may be slow.
 		if err := r.fill(); err != nil {
 			return nil, err
 		}
-		if bytes.Count(r.buf[:r.end], []byte{'\n'}) >= 2 {
+		// A pipe may be slow: one read that brings whole lines is enough.
+		if opt.Live && bytes.Count(r.buf[:r.end], []byte{'\n'}) >= 2 {
 			break
 		}
 	}
 	if bytes.HasPrefix(r.buf[:r.end], []byte("\xef\xbb\xbf")) {
 		r.start = 3
 	}
-	sample := r.buf[r.start:r.end]
-	if bytes.IndexByte(sample, '\n') < 0 && bytes.IndexByte(sample, '\r') >= 0 {
-		r.newline = '\r'
-		sample = bytes.ReplaceAll(sample, []byte{'\r'}, []byte{'\n'})
-	}
-	if r.Delimiter = opt.Delimiter; r.Delimiter == 0 {
-		r.Delimiter = detectDelimiter(sample)
-	}
-	if r.Decimal = opt.Decimal; r.Decimal == 0 {
-		r.Decimal = detectDecimal(sample, r.Delimiter)
-	}
-	first, err := r.record()
-	if err == io.EOF {
-		return nil, &Error{File: file, Text: "is empty; a header line and rows of numbers are expected"}
-	}
-	if err != nil {
+	r.setMissing(opt.NA)
+	if err := r.readHead(); err != nil {
 		return nil, err
 	}
-	r.HasHeader = opt.Header == HeaderYes || opt.Header == HeaderAuto && !allNumbers(first, r.Decimal)
-	r.nameColumns(first)
 	return r, nil
 }
 
-func allNumbers(cells [][]byte, decimal byte) bool {
-	numbers := 0
-	for _, c := range cells {
-		switch _, k := parse(c, decimal); k {
-		case number:
-			numbers++
-		case text:
-			return false
+// readHead finds and reads all that stands before the rows.
+func (r *Reader) readHead() error {
+	text := r.buf[r.start:r.end]
+	if bytes.IndexByte(text, '\n') < 0 && bytes.IndexByte(text, '\r') >= 0 {
+		r.newline = '\r'
+		text = bytes.ReplaceAll(text, []byte{'\r'}, []byte{'\n'})
+	}
+	s := &sample{recs: records(text, r.eof)}
+	if r.opt.Comment != "" {
+		s.recs = slices.DeleteFunc(s.recs, func(c record) bool { return r.isComment(c.text) })
+	}
+	if len(s.recs) == 0 {
+		if len(bytes.TrimSpace(text)) > 0 {
+			return r.openQuote()
+		}
+		return &Error{File: r.file, Text: "is empty; a header line and rows of numbers are expected"}
+	}
+	if kind := noTable(s.recs[0].text); kind != "" {
+		return &Error{File: r.file, Text: kind}
+	}
+	h := findHead(s, &r.opt)
+	r.head = h.notes
+	r.Delimiter, r.rowNames, r.HasHeader = h.delimiter, h.rowNames, h.isHeader || h.names != nil
+	if r.Decimal = r.opt.Decimal; r.Decimal == 0 {
+		r.Decimal = s.detectDecimal(r.Delimiter)
+	}
+	r.start, r.next = r.start+h.skip, r.next+h.lines
+	if h.names != nil {
+		return r.nameColumns(h.names, s)
+	}
+	names := make([]string, len(h.first))
+	if h.isHeader {
+		rec, quoted, err := r.raw()
+		if err != nil {
+			return err
+		}
+		r.header = bytes.Clone(rec)
+		cells := splitAny(nil, bytes.Clone(rec), r.Delimiter, quoted)
+		for i := range min(len(names), len(cells)) {
+			names[i] = strings.ToValidUTF8(string(cells[i]), "?")
+		}
+		names = names[:min(len(names), len(cells))]
+	}
+	if h.units {
+		if _, _, err := r.raw(); err != nil && err != io.EOF {
+			return err
 		}
 	}
-	return numbers > 0
+	return r.nameColumns(names, s)
 }
 
-// nameColumns takes the names from the first record, or makes them.
-func (r *Reader) nameColumns(first [][]byte) {
-	r.pending = !r.HasHeader
-	for i, c := range first {
-		name := strings.ToValidUTF8(string(c), "?")
-		if r.pending || name == "" {
+// nameColumns makes the names unique, and finds what the sample tells of each column.
+func (r *Reader) nameColumns(names []string, s *sample) error {
+	if len(names) > maxColumns {
+		return &Error{File: r.file, Text: fmt.Sprintf("has %d columns; at most %d can be read", len(names), maxColumns)}
+	}
+	for i, name := range names {
+		r.unnamed = append(r.unnamed, name == "")
+		if name == "" {
 			name = fmt.Sprintf("c%d", i+1)
 		}
 		r.Names = append(r.Names, name)
 	}
 	makeUnique(r.Names)
+	r.Marks = make([]byte, len(names))
+	for _, cells := range s.cells {
+		if r.rowNames && len(cells) == len(names)+1 {
+			cells = cells[1:]
+		}
+		for i := range min(len(cells), len(names)) {
+			if m := strongMark(cells[i]); m != 0 {
+				r.Marks[i] = m
+			}
+		}
+	}
+	return nil
 }
 
 // Row returns the number of the last record, from 1, without the header; Line
@@ -125,50 +198,97 @@ func (r *Reader) Line() int { return r.line }
 // nextRaw returns the cells of the next record, or, where it has no quotes, the
 // record whole, for a caller that splits it on the way.
 func (r *Reader) nextRaw() (cells [][]byte, rec []byte, err error) {
-	if r.pending {
-		cells, err = r.Next()
-		return cells, nil, err
+	for {
+		rec, quoted, err := r.raw()
+		if err != nil {
+			return nil, nil, err
+		}
+		r.row++
+		if !quoted && r.Delimiter != Blanks && !r.rowNames && !r.opt.DropRows {
+			return nil, rec, nil
+		}
+		r.cells = splitAny(r.cells[:0], rec, r.Delimiter, quoted)
+		cells, err := r.fit(r.cells)
+		if err == nil || !r.opt.DropRows {
+			return cells, nil, err
+		}
+		if r.ragged++; r.ragged == 1 {
+			r.firstRagged = err
+		}
 	}
-	rec, quoted, err := r.raw()
-	if err != nil {
-		return nil, nil, err
-	}
-	r.row++
-	if !quoted {
-		return nil, rec, nil
-	}
-	r.cells = splitQuoted(r.cells[:0], rec, r.Delimiter)
-	if len(r.cells) != len(r.Names) {
-		return nil, nil, r.raggedError(len(r.cells))
-	}
-	return r.cells, nil, nil
 }
 
 // Next returns the cells of the next record, as views that are valid until the
 // following call, or io.EOF.
 func (r *Reader) Next() ([][]byte, error) {
-	cells := r.cells
-	if r.pending {
-		r.pending = false
-	} else {
-		var err error
-		if cells, err = r.record(); err != nil {
-			return nil, err
-		}
+	cells, rec, err := r.nextRaw()
+	if err != nil || rec == nil {
+		return cells, err
 	}
-	r.row++
+	r.cells = split(r.cells[:0], rec, r.Delimiter)
+	return r.fit(r.cells)
+}
+
+// fit makes the cells as many as the columns, where what is too much is nothing.
+func (r *Reader) fit(cells [][]byte) ([][]byte, error) {
+	if r.rowNames && len(cells) == len(r.Names)+1 {
+		cells = cells[1:]
+	}
+	if len(cells) > len(r.Names) && filled(cells[len(r.Names):]) == 0 {
+		r.surplus++
+		cells = cells[:len(r.Names)]
+	}
 	if len(cells) != len(r.Names) {
-		return nil, r.raggedError(len(cells))
+		return nil, r.raggedError(cells)
 	}
 	return cells, nil
 }
 
-func (r *Reader) raggedError(have int) error {
-	want := len(r.Names)
-	if have < want {
-		return r.errorf(r.Names[have], "the row has %d of %d cells; fill the missing ones or leave them empty between delimiters", have, want)
+func (r *Reader) raggedError(cells [][]byte) error {
+	have, want := len(cells), len(r.Names)
+	first := ""
+	if have > 0 {
+		first = string(cells[0])
 	}
-	return r.errorf("", "the row has %d cells, the header %d; quote cells that contain the delimiter %q", have, want, r.Delimiter)
+	hint := ""
+	switch _, isComment := uncomment([]byte(first)); {
+	case isComment:
+		hint = fmt.Sprintf("; if it is a comment, --comment %s leaves such lines out", Arg(first[:1]))
+	case have == 1 && want > 1:
+		hint = fmt.Sprintf("; if the line is no row (%s), delete it, or --ragged drop leaves it out", Quote(first))
+	}
+	if have < want {
+		if hint == "" {
+			hint = "; fill the missing ones or leave them empty between delimiters"
+			if r.Delimiter == Blanks {
+				hint = "; write NA where a cell is blank, for blanks cannot be told from the delimiter"
+			}
+		}
+		return r.errorf(r.Names[have], "the row has %d of %d cells%s", have, want, hint)
+	}
+	if hint == "" {
+		hint = r.surplusHint(cells)
+	}
+	return r.errorf("", "the row has %d cells, the header %d%s", have, want, hint)
+}
+
+// surplusHint says what cells too many may come from.
+func (r *Reader) surplusHint(cells [][]byte) string {
+	what, digits := "; name all columns in the header, or delete the cells that are too many", 0
+	for _, c := range cells {
+		if allDigits(bytes.TrimPrefix(c, []byte("-"))) {
+			digits++
+		}
+	}
+	switch {
+	case r.Delimiter == Blanks:
+		what = "; cells with blanks in them need quotes"
+	case r.Delimiter == ',' && digits == len(cells) && len(cells) == 2*len(r.Names):
+		what = "; numbers seem to have a decimal comma: use another delimiter, or quote them"
+	case digits < len(cells):
+		what = fmt.Sprintf("; quote cells that contain the delimiter %q, or name all columns in the header", r.Delimiter)
+	}
+	return what
 }
 
 // errorf makes an error at the last record.
@@ -176,36 +296,39 @@ func (r *Reader) errorf(column, format string, args ...any) error {
 	return &Error{File: r.file, Row: r.row, Line: r.line, Column: column, Text: fmt.Sprintf(format, args...)}
 }
 
-// record splits the next line that is not blank, or io.EOF.
-func (r *Reader) record() ([][]byte, error) {
-	rec, quoted, err := r.raw()
-	switch {
-	case err != nil:
-		return nil, err
-	case quoted:
-		r.cells = splitQuoted(r.cells[:0], rec, r.Delimiter)
-	default:
-		r.cells = split(r.cells[:0], rec, r.Delimiter)
-	}
-	return r.cells, nil
-}
-
-// raw returns the next line that is not blank, without its end, or io.EOF.
+// raw returns the next line that is a row, without its end, or io.EOF: lines that are
+// blank, comments or the header once more are none. A row without any cell is one if
+// another row follows.
 func (r *Reader) raw() (rec []byte, quoted bool, err error) {
 	for {
 		n, quoted, err := r.find()
+		if err == io.EOF {
+			r.trailed, r.emptyLines = r.trailed+r.emptyLines, 0
+		}
 		if err != nil {
 			return nil, false, err
 		}
 		rec := r.buf[r.start : r.start+n]
+		if n > 0 && rec[n-1] == '\r' {
+			rec = rec[:n-1]
+		}
+		isRow := !r.noRow(rec)
+		if isRow && r.hasNoCell(rec) {
+			if r.emptyLines++; r.emptyLines == 1 {
+				r.owedLine = r.next
+			}
+			isRow = false
+		} else if isRow && r.emptyLines > 0 {
+			r.emptyLines--
+			r.line = r.owedLine
+			r.owedLine++
+			return bytes.Repeat([]byte{r.Delimiter}, len(r.Names)-1), false, nil
+		}
 		r.line = r.next
 		r.next += 1 + bytes.Count(rec, []byte{r.newline})*btoi(quoted)
 		r.start = min(r.start+n+1, r.end)
 		r.searched = 0
-		if n > 0 && rec[n-1] == '\r' {
-			rec = rec[:n-1]
-		}
-		if len(rec) == 0 || rec[0] <= ' ' && len(bytes.TrimSpace(rec)) == 0 {
+		if !isRow {
 			continue
 		}
 		if bytes.IndexByte(rec, 0) >= 0 {
@@ -213,6 +336,57 @@ func (r *Reader) raw() (rec []byte, quoted bool, err error) {
 		}
 		return rec, quoted, nil
 	}
+}
+
+// noRow says whether a line is blank, a comment, or the header once more.
+func (r *Reader) noRow(rec []byte) bool {
+	switch {
+	case len(rec) == 0 || rec[0] <= ' ' && len(bytes.TrimSpace(rec)) == 0, r.isComment(rec):
+		return true
+	case len(r.header) > 0 && rec[0] == r.header[0] && bytes.Equal(rec, r.header) && len(r.Names) > 1:
+		r.repeats++
+		return true
+	}
+	return false
+}
+
+func (r *Reader) isComment(rec []byte) bool {
+	return r.opt.Comment != "" && bytes.HasPrefix(bytes.TrimLeft(rec, " \t\""), []byte(r.opt.Comment))
+}
+
+// hasNoCell says whether a line has delimiters and blanks only.
+func (r *Reader) hasNoCell(rec []byte) bool {
+	if rec[0] != r.Delimiter && !blank(rec[0]) || len(r.Names) < 2 {
+		return false
+	}
+	for _, c := range rec {
+		if c != r.Delimiter && !blank(c) {
+			return false
+		}
+	}
+	return true
+}
+
+// Notes says what was found in the file that a user may not expect.
+func (r *Reader) Notes() []string {
+	notes := slices.Clone(r.head)
+	if t, ok := r.in.(interface{ notes() []string }); ok {
+		notes = append(t.notes(), notes...)
+	}
+	for _, c := range []struct {
+		n    int
+		text string
+	}{
+		{r.repeats, "repeat the header and are left out"},
+		{r.trailed, "at the end have no cells and are left out"},
+		{r.surplus, "end with empty cells beyond the last column"},
+		{r.ragged, "have another number of cells than the header and are left out (--ragged drop)"},
+	} {
+		if c.n > 0 {
+			notes = append(notes, lines(c.n)+" of the table "+c.text)
+		}
+	}
+	return notes
 }
 
 func btoi(b bool) int {

@@ -1,5 +1,7 @@
 package table
 
+import "bytes"
+
 // split cuts a record without quotes at the delimiter and trims the cells.
 func split(cells [][]byte, rec []byte, delimiter byte) [][]byte {
 	from := 0
@@ -10,6 +12,41 @@ func split(cells [][]byte, rec []byte, delimiter byte) [][]byte {
 		}
 	}
 	return append(cells, trim(rec[from:]))
+}
+
+// splitAny cuts a record of any kind; one with quotes is changed.
+func splitAny(cells [][]byte, rec []byte, delimiter byte, quoted bool) [][]byte {
+	switch {
+	case delimiter == Blanks:
+		return splitBlanks(cells, rec)
+	case quoted:
+		return splitQuoted(cells, rec, delimiter)
+	}
+	return split(cells, rec, delimiter)
+}
+
+// splitBlanks cuts a record at runs of blanks; those at both ends do not count.
+func splitBlanks(cells [][]byte, rec []byte) [][]byte {
+	for i := 0; ; {
+		for i < len(rec) && blank(rec[i]) {
+			i++
+		}
+		if i == len(rec) {
+			return cells
+		}
+		from := i
+		if rec[i] == '"' {
+			if end := bytes.IndexByte(rec[i+1:], '"'); end >= 0 {
+				cells = append(cells, trim(rec[i+1:i+1+end]))
+				i += end + 2
+				continue
+			}
+		}
+		for i < len(rec) && !blank(rec[i]) {
+			i++
+		}
+		cells = append(cells, rec[from:i])
+	}
 }
 
 // trim cuts spaces, tabs and carriage returns off both ends.
@@ -52,6 +89,8 @@ func quotedEnd(data []byte, delimiter, newline byte) (n int, closed bool) {
 			inside, fresh = true, false
 		case !blank(c):
 			fresh = false
+		case delimiter == Blanks:
+			fresh = true
 		}
 	}
 	if inside {

@@ -22,7 +22,7 @@ func load(t *testing.T, s string, opt ReadOptions) *Table {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tab, err := Load(r, nil)
+	tab, err := Load(r, Request{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func loadErr(s string) error {
 	if err != nil {
 		return err
 	}
-	_, err = Load(r, nil)
+	_, err = Load(r, Request{})
 	return err
 }
 
@@ -131,7 +131,7 @@ func TestErrors(t *testing.T) {
 		"blank":   {"\n\n", "t.csv: is empty; a header line and rows of numbers are expected"},
 		"header":  {"a,b\n", "t.csv: has a header and no rows"},
 		"few":     {"a,b,c\n1,2,3\n4,5\n", "t.csv: row 2 (line 3), column c: the row has 2 of 3 cells; fill the missing ones or leave them empty between delimiters"},
-		"many":    {"a,b\n1,2\n4,5,6\n", "t.csv: row 2 (line 3): the row has 3 cells, the header 2; quote cells that contain the delimiter ','"},
+		"many":    {"a,b\n1,2\n4,5,6\n", "t.csv: row 2 (line 3): the row has 3 cells, the header 2; name all columns in the header, or delete the cells that are too many"},
 		"quote":   {"a,b\n1,\"2\n3,4\n", "t.csv: row 1 (line 2): a quote is opened and never closed, or the line has no end"},
 		"zero":    {"a,b\n1,\x00\n", "t.csv: row 1 (line 2): holds zero bytes; it is no text file"},
 		"one row": {"a,b\n1,2", "<nil>"},
@@ -166,7 +166,7 @@ func TestOpen(t *testing.T) {
 		if err := os.WriteFile(path, b, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		f, err := Open(path, nil)
+		f, err := Open(path, nil, ReadOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -177,7 +177,7 @@ func TestOpen(t *testing.T) {
 		if err := f.Close(); err != nil {
 			t.Error(err)
 		}
-		if f, err = Open("-", bytes.NewReader(b)); err != nil {
+		if f, err = Open("-", bytes.NewReader(b), ReadOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		if got, err = io.ReadAll(f); err != nil || !bytes.Equal(got, plain) {
@@ -189,21 +189,21 @@ func TestOpen(t *testing.T) {
 		dir:                        "is a folder; name a file in it",
 	} {
 		var e *Error
-		if _, err := Open(path, nil); !errors.As(err, &e) || e.Text != want {
+		if _, err := Open(path, nil, ReadOptions{}); !errors.As(err, &e) || e.Text != want {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	if _, err := Open("-", strings.NewReader("PAR1....")); err == nil || !strings.Contains(err.Error(), "Parquet") {
+	if _, err := Open("-", strings.NewReader("PAR1...."), ReadOptions{}); err == nil || !strings.Contains(err.Error(), "Parquet") {
 		t.Errorf("Parquet: %v", err)
 	}
 	cut := gz.Bytes()[:gz.Len()-6]
-	f, err := Open("-", bytes.NewReader(cut))
+	f, err := Open("-", bytes.NewReader(cut), ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r, err := NewReader("cut.gz", f, ReadOptions{})
 	if err == nil {
-		_, err = Load(r, nil)
+		_, err = Load(r, Request{})
 	}
 	if err == nil || !strings.Contains(err.Error(), "reading stopped") {
 		t.Errorf("cut gzip: %v", err)
@@ -223,7 +223,7 @@ func TestParseIsExact(t *testing.T) {
 			}
 			return
 		}
-		if v, n := leading([]byte(s+","), '.'); n == len(s) && math.Float64bits(v) != math.Float64bits(want) {
+		if v, n, _ := leading([]byte(s+","), '.'); n == len(s) && math.Float64bits(v) != math.Float64bits(want) {
 			t.Errorf("leading %s: %v, want %v", s, v, want)
 		}
 		if err != nil || k != number || math.Float64bits(got) != math.Float64bits(want) {
@@ -268,7 +268,7 @@ func TestSmallReads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := Load(r, nil)
+	got, err := Load(r, Request{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -321,7 +321,7 @@ func BenchmarkLoad(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, err := Load(r, nil); err != nil {
+		if _, err := Load(r, Request{}); err != nil {
 			b.Fatal(err)
 		}
 	}

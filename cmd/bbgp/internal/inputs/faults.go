@@ -1,0 +1,218 @@
+package inputs
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"bbgp.dev/cmd/bbgp/internal/table"
+)
+
+// A Fault is something in a column that a fit cannot take, and a flag that would mend it.
+type Fault struct {
+	Err  *table.Error
+	Mend []string // flag and value; nil where only the table can be mended
+}
+
+// Faults are all that were found; as an error it is the first of them.
+type Faults []Fault
+
+func (f Faults) Error() string {
+	s := f[0].Err.Error()
+	if len(f) > 1 {
+		s += fmt.Sprintf("; %d more: bbgp check lists all", len(f)-1)
+	}
+	return s
+}
+
+// Unwrap returns the first fault.
+func (f Faults) Unwrap() error { return f[0].Err }
+
+// mostNA is the number of different cells that --na is proposed for; with more the column
+// is another thing than numbers.
+const mostNA = 8
+
+// add makes the inputs of one column, or says why there are none.
+func (p *Plan) add(t *table.Table, c *table.Column, opt Options) *Fault {
+	in := Input{Name: c.Name, Column: c.Name, Kind: Number, Order: c.Order}
+	if c.Decimal == ',' {
+		in.Decimal = ","
+	}
+	if c.Date() {
+		in.Kind = Date
+	}
+	ignore := []string{"--ignore", c.Name}
+	fault := func(at table.Place, mend []string, format string, args ...any) *Fault {
+		return &Fault{Mend: mend, Err: &table.Error{File: t.File, Row: at.Row, Line: at.Line, Column: c.Name, Text: fmt.Sprintf(format, args...)}}
+	}
+	arg := table.ListArg(c.Name)
+	switch {
+	case c.Doubt != nil:
+		mend := c.Mend
+		if mend == nil {
+			mend = ignore
+		}
+		return &Fault{Err: c.Doubt, Mend: mend}
+	case c.Missing == t.Rows:
+		return fault(table.Place{}, ignore, "every cell is missing; leave it out with --ignore %s", arg)
+	case c.Inf > 0:
+		return fault(c.FirstInf, []string{"--na", c.FirstInf.Cell}, "%s is not finite", table.Quote(c.FirstInf.Cell))
+	case c.Text > 0 && !c.IsText():
+		return p.mixed(t, c, fault)
+	case c.Missing > 0 && p.Rule == "stop":
+		mend := []string{"--missing", ""}
+		if 2*c.Missing > t.Rows {
+			mend = ignore
+		}
+		return fault(c.FirstMissing, mend, "the cell is missing (%s), as are %d of the column; choose --missing drop or --missing indicator, or --ignore %s",
+			strings.Join(c.SpellingsList(), ", "), c.Missing, arg)
+	case c.IsText():
+		if f := p.addLevels(c, opt, fault); f != nil {
+			return f
+		}
+	default:
+		if p.Rule == "indicator" {
+			in.Fill = mean(c.Num)
+		}
+		in.Low, in.High = c.Range()
+		p.Inputs = append(p.Inputs, in)
+	}
+	if c.Missing > 0 && p.Rule == "indicator" {
+		p.Inputs = append(p.Inputs, Input{Name: c.Name + " missing", Column: c.Name, Kind: Missing})
+	}
+	return nil
+}
+
+// mixed is the fault of a column of numbers, or dates, with cells that are none.
+func (p *Plan) mixed(t *table.Table, c *table.Column, fault func(table.Place, []string, string, ...any) *Fault) *Fault {
+	cell, arg := c.FirstText.Cell, table.ListArg(c.Name)
+	mend := []string{"--ignore", c.Name}
+	if len(c.Bad) > 0 && len(c.Bad) <= mostNA && 3*c.Text <= t.Rows {
+		bad := []string{}
+		for b := range c.Bad {
+			bad = append(bad, b)
+		}
+		slices.Sort(bad)
+		mend = append([]string{"--na"}, bad...)
+	}
+	kind := "number"
+	if c.Date() {
+		kind = "date"
+	}
+	good := t.Rows - c.Text - c.Missing
+	switch what := numberish(cell); {
+	case kind == "number" && table.ParseStyled(cell, c.Decimal).Other:
+		if c.Marks() {
+			other := map[byte]string{'.': "comma", ',': "point"}[c.Decimal]
+			mend = []string{"--decimal", other}
+		}
+		return fault(c.FirstText, mend, "%s has another decimal mark than the rest of the column; write all alike, or say which with --decimal", table.Quote(cell))
+	case what != "":
+		return fault(c.FirstText, mend, "%s %s; mend it, or --na %s takes it for missing, or --ignore %s", table.Quote(cell), what, table.ListArg(cell), arg)
+	case totals[strings.ToLower(cell)]:
+		return fault(c.FirstText, []string{"--comment", cell}, "%s looks like a line of totals, which is no row; delete it, or --comment %s leaves it out", table.Quote(cell), table.Arg(cell))
+	}
+	return fault(c.FirstText, mend, "%s is no %s, while %d cells of the column are; mend it, or --na %s takes it for missing, or use --text %s or --ignore %s",
+		table.Quote(cell), kind, good, table.ListArg(cell), arg, arg)
+}
+
+// What is about a number in a cell that is not quite one.
+var (
+	aLimit  = regexp.MustCompile(`^[<>≤≥≦≧]=?\s*[-+]?[0-9]`)
+	aTime   = regexp.MustCompile(`^[0-9]{1,2}:[0-9]{2}(:[0-9]{2}([.,][0-9]+)?)?( ?[AaPp][Mm])?$`)
+	aBound  = regexp.MustCompile(`^[-+]?[0-9.,]+ ?(±|\+/-) ?[0-9.,]+$`)
+	aUnit   = regexp.MustCompile(`^[-+]?[0-9]+([.,][0-9]+)? ?[A-Za-zµμ°Ω²³/%]{1,8}[0-9]?$`)
+	withAnd = regexp.MustCompile(`^(ca\.?|~|≈|about) ?[-+]?[0-9]`)
+)
+
+// numberish says what a cell is that is nearly a number; "" if it is not.
+func numberish(cell string) string {
+	switch {
+	case aLimit.MatchString(cell):
+		return "is a value beyond a limit of detection and no number: half the limit is a usual value in its place"
+	case aTime.MatchString(cell):
+		return "is a time of day: write it as a number of hours"
+	case aBound.MatchString(cell):
+		return "is a number and its error: put them in two columns"
+	case withAnd.MatchString(cell):
+		return "is a rough value: write the number alone"
+	}
+	if aUnit.MatchString(cell) && strings.ContainsAny(cell, " .,°µ²³/") {
+		return "has a unit in the cell: write the number alone"
+	}
+	return ""
+}
+
+// addLevels makes one input of each text of a column.
+func (p *Plan) addLevels(c *table.Column, opt Options, fault func(table.Place, []string, string, ...any) *Fault) *Fault {
+	most := opt.MaxLevels
+	if most == 0 {
+		most = 20
+	}
+	near := 0
+	for _, l := range c.Levels {
+		near += min(len(numberish(l)), 1)
+	}
+	if !c.AskedText() && 2*near > len(c.Levels) {
+		cell := c.FirstText.Cell
+		what := numberish(cell)
+		if what == "" {
+			what = "stands among numbers with something beside them"
+		}
+		return fault(c.FirstText, []string{"--ignore", c.Name}, "%s %s; or --text %s takes the cells as words, or --ignore %s", table.Quote(cell), what, table.ListArg(c.Name), table.ListArg(c.Name))
+	}
+	if len(c.Levels) > most {
+		var samples []string
+		for _, l := range c.Levels[:min(3, len(c.Levels))] {
+			samples = append(samples, table.Quote(l))
+		}
+		return fault(c.FirstText, []string{"--ignore", c.Name},
+			"%d or more different texts, such as %s, are too many for one input each (at most %d); leave it out with --ignore %s or allow more with --levels",
+			len(c.Levels), strings.Join(samples, ", "), most, table.ListArg(c.Name))
+	}
+	for _, l := range c.Levels {
+		p.Inputs = append(p.Inputs, Input{Name: c.Name + "=" + l, Column: c.Name, Kind: Level, Level: l})
+	}
+	return nil
+}
+
+// target finds what is wrong with the column of the target.
+func (p *Plan) target(t *table.Table, names []string) *Fault {
+	j := slices.Index(names, p.Target)
+	if j < 0 || p.Target == "" {
+		return nil
+	}
+	c := t.Columns[j]
+	if c.Decimal == ',' {
+		p.TargetDecimal = ","
+	}
+	f := &Fault{Err: &table.Error{File: t.File, Column: c.Name}}
+	at := func(place table.Place, format string, args ...any) *Fault {
+		f.Err.Row, f.Err.Line, f.Err.Text = place.Row, place.Line, fmt.Sprintf(format, args...)
+		return f
+	}
+	switch {
+	case c.Doubt != nil:
+		return &Fault{Err: c.Doubt, Mend: c.Mend}
+	case c.Inf > 0:
+		f.Mend = []string{"--na", c.FirstInf.Cell}
+		return at(c.FirstInf, "%s is not finite", table.Quote(c.FirstInf.Cell))
+	case c.Text == 0:
+		return nil
+	case c.IsText():
+		return at(c.FirstText, "%s is no number, nor is any cell; a target is a number in every row", table.Quote(c.FirstText.Cell))
+	}
+	mixed := p.mixed(t, c, func(at table.Place, mend []string, format string, args ...any) *Fault {
+		return &Fault{Mend: mend, Err: &table.Error{File: t.File, Row: at.Row, Line: at.Line, Column: c.Name, Text: fmt.Sprintf(format, args...)}}
+	})
+	if mixed.Mend[0] != "--na" && mixed.Mend[0] != "--comment" && mixed.Mend[0] != "--decimal" {
+		mixed.Mend = nil
+	}
+	text := table.Quote(c.FirstText.Cell) + " is no number"
+	if what := numberish(c.FirstText.Cell); what != "" {
+		text = table.Quote(c.FirstText.Cell) + " " + what
+	}
+	mixed.Err.Text = text + fmt.Sprintf("; mend it, or --na %s takes it for a row without a target", table.ListArg(c.FirstText.Cell))
+	return mixed
+}

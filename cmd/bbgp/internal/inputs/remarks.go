@@ -1,0 +1,119 @@
+package inputs
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"bbgp.dev/cmd/bbgp/internal/table"
+)
+
+// dropDuplicates leaves out columns that repeat an earlier one in every row.
+func dropDuplicates(t *table.Table, chosen []int) (kept []int, notes []string) {
+	copies := map[int][]string{}
+	byFirst := map[uint64][]int{}
+	for _, i := range chosen {
+		c := t.Columns[i]
+		if !c.Numeric() || c.Constant() {
+			kept = append(kept, i)
+			continue
+		}
+		key := fingerprint(c.Num)
+		same := slices.IndexFunc(byFirst[key], func(k int) bool { return equal(t.Columns[k].Num, c.Num) })
+		if same < 0 {
+			byFirst[key] = append(byFirst[key], i)
+			kept = append(kept, i)
+			continue
+		}
+		of := byFirst[key][same]
+		copies[of] = append(copies[of], c.Name)
+	}
+	for _, i := range kept {
+		if c := copies[i]; c != nil {
+			s, verb, left := "column ", " duplicates ", " and is left out"
+			if len(c) > 1 {
+				s, verb, left = "columns ", " duplicate ", " and are left out"
+			}
+			notes = append(notes, s+table.List(c, 8)+verb+t.Columns[i].Name+left)
+		}
+	}
+	return kept, notes
+}
+
+func fingerprint(v []float64) uint64 {
+	h := uint64(14695981039346656037)
+	for _, x := range v[:min(len(v), 64)] {
+		h = (h ^ math.Float64bits(x)) * 1099511628211
+	}
+	return h
+}
+
+func equal(a, b []float64) bool {
+	for i := range a {
+		if a[i] != b[i] && !(math.IsNaN(a[i]) && math.IsNaN(b[i])) {
+			return false
+		}
+	}
+	return true
+}
+
+// remarks points out what may not be meant: identifiers and dates.
+func remarks(c *table.Column) []string {
+	if c.IsText() {
+		note := fmt.Sprintf("column %s is text: one input for each of its %d values", c.Name, len(c.Levels))
+		for i, l := range c.Levels {
+			if len(c.Levels) > 2 && totals[strings.ToLower(l)] {
+				note += fmt.Sprintf("; %s looks like a line of totals, which is no row: --comment %s leaves it out", table.Quote(l), table.Arg(c.Levels[i]))
+			}
+		}
+		return []string{note}
+	}
+	what := ""
+	switch n := len(c.Num); {
+	case n >= 20 && counts(c.Num):
+		what = "counts the rows like an identifier"
+	case n >= 20 && !c.Date() && namesRows(c.Name) && c.Missing == 0 && c.Distinct(n) == n && whole(c.Num):
+		what = "is called and differs in every row like an identifier"
+	default:
+		return nil
+	}
+	return []string{fmt.Sprintf("column %s %s; leave it out with --ignore %s unless it means something", c.Name, what, table.ListArg(c.Name))}
+}
+
+// totals are what lines of totals call themselves.
+var totals = map[string]bool{"total": true, "totals": true, "grand total": true, "subtotal": true, "sum": true, "mean": true, "average": true,
+	"summe": true, "gesamt": true, "mittelwert": true, "durchschnitt": true, "somme": true, "moyenne": true, "totale": true, "media": true}
+
+// namesRows says whether a column is called like an identifier: id, row_id, rowId, key.
+func namesRows(name string) bool {
+	for _, word := range []string{"id", "key", "index", "uuid"} {
+		i := len(name) - len(word)
+		if i < 0 || !strings.EqualFold(name[i:], word) {
+			continue
+		}
+		if i == 0 || strings.IndexByte("_-. ", name[i-1]) >= 0 || name[i] < 'a' && name[i-1] >= 'a' {
+			return true
+		}
+	}
+	return false
+}
+
+func whole(v []float64) bool {
+	for _, x := range v {
+		if x != math.Trunc(x) {
+			return false
+		}
+	}
+	return true
+}
+
+// counts says whether v rises by one from row to row.
+func counts(v []float64) bool {
+	for i := 1; i < len(v); i++ {
+		if v[i] != v[i-1]+1 {
+			return false
+		}
+	}
+	return true
+}

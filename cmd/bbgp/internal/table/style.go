@@ -1,0 +1,208 @@
+package table
+
+import (
+	"bytes"
+	"unicode/utf8"
+)
+
+// Numbers as people write them: 1,234.5, 2.277,9, 1 234,5, 1'234.5, 12,5 %, $1,234,
+// (1,234), 1.5D+03, −4. What the mark of the decimals is, a column decides as a whole
+// (ways.go); here it is given.
+
+// A look is what numbers of a column have beside digits.
+type look struct {
+	group    string          // a mark of thousands
+	groups   int             // cells with one
+	percent  int             // cells with a per cent sign
+	currency map[string]bool // signs of currency
+	parens   bool            // (1,234) for a negative number
+	fortran  bool            // 1.5D+03
+	minus    bool            // a minus that is no hyphen
+}
+
+var currencies = []string{"$", "€", "£", "¥", "₹", "EUR", "USD", "GBP", "CHF", "JPY"}
+
+// blanksIn are the blanks that stand in and about numbers, the marks of thousands.
+var blanksIn = []string{" ", "\u00a0", "\u202f", "\u2009"}
+
+var minuses = []string{"-", "\u2212", "\u2013"}
+
+// styled reads a number with the given mark of decimals, and notes its look.
+func styled(cell []byte, decimal byte, l *look) (float64, bool) {
+	if len(cell) == 0 || len(cell) > 60 || bytes.IndexAny(cell, "0123456789") < 0 {
+		return 0, false
+	}
+	var seen look
+	var currency string
+	var plain [64]byte
+	out := plain[:0]
+	neg, signed := false, false
+	b := cell
+	if b[0] == '(' && b[len(b)-1] == ')' {
+		b, neg, signed, seen.parens = b[1:len(b)-1], true, true, true
+	}
+	if c, ok := bytes.CutSuffix(b, []byte("%")); ok {
+		b, seen.percent = c, 1
+	}
+	for _, at := range []func([]byte, []byte) ([]byte, bool){bytes.CutPrefix, bytes.CutSuffix} {
+		for _, s := range currencies {
+			if c, ok := at(b, []byte(s)); ok && currency == "" {
+				b, currency = trimBlanks(c), s
+			}
+		}
+	}
+	b = trimBlanks(b)
+	for _, s := range minuses {
+		if c, ok := bytes.CutPrefix(b, []byte(s)); ok && !signed {
+			b, neg, signed, seen.minus = trimBlanks(c), true, true, s != "-"
+		}
+	}
+	if c, ok := bytes.CutPrefix(b, []byte("+")); ok && !signed {
+		b = c
+	}
+	for _, s := range currencies { // −$5
+		if c, ok := bytes.CutPrefix(b, []byte(s)); ok && currency == "" {
+			b, currency = trimBlanks(c), s
+		}
+	}
+	if neg {
+		out = append(out, '-')
+	}
+	b, out, ok := digits(b, out, decimal, &seen)
+	if !ok || !fraction(b, &out, decimal, &seen) {
+		return 0, false
+	}
+	v, k := parse(out, '.')
+	if k != number {
+		return 0, false
+	}
+	if l != nil {
+		l.add(&seen, currency)
+	}
+	return v, true
+}
+
+// digits takes the digits before the decimals, in groups of three or in none.
+func digits(b, out []byte, decimal byte, seen *look) (rest, plain []byte, ok bool) {
+	n := 0
+	for n < len(b) && b[n] >= '0' && b[n] <= '9' {
+		n++
+	}
+	out = append(out, b[:n]...)
+	if n == 0 || n > 3 || b[0] == '0' {
+		return b[n:], out, n > 0 || len(b) > 0 && b[0] == decimal
+	}
+	b = b[n:]
+	mark := groupMark(b, decimal)
+	for mark != "" && bytes.HasPrefix(b, []byte(mark)) {
+		g := b[len(mark):]
+		if len(g) < 3 || !allDigits(g[:3]) || len(g) > 3 && g[3] >= '0' && g[3] <= '9' {
+			return nil, nil, false
+		}
+		out, b = append(out, g[:3]...), g[3:]
+		seen.group, seen.groups = mark, 1
+	}
+	return b, out, true
+}
+
+// groupMark returns the mark of thousands that b begins with: the other one of comma and
+// point, a blank or an apostrophe.
+func groupMark(b []byte, decimal byte) string {
+	other := ","
+	if decimal == ',' {
+		other = "."
+	}
+	for _, s := range append([]string{other, "'", "’"}, blanksIn...) {
+		if bytes.HasPrefix(b, []byte(s)) {
+			return s
+		}
+	}
+	return ""
+}
+
+// fraction takes the decimals and the exponent.
+func fraction(b []byte, out *[]byte, decimal byte, seen *look) bool {
+	if len(b) > 0 && b[0] == decimal {
+		n := 1
+		for n < len(b) && b[n] >= '0' && b[n] <= '9' {
+			n++
+		}
+		*out = append(append(*out, '.'), b[1:n]...)
+		b = b[n:]
+	}
+	if len(b) > 0 && bytes.IndexByte([]byte("eEdD"), b[0]) >= 0 {
+		if _, ok := exponent(b[1:]); !ok {
+			return false
+		}
+		seen.fortran = b[0] == 'd' || b[0] == 'D'
+		*out = append(append(*out, 'e'), b[1:]...)
+		return true
+	}
+	return len(b) == 0
+}
+
+func allDigits(b []byte) bool {
+	for _, c := range b {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return len(b) > 0
+}
+
+func trimBlanks(b []byte) []byte {
+	for {
+		n := len(b)
+		for _, s := range blanksIn {
+			b = bytes.TrimPrefix(bytes.TrimSuffix(b, []byte(s)), []byte(s))
+		}
+		if len(b) == n {
+			return b
+		}
+	}
+}
+
+func (l *look) add(o *look, currency string) {
+	if o.group != "" {
+		l.group, l.groups = o.group, l.groups+1
+	}
+	l.percent += o.percent
+	l.parens, l.fortran, l.minus = l.parens || o.parens, l.fortran || o.fortran, l.minus || o.minus
+	if currency != "" {
+		if l.currency == nil {
+			l.currency = map[string]bool{}
+		}
+		l.currency[currency] = true
+	}
+}
+
+// words says what the numbers of a column look like.
+func (l *look) words(decimal byte) []string {
+	var w []string
+	if decimal == ',' {
+		w = append(w, "a decimal comma")
+	}
+	if l.group != "" {
+		r, _ := utf8.DecodeRuneInString(l.group)
+		name := map[rune]string{',': "commas", '.': "points", '\'': "apostrophes", '’': "apostrophes"}[r]
+		if name == "" {
+			name = "blanks"
+		}
+		w = append(w, "thousands between "+name)
+	}
+	if l.percent > 0 {
+		w = append(w, "per cent (12 % is 12)")
+	}
+	for _, c := range currencies {
+		if l.currency[c] {
+			w = append(w, c+" left off")
+		}
+	}
+	if l.parens {
+		w = append(w, "parentheses for a minus")
+	}
+	if l.fortran {
+		w = append(w, "exponents after a D")
+	}
+	return w
+}

@@ -1,0 +1,277 @@
+package table
+
+import (
+	"archive/zip"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/xuri/excelize/v2"
+)
+
+// A sheet of an .xlsx workbook is read as the CSV text that it stands for, as Parquet
+// files are: numbers have all their digits, cells shown as dates are ISO 8601.
+
+// A sheetText gives the rows of a sheet as CSV.
+type sheetText struct {
+	label string
+	book  *excelize.File
+	rows  *excelize.Rows
+	close func() error
+	dates []bool // columns whose numbers are shown as dates
+	epoch float64
+	row   int
+	text  []byte // made and not read
+	buf   []byte
+	head  []string
+}
+
+func (s *sheetText) told() ReadOptions { return ReadOptions{Delimiter: ',', Decimal: '.'} }
+func (s *sheetText) notes() []string   { return s.head }
+
+func (s *sheetText) Close() error {
+	return errors.Join(s.rows.Close(), s.book.Close(), s.close())
+}
+
+// mostUnpacked is how far a workbook may unpack where no budget is given.
+const mostUnpacked = 4 << 30
+
+// openWorkbook reads in, which begins as a zip archive does.
+func openWorkbook(label string, in io.Reader, c io.Closer, opt ReadOptions) (r io.ReadCloser, err error) {
+	defer guardBook(label, &err)
+	var at io.ReaderAt
+	var size int64
+	if f, ok := c.(*os.File); ok && regular(f, &size) {
+		at = f
+	} else {
+		b, err := io.ReadAll(io.LimitReader(in, mostUnpacked))
+		if err != nil {
+			return nil, &Error{File: label, Text: "cannot be read: " + err.Error()}
+		}
+		at, size = bytes.NewReader(b), int64(len(b))
+	}
+	limit := int64(mostUnpacked)
+	if opt.Memory > 0 {
+		limit = min(limit, opt.Memory)
+	}
+	if err := checkZip(label, at, size, limit); err != nil {
+		return nil, err
+	}
+	book, err := excelize.OpenReader(io.NewSectionReader(at, 0, size), excelize.Options{
+		UnzipSizeLimit: limit, UnzipXMLSizeLimit: limit, RawCellValue: true})
+	if err != nil {
+		return nil, damagedBook(label, err)
+	}
+	s := &sheetText{label: label, book: book, close: c.Close}
+	name, err := s.choose(opt.Sheet)
+	if err == nil {
+		err = s.findDates(name)
+	}
+	if err == nil {
+		s.rows, err = book.Rows(name)
+	}
+	if err != nil {
+		return nil, errors.Join(damagedBook(label, err), book.Close())
+	}
+	return s, nil
+}
+
+func damagedBook(label string, err error) error {
+	var known *Error
+	if errors.As(err, &known) {
+		return known
+	}
+	return &Error{File: label, Text: "damaged workbook: " + oneLine(err)}
+}
+
+// checkZip tells workbooks from other archives, and whole ones from those that are cut or
+// unpack to more than the limit.
+func checkZip(label string, at io.ReaderAt, size, limit int64) error {
+	z, err := zip.NewReader(at, size)
+	if err != nil {
+		return &Error{File: label, Text: "damaged zip archive or workbook: " + oneLine(err)}
+	}
+	book, total := false, uint64(0)
+	for _, f := range z.File {
+		name := strings.ToLower(f.Name)
+		book = book || name == "xl/workbook.xml"
+		if name == "content.xml" || name == "xl/workbook.bin" {
+			return &Error{File: label, Text: "is a spreadsheet of another kind than .xlsx; save it as .xlsx or as CSV"}
+		}
+		total += f.UncompressedSize64
+	}
+	switch {
+	case !book:
+		return &Error{File: label, Text: "is a zip archive; unpack it and name a table in it"}
+	case total > uint64(limit):
+		return &Error{File: label, Refused: true, Text: fmt.Sprintf("unpacks to %d bytes, more than the memory budget", total)}
+	}
+	for _, f := range z.File {
+		if strings.HasPrefix(f.Name, "xl/worksheets/") && strings.HasSuffix(f.Name, ".xml") {
+			if err := checkSheet(f); err != nil {
+				return &Error{File: label, Text: fmt.Sprintf("damaged workbook: %s: %s", Quote(f.Name), oneLine(err))}
+			}
+		}
+	}
+	return nil
+}
+
+// checkSheet demands that a sheet is all there: the library stops at damage without a word.
+func checkSheet(f *zip.File) error {
+	r, err := f.Open()
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	var tail []byte
+	buf := make([]byte, sampleSize)
+	for {
+		n, err := r.Read(buf)
+		tail = append(tail, buf[:n]...)
+		tail = append(tail[:0], tail[max(len(tail)-64, 0):]...)
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if !bytes.HasSuffix(bytes.TrimSpace(tail), []byte("worksheet>")) {
+		return errors.New("the sheet is cut short")
+	}
+	return nil
+}
+
+// choose returns the sheet called name, or the first.
+func (s *sheetText) choose(name string) (string, error) {
+	sheets := s.book.GetSheetList()
+	switch {
+	case name != "" && !slices.Contains(sheets, name):
+		return "", &Error{File: s.label, Text: fmt.Sprintf("has no sheet %s; there are %s", Quote(name), List(sheets, 8))}
+	case name != "":
+		return name, nil
+	case len(sheets) == 0:
+		return "", &Error{File: s.label, Text: "has no sheet"}
+	case len(sheets) > 1:
+		s.head = append(s.head, fmt.Sprintf("the first of %d sheets is read, %s; --sheet NAME takes another: %s", len(sheets), Quote(sheets[0]), List(sheets[1:], 6)))
+	}
+	return sheets[0], nil
+}
+
+// shownRows are looked at to tell numbers that are shown as dates.
+const shownRows = 200
+
+// findDates compares how the first rows are shown with what they hold.
+func (s *sheetText) findDates(name string) error {
+	props, err := s.book.GetWorkbookProps()
+	if err != nil {
+		return err
+	}
+	s.epoch = 25569 // 1970-01-01 in days since 1899-12-30
+	if props.Date1904 != nil && *props.Date1904 {
+		s.epoch -= 1462
+	}
+	raw, err := s.book.Rows(name)
+	if err != nil {
+		return err
+	}
+	defer raw.Close()
+	shown, err := s.book.Rows(name)
+	if err != nil {
+		return err
+	}
+	defer shown.Close()
+	for range shownRows {
+		if !raw.Next() || !shown.Next() {
+			break
+		}
+		held, err := raw.Columns()
+		if err != nil {
+			return err
+		}
+		seen, err := shown.Columns(excelize.Options{RawCellValue: false, ShortDatePattern: "yyyy-mm-dd", LongDatePattern: "yyyy-mm-dd"})
+		if err != nil {
+			return err
+		}
+		for j := range min(len(held), len(seen)) {
+			for len(s.dates) <= j {
+				s.dates = append(s.dates, false)
+			}
+			if v, k := parse([]byte(held[j]), '.'); k == number && v > 0 && held[j] != seen[j] && showsDate(seen[j]) {
+				s.dates[j] = true
+			}
+		}
+	}
+	return nil
+}
+
+func showsDate(s string) bool {
+	for _, o := range []Order{YMD, DMY, MDY} {
+		if _, ok := o.days([]byte(s)); ok {
+			return true
+		}
+	}
+	word := strings.ToLower(s)
+	for _, m := range monthNames {
+		if strings.Contains(word, m) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *sheetText) Read(p []byte) (n int, err error) {
+	defer guardBook(s.label, &err)
+	for len(s.text) == 0 {
+		if !s.rows.Next() {
+			if err := s.rows.Error(); err != nil {
+				return 0, damagedBook(s.label, err)
+			}
+			return 0, io.EOF
+		}
+		cells, err := s.rows.Columns()
+		if err != nil {
+			return 0, damagedBook(s.label, err)
+		}
+		s.row++
+		s.buf = s.buf[:0]
+		for j, c := range cells {
+			if j > 0 {
+				s.buf = append(s.buf, ',')
+			}
+			s.buf = s.cell(s.buf, j, c)
+		}
+		for range len(s.dates) - len(cells) { // empty cells at the end are not stored
+			s.buf = append(s.buf, ',')
+		}
+		s.text = append(s.buf, '\n')
+	}
+	n = copy(p, s.text)
+	s.text = s.text[n:]
+	return n, nil
+}
+
+func (s *sheetText) cell(b []byte, j int, c string) []byte {
+	if v, k := parse([]byte(c), '.'); k == number {
+		if j < len(s.dates) && s.dates[j] {
+			return append(b, DateOf(v-s.epoch)...)
+		}
+		return strconv.AppendFloat(b, v, 'g', -1, 64)
+	}
+	if strings.TrimSpace(c) == "" {
+		return b
+	}
+	return appendQuoted(b, c)
+}
+
+// guardBook makes a panic of the library an error of the data.
+func guardBook(label string, err *error) {
+	if r := recover(); r != nil {
+		*err = &Error{File: label, Text: fmt.Sprintf("damaged workbook: %v", r)}
+	}
+}

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/maphash"
 	"io"
 	"math"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -44,6 +47,14 @@ type checkReport struct {
 	Inputs    []inputs.Input `json:"inputs"`
 	Notes     []string       `json:"notes"`
 	Problem   string         `json:"problem,omitempty"`
+	Problems  []checkProblem `json:"problems,omitempty"` // all that stand in the way of a fit
+	Command   string         `json:"command,omitempty"`  // a command that fits
+}
+
+// A checkProblem is a fault of the table, and the flag that mends it if one does.
+type checkProblem struct {
+	Text string `json:"text"`
+	Mend string `json:"mend,omitempty"`
 }
 
 type checkColumn struct {
@@ -53,6 +64,8 @@ type checkColumn struct {
 	Distinct int      `json:"distinct"` // 1001 stands for more than 1000
 	Min      *float64 `json:"min"`
 	Max      *float64 `json:"max"`
+	From     string   `json:"from,omitempty"` // of dates
+	To       string   `json:"to,omitempty"`
 	Samples  []string `json:"samples,omitempty"`
 	Spelled  []string `json:"missing_as,omitempty"`
 }
@@ -60,41 +73,31 @@ type checkColumn struct {
 const mostDistinct = 1000
 
 func (a *app) check(name string, read *reading, asJSON bool) error {
+	r := &checkReport{}
+	t, problem, err := a.checkLoad(name, read, r)
+	if err != nil {
+		return err
+	}
 	opt, err := read.inputs()
 	if err != nil {
 		return err
 	}
-	t, err := a.load(name, read)
-	if err != nil {
-		return err
-	}
-	r := &checkReport{File: t.File, Rows: t.Rows, Header: t.HasHeader, Delimiter: string(t.Delimiter), Decimal: string(t.Decimal)}
+	r.File, r.Rows, r.Header, r.Delimiter, r.Decimal = t.File, t.Rows, t.HasHeader, string(t.Delimiter), string(t.Decimal)
 	for _, c := range t.Columns {
 		r.Columns = append(r.Columns, describe(c))
 	}
-	plan, notes, problem := inputs.Make(t, opt)
-	r.Notes = notes
-	if note := table.BlanksNote([]string{t.Columns[0].Name}); note != "" && len(t.Columns) == 1 {
-		r.Notes = append(r.Notes, note)
+	plan, notes, fault := inputs.Make(t, opt)
+	r.Notes = append(r.Notes, append(slices.Clone(t.Notes), notes...)...)
+	if fault == nil {
+		fault = r.inputs(t, plan, opt)
 	}
-	if problem == nil {
-		r.Inputs = plan.Inputs
-		for _, in := range plan.Inputs {
-			if (in.Kind == inputs.Number || in.Kind == inputs.Date) && !(in.Low < in.High) {
-				r.Notes = append(r.Notes, fmt.Sprintf("column %s is %.6g in every row: a fit drops it", in.Column, in.Low))
-			}
-		}
-		if opt.Target != "" {
-			var set *inputs.Set
-			if set, problem = plan.Apply(t, true); problem == nil {
-				if n := places(set.X); n < set.X.Rows {
-					r.Notes = append(r.Notes, fmt.Sprintf("the %d rows of a fit stand at %d places: repeated rows are merged, exactly", set.X.Rows, n))
-				}
-			}
-		}
-	}
+	r.missing(t, opt, fault)
+	problem = cmp.Or(problem, fault)
 	if problem != nil {
 		r.Problem = problem.Error()
+	}
+	if err := a.mend(name, *read, r, t, fault); err != nil {
+		return err
 	}
 	if asJSON {
 		err = writeJSON(a.out, r)
@@ -105,6 +108,87 @@ func (a *app) check(name string, read *reading, asJSON bool) error {
 		return err
 	}
 	return problem
+}
+
+// checkLoad reads a table. Where a row has another number of cells than the header, that
+// is a problem, and the others are read.
+func (a *app) checkLoad(name string, read *reading, r *checkReport) (*table.Table, error, error) {
+	t, err := a.load(name, read)
+	var bad *table.Error
+	if !errors.As(err, &bad) || bad.Row == 0 || bad.Refused || name == table.Stdin || read.ragged == "drop" {
+		return t, nil, err
+	}
+	without := *read
+	without.ragged = "drop"
+	t, again := a.load(name, &without)
+	if again != nil || t.Dropped == 0 {
+		return nil, nil, err
+	}
+	read.ragged = "drop"
+	text := fmt.Sprintf("%s; so it is with %s", t.Ragged, table.Rows(t.Dropped))
+	r.Problems = append(r.Problems, checkProblem{text, "--ragged drop"})
+	return t, t.Ragged, nil
+}
+
+// inputs tells of the inputs that a fit would have.
+func (r *checkReport) inputs(t *table.Table, plan *inputs.Plan, opt inputs.Options) error {
+	r.Inputs = plan.Inputs
+	for _, in := range plan.Inputs {
+		if (in.Kind == inputs.Number || in.Kind == inputs.Date) && !(in.Low < in.High) {
+			r.Notes = append(r.Notes, fmt.Sprintf("column %s is %.6g in every row: a fit drops it", in.Column, in.Low))
+		}
+	}
+	if opt.Target == "" {
+		return nil
+	}
+	set, err := plan.Apply(t, true)
+	if err != nil {
+		return err
+	}
+	if n := places(set.X); n < set.X.Rows {
+		r.Notes = append(r.Notes, fmt.Sprintf("the %d rows of a fit stand at %d places: repeated rows are merged, exactly", set.X.Rows, n))
+	}
+	return nil
+}
+
+// missing tells of cells that are not there.
+func (r *checkReport) missing(t *table.Table, opt inputs.Options, fault error) {
+	survive, any := 0, false
+	target := -1
+	for j, c := range t.Columns {
+		if 2*c.Missing > t.Rows {
+			r.Notes = append(r.Notes, fmt.Sprintf("column %s is mostly empty: %s of %d have a cell", c.Name, table.Rows(t.Rows-c.Missing), t.Rows))
+		}
+		if c.Name == opt.Target {
+			target = j
+			if c.Missing > 0 {
+				r.Notes = append(r.Notes, fmt.Sprintf("%s without %s: set aside, and predicted with --blanks FILE", table.Rows(c.Missing), c.Name))
+			}
+		}
+	}
+	for i := range t.Rows {
+		whole := true
+		for j, c := range t.Columns {
+			if j != target && !slices.Contains(opt.Ignore, c.Name) && (len(opt.Features) == 0 || slices.Contains(opt.Features, c.Name)) {
+				whole = whole && !c.MissingAt(i)
+			}
+		}
+		survive += int(boolInt(whole))
+		any = any || !whole
+	}
+	if any {
+		r.Notes = append(r.Notes, fmt.Sprintf("%d of %d rows have all cells and survive --missing drop", survive, t.Rows))
+	}
+	if opt.Target == "" {
+		r.Notes = append(r.Notes, "no target is given: all columns are taken for inputs; name the one to model with --target")
+	}
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // places counts the different rows of x, by their hashes.
@@ -137,6 +221,9 @@ func describe(c *table.Column) checkColumn {
 	}
 	if lo, hi := c.Range(); !math.IsNaN(lo) && !math.IsInf(lo, 0) && !math.IsInf(hi, 0) {
 		d.Min, d.Max = &lo, &hi
+		if c.Date() {
+			d.From, d.To = table.DateOf(lo), table.DateOf(hi)
+		}
 	}
 	d.Samples = c.Levels[:min(3, len(c.Levels))]
 	return d
@@ -155,7 +242,10 @@ func (r *checkReport) write(w io.Writer) error {
 			distinct = fmt.Sprintf("> %d", mostDistinct)
 		}
 		what := ""
-		if c.Min != nil {
+		switch {
+		case c.From != "":
+			what = c.From + " to " + c.To
+		case c.Min != nil:
 			what = fmt.Sprintf("%.6g to %.6g", *c.Min, *c.Max)
 		}
 		for _, s := range c.Samples {
@@ -166,12 +256,22 @@ func (r *checkReport) write(w io.Writer) error {
 	for _, n := range r.Notes {
 		fmt.Fprintf(w, "note: %s\n", n)
 	}
+	for _, p := range r.Problems {
+		mend := ""
+		if p.Mend != "" {
+			mend = "\n         mend: " + p.Mend
+		}
+		fmt.Fprintf(w, "problem: %s%s\n", p.Text, mend)
+	}
 	if len(r.Inputs) > 0 {
 		names := make([]string, len(r.Inputs))
 		for i, in := range r.Inputs {
 			names[i] = in.Name
 		}
 		fmt.Fprintf(w, "inputs of a fit: %d: %s\n", len(names), table.List(names, 12))
+	}
+	if r.Command != "" {
+		fmt.Fprintf(w, "a command that fits:\n  %s\n", r.Command)
 	}
 	return nil
 }

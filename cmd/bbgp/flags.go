@@ -118,7 +118,7 @@ func (r *reading) addFormat(f *pflag.FlagSet) {
 	f.StringVar(&r.units, "units", "auto", "the line under the header tells units: yes, no or auto")
 	f.IntVar(&r.skip, "skip", 0, "lines before the header (default: detected)")
 	f.StringVar(&r.comment, "comment", "", "leave out lines that begin with this, such as '#' or Total")
-	f.StringSliceVar(&r.na, "na", nil, "cells that are missing, beside the usual ones, such as -999 or '<0.5'")
+	f.Var((*naList)(&r.na), "na", "cells that are missing, beside the usual ones, such as -999 or '<0.5'")
 	f.StringVar(&r.ragged, "ragged", "stop", "rows with too few or too many cells: stop or drop")
 	f.StringVar(&r.encoding, "encoding", "", "encoding of the text, such as latin1 or utf-16le (default: detected)")
 	f.StringVar(&r.sheet, "sheet", "", "sheet of a workbook (default: the first)")

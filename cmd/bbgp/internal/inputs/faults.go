@@ -109,7 +109,7 @@ func (p *Plan) mixed(t *table.Table, c *table.Column, fault func(table.Place, []
 		}
 		return fault(c.FirstText, mend, "%s has another decimal mark than the rest of the column; write all alike, or say which with --decimal", table.Quote(cell))
 	case what != "":
-		return fault(c.FirstText, mend, "%s %s; mend it, or --na %s takes it for missing, or --ignore %s", table.Quote(cell), what, table.ListArg(cell), arg)
+		return fault(c.FirstText, mend, "%s %s; mend it, or --na %s takes it for missing, or --ignore %s", table.Quote(cell), what, table.Arg(cell), arg)
 	case totals[strings.ToLower(cell)]:
 		return fault(c.FirstText, []string{"--comment", cell}, "%s looks like a line of totals, which is no row; delete it, or --comment %s leaves it out", table.Quote(cell), table.Arg(cell))
 	}

@@ -186,7 +186,7 @@ func TestRemarks(t *testing.T) {
 	}
 	tab := load(t, b.String())
 	_, notes, err := Make(tab, Options{Target: "y"})
-	if err != nil || len(notes) != 2 || !strings.Contains(notes[1], "column day2: dates (yyyy-mm-dd) from 2024-01-01 to") {
+	if err != nil || len(notes) != 2 || !strings.Contains(notes[1], "column day2: dates, year first, from 2024-01-01 to") {
 		t.Errorf("%q, %v", notes, err)
 	}
 	_, notes, err = Make(tab, Options{Target: "y", Ignore: []string{"day2"}, KeepDuplicates: true})
@@ -199,7 +199,7 @@ func TestRemarks(t *testing.T) {
 		fmt.Fprintf(&b, "%d,%d,2024-01-0%d,1\n", 7*i%31, 7*i%31, 1+i%9)
 	}
 	_, notes, err = Make(load(t, b.String()), Options{Target: "y", KeepDuplicates: true})
-	if err != nil || len(notes) != 2 || !strings.Contains(notes[0], "column rowId is called and differs in every row like an identifier") || !strings.Contains(notes[1], "column day3: dates (yyyy-mm-dd)") {
+	if err != nil || len(notes) != 2 || !strings.Contains(notes[0], "column rowId is called and differs in every row like an identifier") || !strings.Contains(notes[1], "column day3: dates, year first,") {
 		t.Errorf("%q, %v", notes, err)
 	}
 }

@@ -62,6 +62,9 @@ func equal(a, b []float64) bool {
 func remarks(c *table.Column) []string {
 	if c.IsText() {
 		note := fmt.Sprintf("column %s is text: one input for each of its %d values", c.Name, len(c.Levels))
+		if n := len(c.Levels); n > 4 && n+c.Missing == len(c.Num) {
+			note += fmt.Sprintf("; it differs in every row like an identifier: leave it out with --ignore %s unless it means something", table.ListArg(c.Name))
+		}
 		for i, l := range c.Levels {
 			if len(c.Levels) > 2 && totals[strings.ToLower(l)] {
 				note += fmt.Sprintf("; %s looks like a line of totals, which is no row: --comment %s leaves it out", table.Quote(l), table.Arg(c.Levels[i]))

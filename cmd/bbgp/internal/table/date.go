@@ -22,6 +22,12 @@ const (
 	Year    Order = "yyyy"
 )
 
+// words says what stands first.
+func (o Order) words() string {
+	return map[Order]string{YMD: "year first", DMY: "day first", MDY: "month first", Compact: "yyyymmdd", Year: "years",
+		Excel: "serial numbers of Excel", Unix: "seconds since 1970", UnixMS: "milliseconds since 1970"}[o]
+}
+
 // Orders are those that --date COL:FORMAT names.
 var Orders = []Order{YMD, DMY, MDY, Compact, Excel, Unix, UnixMS, Year}
 

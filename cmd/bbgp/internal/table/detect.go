@@ -105,6 +105,9 @@ func (s *sample) score(delimiter byte) float64 {
 	}
 	same, cells, numbers := 0, 0, 0
 	for i, c := range s.cells {
+		if i == 0 && len(c) == s.usual-1 {
+			same++ // a header without a name for the names of rows
+		}
 		if len(c) != s.usual {
 			continue
 		}

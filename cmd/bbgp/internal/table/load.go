@@ -437,3 +437,11 @@ func (c *Column) AskedText() bool { return c.as == AsText }
 
 // Marks says whether every decimal mark of the column may be a mark of thousands.
 func (c *Column) Marks() bool { return c.marked == c.grouped }
+
+// MissingAt says whether the cell of row i is missing.
+func (c *Column) MissingAt(i int) bool {
+	if c.Codes != nil {
+		return c.Codes[i] == CodeMissing
+	}
+	return math.IsNaN(c.Num[i])
+}

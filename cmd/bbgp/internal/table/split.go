@@ -36,7 +36,8 @@ func splitBlanks(cells [][]byte, rec []byte) [][]byte {
 		}
 		from := i
 		if rec[i] == '"' {
-			if end := bytes.IndexByte(rec[i+1:], '"'); end >= 0 {
+			end := bytes.IndexByte(rec[i+1:], '"')
+			if next := i + end + 2; end >= 0 && (next == len(rec) || blank(rec[next])) {
 				cells = append(cells, trim(rec[i+1:i+1+end]))
 				i += end + 2
 				continue

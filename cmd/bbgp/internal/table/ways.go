@@ -186,7 +186,7 @@ func (c *Column) decide(t *Table, marks map[byte]int) {
 	}
 	lo, hi = c.Range()
 	if c.Doubt == nil && best.failed == 0 {
-		c.Note = fmt.Sprintf("column %s: dates (%s) from %s to %s, taken as days since 1970-01-01", c.Name, c.Order, DateOf(lo), DateOf(hi))
+		c.Note = fmt.Sprintf("column %s: dates, %s, from %s to %s, taken as days since 1970-01-01", c.Name, c.Order.words(), DateOf(lo), DateOf(hi))
 	}
 }
 

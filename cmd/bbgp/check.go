@@ -91,7 +91,7 @@ func (a *app) check(name string, read *reading, asJSON bool) error {
 	if fault == nil {
 		fault = r.inputs(t, plan, opt)
 	}
-	r.missing(t, opt, fault)
+	r.missing(t, opt)
 	problem = cmp.Or(problem, fault)
 	if problem != nil {
 		r.Problem = problem.Error()
@@ -152,43 +152,41 @@ func (r *checkReport) inputs(t *table.Table, plan *inputs.Plan, opt inputs.Optio
 }
 
 // missing tells of cells that are not there.
-func (r *checkReport) missing(t *table.Table, opt inputs.Options, fault error) {
-	survive, any := 0, false
-	target := -1
-	for j, c := range t.Columns {
+func (r *checkReport) missing(t *table.Table, opt inputs.Options) {
+	for _, c := range t.Columns {
 		if 2*c.Missing > t.Rows {
 			r.Notes = append(r.Notes, fmt.Sprintf("column %s is mostly empty: %s of %d have a cell", c.Name, table.Rows(t.Rows-c.Missing), t.Rows))
 		}
-		if c.Name == opt.Target {
-			target = j
-			if c.Missing > 0 {
-				r.Notes = append(r.Notes, fmt.Sprintf("%s without %s: set aside, and predicted with --blanks FILE", table.Rows(c.Missing), c.Name))
-			}
+		if c.Name == opt.Target && c.Missing > 0 {
+			r.Notes = append(r.Notes, fmt.Sprintf("%s without %s: set aside, and predicted with --blanks FILE", table.Rows(c.Missing), c.Name))
 		}
 	}
-	for i := range t.Rows {
-		whole := true
-		for j, c := range t.Columns {
-			if j != target && !slices.Contains(opt.Ignore, c.Name) && (len(opt.Features) == 0 || slices.Contains(opt.Features, c.Name)) {
-				whole = whole && !c.MissingAt(i)
-			}
-		}
-		survive += int(boolInt(whole))
-		any = any || !whole
-	}
-	if any {
-		r.Notes = append(r.Notes, fmt.Sprintf("%d of %d rows have all cells and survive --missing drop", survive, t.Rows))
+	if n := survivors(t, opt, t.Rows); n < t.Rows {
+		r.Notes = append(r.Notes, fmt.Sprintf("%d of %d rows have all cells and survive --missing drop", n, t.Rows))
 	}
 	if opt.Target == "" {
 		r.Notes = append(r.Notes, "no target is given: all columns are taken for inputs; name the one to model with --target")
 	}
 }
 
-func boolInt(b bool) int {
-	if b {
-		return 1
+// survivors counts the rows without a missing input; columns with more than most missing
+// cells are not looked at.
+func survivors(t *table.Table, opt inputs.Options, most int) int {
+	gone := make([]bool, t.Rows)
+	n := t.Rows
+	for _, c := range t.Columns {
+		out := c.Name == opt.Target || slices.Contains(opt.Ignore, c.Name) || len(opt.Features) > 0 && !slices.Contains(opt.Features, c.Name)
+		if out || c.Missing == 0 || c.Missing > most {
+			continue
+		}
+		for i := range gone {
+			if !gone[i] && c.MissingAt(i) {
+				gone[i] = true
+				n--
+			}
+		}
 	}
-	return 0
+	return n
 }
 
 // places counts the different rows of x, by their hashes.

@@ -66,16 +66,7 @@ func (a *app) mend(name string, read reading, r *checkReport, t *table.Table, fa
 
 // missingRule is drop where most rows survive it.
 func missingRule(t *table.Table, opt inputs.Options) string {
-	survive := 0
-	for i := range t.Rows {
-		whole := true
-		for _, c := range t.Columns {
-			used := c.Name != opt.Target && !slices.Contains(opt.Ignore, c.Name) && 2*c.Missing <= t.Rows
-			whole = whole && !(used && c.MissingAt(i))
-		}
-		survive += boolInt(whole)
-	}
-	if 10*survive >= 7*t.Rows {
+	if 10*survivors(t, opt, t.Rows/2) >= 7*t.Rows {
 		return "drop"
 	}
 	return "indicator"

@@ -18,6 +18,9 @@ var (
 )
 
 func (l *naList) Set(s string) error {
+	if s == "" {
+		return nil
+	}
 	parts, err := csv.NewReader(strings.NewReader(s)).Read()
 	if err != nil {
 		return err

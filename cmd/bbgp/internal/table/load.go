@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"sort"
 )
 
 // maxLevels is the number of different text cells that a column keeps.
@@ -16,39 +15,6 @@ const (
 	CodeMissing = -1 // the cell is missing
 	CodeOther   = -2 // a level beyond the first maxLevels, or a number
 )
-
-// A Place is a cell that a message may name.
-type Place struct {
-	Row, Line int
-	Cell      string
-}
-
-// A Column holds the cells of one column.
-type Column struct {
-	Name    string
-	Num     []float64 // NaN where the cell is missing or text
-	Codes   []int32   // per row an index into Levels; nil if no cell is text
-	Levels  []string  // in order of appearance
-	Missing int       // cells
-	Text    int
-	Inf     int
-	// The first cell of each kind.
-	FirstMissing, FirstText, FirstInf Place
-	Spellings                         map[string]int // of missing cells; "" is an empty one
-	// How the column was read where that was not plain.
-	Decimal byte           // mark of the decimals
-	Order   Order          // of dates
-	Note    string         // what was decided, in words; "" for plain cells
-	Doubt   *Error         // why the column cannot be read; nil if it can
-	Mend    []string       // a flag and its value that would end the doubt
-	Bad     map[string]int // cells that are no numbers, or no dates, in a column of them
-
-	as              As
-	trained         byte // decimal mark, see Request
-	index           map[string]int32
-	ways            []*way
-	marked, grouped int // plain numbers with a decimal mark, those that may be groups of thousands
-}
 
 // A Table holds all rows of an input.
 type Table struct {
@@ -344,104 +310,4 @@ func (c *Column) addText(cell []byte) {
 		}
 	}
 	c.Codes = append(c.Codes, code)
-}
-
-// Numeric says whether no cell is text; IsText whether no cell is a number.
-func (c *Column) Numeric() bool { return c.Text == 0 }
-func (c *Column) IsText() bool  { return c.Text > 0 && c.Text+c.Missing == len(c.Num) }
-
-// Range returns the least and the greatest number, NaN if there is none.
-func (c *Column) Range() (lo, hi float64) {
-	lo, hi = math.NaN(), math.NaN()
-	for _, v := range c.Num {
-		if v < lo || math.IsNaN(lo) {
-			lo = v
-		}
-		if v > hi || math.IsNaN(hi) {
-			hi = v
-		}
-	}
-	return lo, hi
-}
-
-// Distinct counts the different values up to most; more are reported as
-// most + 1.
-func (c *Column) Distinct(most int) int {
-	if c.Text > 0 {
-		return min(len(c.Levels), most+1)
-	}
-	seen := make(map[float64]struct{}, min(most+1, 1024))
-	for _, v := range c.Num {
-		if math.IsNaN(v) {
-			continue
-		}
-		if seen[v] = struct{}{}; len(seen) > most {
-			break
-		}
-	}
-	return len(seen)
-}
-
-// Constant says whether all numbers of the column are equal.
-func (c *Column) Constant() bool {
-	lo, hi := c.Range()
-	return !(lo < hi)
-}
-
-// Find returns the index of the column called name; failing that, name may be
-// a 1-based number. The error suggests the nearest name.
-func Find(file string, names []string, name string) (int, error) {
-	for i, n := range names {
-		if n == name {
-			return i, nil
-		}
-	}
-	if v, k := parse([]byte(name), '.'); k == number && v >= 1 && v <= float64(len(names)) && v == math.Trunc(v) {
-		return int(v) - 1, nil
-	}
-	text := "there is no such column"
-	if near := Nearest(name, names); near != "" {
-		text += "; did you mean " + near + "?"
-	} else {
-		text += "; there are " + List(names, 12)
-	}
-	if note := BlanksNote(names); note != "" {
-		text += "; " + note
-	}
-	return -1, &Error{File: file, Column: name, Text: text}
-}
-
-// SpellingsList names the spellings of missing cells, the most frequent first.
-func (c *Column) SpellingsList() []string {
-	var list []string
-	for s := range c.Spellings {
-		list = append(list, s)
-	}
-	sort.Slice(list, func(a, b int) bool {
-		na, nb := c.Spellings[list[a]], c.Spellings[list[b]]
-		return na > nb || na == nb && list[a] < list[b]
-	})
-	for i, s := range list {
-		if s == "" {
-			list[i] = "empty"
-		}
-	}
-	return list
-}
-
-// Date says whether the column was read as dates.
-func (c *Column) Date() bool { return c.as == AsDate }
-
-// AskedText says whether the column was to be read as text.
-func (c *Column) AskedText() bool { return c.as == AsText }
-
-// Marks says whether every decimal mark of the column may be a mark of thousands.
-func (c *Column) Marks() bool { return c.marked == c.grouped }
-
-// MissingAt says whether the cell of row i is missing.
-func (c *Column) MissingAt(i int) bool {
-	if c.Codes != nil {
-		return c.Codes[i] == CodeMissing
-	}
-	return math.IsNaN(c.Num[i])
 }

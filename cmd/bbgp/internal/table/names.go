@@ -2,8 +2,32 @@ package table
 
 import (
 	"fmt"
+	"math"
 	"strings"
 )
+
+// Find returns the index of the column called name; failing that, name may be
+// a 1-based number. The error suggests the nearest name.
+func Find(file string, names []string, name string) (int, error) {
+	for i, n := range names {
+		if n == name {
+			return i, nil
+		}
+	}
+	if v, k := parse([]byte(name), '.'); k == number && v >= 1 && v <= float64(len(names)) && v == math.Trunc(v) {
+		return int(v) - 1, nil
+	}
+	text := "there is no such column"
+	if near := Nearest(name, names); near != "" {
+		text += "; did you mean " + near + "?"
+	} else {
+		text += "; there are " + List(names, 12)
+	}
+	if note := BlanksNote(names); note != "" {
+		text += "; " + note
+	}
+	return -1, &Error{File: file, Column: name, Text: text}
+}
 
 // Nearest returns the name that differs least from word, or "" if none is
 // near: at most a third of its letters differ, or one of a short name, capitals

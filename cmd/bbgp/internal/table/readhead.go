@@ -1,0 +1,109 @@
+package table
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// readHead finds and reads all that stands before the rows.
+func (r *Reader) readHead() error {
+	text := r.buf[r.start:r.end]
+	if bytes.IndexByte(text, '\n') < 0 && bytes.IndexByte(text, '\r') >= 0 {
+		r.newline = '\r'
+		text = bytes.ReplaceAll(text, []byte{'\r'}, []byte{'\n'})
+	}
+	s := &sample{recs: records(text, r.eof)}
+	if r.opt.Comment != "" {
+		s.recs = slices.DeleteFunc(s.recs, func(c record) bool { return r.isComment(c.text) })
+	}
+	if len(s.recs) == 0 {
+		if len(bytes.TrimSpace(text)) > 0 {
+			return r.openQuote()
+		}
+		return &Error{File: r.file, Text: "is empty; a header line and rows of numbers are expected"}
+	}
+	if kind := noTable(s.recs[0].text); kind != "" {
+		return &Error{File: r.file, Text: kind}
+	}
+	h := findHead(s, &r.opt)
+	r.head = h.notes
+	r.Delimiter, r.rowNames, r.HasHeader = h.delimiter, h.rowNames, h.isHeader || h.names != nil
+	if r.Decimal = r.opt.Decimal; r.Decimal == 0 {
+		r.Decimal = s.detectDecimal(r.Delimiter)
+	}
+	r.start, r.next = r.start+h.skip, r.next+h.lines
+	if h.names != nil {
+		return r.nameColumns(h.names, s)
+	}
+	names := make([]string, len(h.first))
+	if h.isHeader {
+		rec, quoted, err := r.raw()
+		if err != nil {
+			return err
+		}
+		r.header = bytes.Clone(rec)
+		cells := splitAny(nil, bytes.Clone(rec), r.Delimiter, quoted)
+		for i := range min(len(names), len(cells)) {
+			names[i] = strings.ToValidUTF8(string(cells[i]), "?")
+		}
+		names = names[:min(len(names), len(cells))]
+	}
+	if h.units {
+		if _, _, err := r.raw(); err != nil && err != io.EOF {
+			return err
+		}
+	}
+	return r.nameColumns(names, s)
+}
+
+// nameColumns makes the names unique, and finds what the sample tells of each column.
+func (r *Reader) nameColumns(names []string, s *sample) error {
+	if len(names) > maxColumns {
+		return &Error{File: r.file, Text: fmt.Sprintf("has %d columns; at most %d can be read", len(names), maxColumns)}
+	}
+	for i, name := range names {
+		r.unnamed = append(r.unnamed, name == "")
+		if name == "" {
+			name = fmt.Sprintf("c%d", i+1)
+		}
+		r.Names = append(r.Names, name)
+	}
+	makeUnique(r.Names)
+	r.Marks = make([]byte, len(names))
+	for _, cells := range s.cells {
+		if r.rowNames && len(cells) == len(names)+1 {
+			cells = cells[1:]
+		}
+		for i := range min(len(cells), len(names)) {
+			if m := strongMark(cells[i]); m != 0 {
+				r.Marks[i] = m
+			}
+		}
+	}
+	return nil
+}
+
+// Notes says what was found in the file that a user may not expect.
+func (r *Reader) Notes() []string {
+	notes := slices.Clone(r.head)
+	if t, ok := r.in.(interface{ notes() []string }); ok {
+		notes = append(t.notes(), notes...)
+	}
+	for _, c := range []struct {
+		n    int
+		text string
+	}{
+		{r.repeats, "repeat the header and are left out"},
+		{r.trailed, "at the end have no cells and are left out"},
+		{r.surplus, "end with empty cells beyond the last column"},
+		{r.ragged, "have another number of cells than the header and are left out (--ragged drop)"},
+	} {
+		if c.n > 0 {
+			notes = append(notes, lines(c.n)+" of the table "+c.text)
+		}
+	}
+	return notes
+}

@@ -53,25 +53,7 @@ func findHead(s *sample, opt *ReadOptions) *head {
 	look := opt.Skip == 0 && !opt.NoHead
 	var above []byte // a comment that may be the header
 	if look {
-		if m := sepLine.FindSubmatch(s.recs[0].text); m != nil && len(s.recs) > 1 {
-			drop(1)
-			if h.delimiter == 0 {
-				h.delimiter = m[1][0]
-			}
-			h.note("the first line says that the delimiter is %q", m[1])
-		}
-		if n, names, kind := foreignHead(s.recs, h.delimiter); n > 0 {
-			drop(n)
-			h.names = names
-			h.note("the names of the %d columns stand in the head of a %s file", len(names), kind)
-			if kind == "GeoEAS" {
-				h.delimiter = Blanks
-			}
-		} else if n, last := commentLines(s.recs); n > 0 {
-			above = last
-			drop(n)
-			h.note("%s before the table left out: comments", lines(n))
-		}
+		above = h.before(s, drop)
 	}
 	if h.delimiter == 0 {
 		h.delimiter = s.detectDelimiter()
@@ -96,6 +78,31 @@ func findHead(s *sample, opt *ReadOptions) *head {
 		s.header(h, opt)
 	}
 	return h
+}
+
+// before takes off what comments and other programs put before a table, and returns the
+// last comment.
+func (h *head) before(s *sample, drop func(n int)) (above []byte) {
+	if m := sepLine.FindSubmatch(s.recs[0].text); m != nil && len(s.recs) > 1 {
+		drop(1)
+		if h.delimiter == 0 {
+			h.delimiter = m[1][0]
+		}
+		h.note("the first line says that the delimiter is %q", m[1])
+	}
+	if n, names, kind := foreignHead(s.recs, h.delimiter); n > 0 {
+		drop(n)
+		h.names = names
+		h.note("the names of the %d columns stand in the head of a %s file", len(names), kind)
+		if kind == "GeoEAS" {
+			h.delimiter = Blanks
+		}
+	} else if n, last := commentLines(s.recs); n > 0 {
+		above = last
+		drop(n)
+		h.note("%s before the table left out: comments", lines(n))
+	}
+	return above
 }
 
 func lines(n int) string {

@@ -18,6 +18,15 @@ const (
 	farF64     = 1e-17
 )
 
+// arrangeOrder makes the order of the points for the parameters at hand, if there is to
+// be one: the tiles ask for it, other forms do without.
+func (o *Op) arrangeOrder() {
+	if o.unsorted {
+		o.sortPoints()
+		o.order, o.unsorted = o.sorted, false
+	}
+}
+
 // sortPoints fills o.sorted with the order of a k-d tree whose cuts lie at the
 // borders of superblocks, then of tiles, then of tile rows.
 func (o *Op) sortPoints() {

@@ -3,6 +3,7 @@ package kernelmv
 import (
 	"context"
 	"math"
+	"slices"
 
 	"bbgp.dev/asm"
 	"bbgp.dev/linalg"
@@ -121,6 +122,11 @@ func (o *Op) gradSums(ctx context.Context, inputs []int, u linalg.Matrix, g []fl
 		s, err := o.line.grad(ctx, u, g)
 		o.line.sum[0] = s / o.kernel.Family.WeightFactor()
 		return o.line.sum[:], err
+	}
+	if slices.Equal(inputs, o.pts.dims) {
+		if sums, err := o.h2GradSums(ctx, u, g); sums != nil || err != nil {
+			return sums, err
+		}
 	}
 	if o.gradPrecision == F64 || o.kernel.Family == Matern12 {
 		if o.g64 == nil {

@@ -22,6 +22,7 @@ func (g *grid[T]) pack(o *Op, kit *asm.Kit[T]) {
 	g.xi, g.xj = grow(g.xi, size), grow(g.xj, size)
 	n := o.Dim()
 	g.boxes.dim = 0
+	o.arrangeOrder()
 	if o.order != nil {
 		tol := farF64
 		if asm.Block[T]() == 16 {

@@ -40,6 +40,7 @@ type Op struct {
 
 	order     []int32 // position -> row; nil: rows in their own order
 	sorted    []int32 // memory for order
+	unsorted  bool    // order is to be made when it is first asked for
 	tilesOnly bool
 	rounded   bool // float64 tiles take the coordinates of the float32 tiles
 
@@ -54,6 +55,7 @@ type Op struct {
 	c32                      *crossProduct[float32]
 	c64                      *crossProduct[float64]
 	blocks                   []gathered // one per worker
+	h2                       h2State
 }
 
 // NewOp returns the operator K̂ of the rows of x (n×D), in precision F64 and on
@@ -113,10 +115,9 @@ func (o *Op) arrange() {
 		}
 		o.line = o.lineMemory
 		o.line.reset()
-	} else if o.pts.dim <= maxSortDim && !o.tilesOnly {
-		o.sortPoints()
-		o.order = o.sorted
 	}
+	o.unsorted = o.line == nil && o.pts.dim <= maxSortDim && !o.tilesOnly
+	o.h2Reset()
 	if o.p32 != nil {
 		o.p32.fresh = false
 	}
@@ -222,6 +223,15 @@ func (o *Op) mulTo(ctx context.Context, prec Precision, dst, src linalg.Matrix) 
 	}
 	if o.line != nil {
 		return o.line.mulTo(ctx, dst, src)
+	}
+	plan, err := o.h2Plan(ctx, prec)
+	if err != nil {
+		return err
+	}
+	if plan != nil && prec == F32 {
+		return o.h2Product32(plan).mulTo(ctx, dst, src)
+	} else if plan != nil {
+		return o.h2Product64(plan).mulTo(ctx, dst, src)
 	}
 	for c := 0; c < src.Cols; c += maxCols {
 		end := min(c+maxCols, src.Cols)

@@ -1,0 +1,239 @@
+package kernelmv
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"bbgp.dev/asm"
+)
+
+// negligible is the part of the tolerance below which k at the gap of two boxes is left
+// out.
+const negligible = 1e-2
+
+// An h2Side is a box in an h2Plan.
+type h2Side struct {
+	q      [h2MaxDim]int // nodes along its sides
+	nodes  int           // their product, or the points
+	points bool          // its points serve as nodes
+	active bool          // it or a box above it is far from another one
+	slot   int           // of its first node, among those of all active boxes
+	rows   int           // nodes, padded to whole rows of tiles
+}
+
+// An h2Plan says for one tolerance which nodes every box has and which pairs of boxes
+// are far, which near. Both lists are symmetric, and a leaf is near itself.
+type h2Plan struct {
+	tree        *h2Tree
+	orders      *orderTable
+	skip        float64 // k below this is left out
+	sides       []h2Side
+	slots       int       // nodes of all active boxes, padded
+	xn          []float64 // slots × dim, padding repeats the last node
+	far, near   pairLists
+	pairs       float64 // ordered pairs of points or nodes, of both lists
+	transferred float64 // entries of the matrices of polynomials
+
+	found   [2][][2]int32 // far and near pairs, while the lists are made
+	looks   int
+	stopped bool
+}
+
+// A pairLists holds for every box the sorted numbers of its partners.
+type pairLists struct {
+	start []int32
+	other []int32
+}
+
+func (l *pairLists) of(id int32) []int32 { return l.other[l.start[id]:l.start[id+1]] }
+
+// set makes the lists of so many boxes from pairs, each of which stands for both orders.
+func (l *pairLists) set(boxes int, pairs [][2]int32) {
+	l.start = make([]int32, boxes+2)
+	for _, p := range pairs {
+		l.start[p[0]+2]++
+		if p[0] != p[1] {
+			l.start[p[1]+2]++
+		}
+	}
+	for i := 2; i < len(l.start); i++ {
+		l.start[i] += l.start[i-1]
+	}
+	l.other = make([]int32, l.start[boxes+1])
+	put := func(a, b int32) {
+		l.other[l.start[a+1]] = b
+		l.start[a+1]++
+	}
+	for _, p := range pairs {
+		put(p[0], p[1])
+		if p[0] != p[1] {
+			put(p[1], p[0])
+		}
+	}
+	l.start = l.start[:boxes+1]
+	for id := range boxes {
+		slices.Sort(l.of(int32(id)))
+	}
+}
+
+// newH2Plan makes the plan for a tolerance tau, or returns ctx.Err().
+func newH2Plan(ctx context.Context, t *h2Tree, orders *orderTable, tau float64) (*h2Plan, error) {
+	p := &h2Plan{tree: t, orders: orders, skip: negligible * tau, sides: make([]h2Side, len(t.boxes))}
+	for i := range p.sides {
+		p.setSide(&t.boxes[i], &p.sides[i])
+	}
+	if p.meet(ctx, 0, 0); p.stopped || ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	p.far.set(len(t.boxes), p.found[0])
+	p.near.set(len(t.boxes), p.found[1])
+	p.found = [2][][2]int32{}
+	p.layOut()
+	p.setNodes()
+	return p, nil
+}
+
+// setSide chooses the nodes of a box: what it needs at a gap of its longest side.
+func (p *h2Plan) setSide(b *h2Box, s *h2Side) {
+	d, longest := p.tree.dim, 0.0
+	for k := range d {
+		longest = max(longest, b.hi[k]-b.lo[k])
+	}
+	s.nodes = 1
+	for k := range d {
+		s.q[k] = min(p.orders.at(b.hi[k]-b.lo[k], longest), maxOrder)
+		s.nodes *= s.q[k]
+	}
+	if b.leaf() && s.nodes >= b.size() {
+		s.points, s.nodes = true, b.size()
+	}
+}
+
+// fits tells whether box i has nodes enough for a gap g.
+func (p *h2Plan) fits(i int32, g float64) bool {
+	b, s := &p.tree.boxes[i], &p.sides[i]
+	if s.points {
+		return true
+	}
+	for k := range p.tree.dim {
+		if p.orders.at(b.hi[k]-b.lo[k], g) > s.q[k] {
+			return false
+		}
+	}
+	return true
+}
+
+// gap returns the distance of two boxes and their longest sides.
+func (t *h2Tree) gap(a, b *h2Box) (gap, sideA, sideB float64) {
+	for k := range t.dim {
+		s := max(a.lo[k]-b.hi[k], b.lo[k]-a.hi[k], 0)
+		gap += s * s
+		sideA, sideB = max(sideA, a.hi[k]-a.lo[k]), max(sideB, b.hi[k]-b.lo[k])
+	}
+	return math.Sqrt(gap), sideA, sideB
+}
+
+// meet puts the pair of boxes i <= j into a list, or those of their halves.
+func (p *h2Plan) meet(ctx context.Context, i, j int32) {
+	if p.looks++; p.looks%4096 == 0 {
+		p.stopped = p.stopped || ctx.Err() != nil
+	}
+	if p.stopped {
+		return
+	}
+	a, b := &p.tree.boxes[i], &p.tree.boxes[j]
+	if i == j {
+		if a.leaf() {
+			p.found[1] = append(p.found[1], [2]int32{i, i})
+			return
+		}
+		p.meet(ctx, a.left, a.left)
+		p.meet(ctx, a.left, a.right)
+		p.meet(ctx, a.right, a.right)
+		return
+	}
+	gap, sideA, sideB := p.tree.gap(a, b)
+	c := p.orders.family.Scale()
+	switch nodes := p.sides[i].nodes * p.sides[j].nodes; {
+	case unitCov(p.orders.family, gap*gap/(c*c)) < p.skip:
+	case nodes < a.size()*b.size() && p.fits(i, gap) && p.fits(j, gap):
+		p.found[0] = append(p.found[0], [2]int32{i, j})
+	case a.leaf() && b.leaf():
+		p.found[1] = append(p.found[1], [2]int32{i, j})
+	case b.leaf() || !a.leaf() && sideA >= sideB:
+		p.meet(ctx, a.left, j)
+		p.meet(ctx, a.right, j)
+	default:
+		p.meet(ctx, i, b.left)
+		p.meet(ctx, i, b.right)
+	}
+}
+
+// layOut gives the active boxes their slots and counts.
+func (p *h2Plan) layOut() {
+	for i := range p.sides {
+		s, b := &p.sides[i], &p.tree.boxes[i]
+		far, near := p.far.of(int32(i)), p.near.of(int32(i))
+		s.active = len(far) > 0 || b.parent >= 0 && p.sides[b.parent].active
+		s.rows = padTo(s.nodes, asm.RowUnit)
+		if s.active {
+			s.slot = p.slots
+			p.slots += s.rows
+		}
+		for _, j := range far {
+			p.pairs += float64(s.rows) * float64(p.sides[j].nodes)
+		}
+		for _, j := range near {
+			p.pairs += float64(b.size()) * float64(p.tree.boxes[j].size())
+		}
+		switch {
+		case !s.active || s.points:
+		case b.leaf():
+			p.transferred += float64(b.size() * s.nodes)
+		default:
+			p.transferred += float64((p.sides[b.left].nodes + p.sides[b.right].nodes) * s.nodes)
+		}
+	}
+}
+
+// setNodes fills xn.
+func (p *h2Plan) setNodes() {
+	d := p.tree.dim
+	p.xn = make([]float64, p.slots*d)
+	for i := range p.sides {
+		s, b := &p.sides[i], &p.tree.boxes[i]
+		if !s.active {
+			continue
+		}
+		for a := range s.rows {
+			out, m := p.xn[(s.slot+a)*d:][:d], min(a, s.nodes-1)
+			if s.points {
+				copy(out, p.tree.x[(b.from+m)*d:])
+				continue
+			}
+			for k := range d {
+				x := p.orders.cheb.x[s.q[k]][m%s.q[k]]
+				m /= s.q[k]
+				out[k] = b.centre(k) + (b.hi[k]-b.lo[k])/2*x
+			}
+		}
+	}
+}
+
+// work is what a product costs, in ordered pairs of the dense form: pairs of the near
+// and the far field are evaluated up to twice as often, and polynomials, up and down.
+func (p *h2Plan) work() float64 {
+	const transfer = 4
+	return p.pairs + transfer*p.transferred
+}
+
+// bytes returns what plan, packed points and a product of h2Cols columns take beside the
+// work areas, which are small, for tiles whose elements have so many bytes.
+func (p *h2Plan) bytes(size int) int64 {
+	d, t := p.tree.dim, p.tree
+	lists := 4*(len(p.far.other)+len(p.near.other)) + 96*len(p.sides)
+	points := t.padded * (2*d*size + 2*h2Cols*size)
+	nodes := p.slots * (8*d + h2Cols*(size+8))
+	return int64(lists + points + nodes)
+}

@@ -1,0 +1,180 @@
+package kernelmv
+
+import (
+	"context"
+	"math"
+
+	"bbgp.dev/asm"
+	"bbgp.dev/linalg"
+)
+
+// An h2Product multiplies by the H² form of K in tiles of T. Columns are taken h2Cols at
+// a time. Every output has one owner, who adds in a fixed order.
+type h2Product[T asm.Float] struct {
+	op   *Op
+	kit  *asm.Kit[T]
+	add  func(dst []float64, src []T) // dst += src
+	plan *h2Plan
+	p    int // columns, padded
+
+	xi, xj []T       // points: [n/Panel][dim][Panel], [n/Block][dim][Block]
+	vi, vj []T       // [padded][p], [p][padded]
+	m      []T       // [box][p][rows]
+	l      []float64 // [box][p][rows]
+
+	scratch  []h2Scratch[T]
+	ctx      context.Context
+	dst, src linalg.Matrix
+	largest  []float64 // [crossCols rows][column]
+	invert   []float64 // V is multiplied by these powers of two,
+	factor   []float64 // and Y by s2 over them
+	level    []int32
+
+	maxBody, rowsBody, packBody, upBody, topBody, farBody, downBody, nearBody func(worker, i int)
+}
+
+// h2Scratch is the work area of one worker.
+type h2Scratch[T asm.Float] struct {
+	tile, w, sum []T
+	vi, vj       []T       // [rows][p], [p][cols]
+	yi           []float64 // [rows][p]
+	acc          []float64 // [p][cols]
+	chunkI       []float64 // of the rows of a chunk: [row][p]
+	chunkJ       []float64 // [p][row]
+	g            gatherer[T]
+}
+
+func newH2Product[T asm.Float](o *Op, kit *asm.Kit[T]) *h2Product[T] {
+	f := &h2Product[T]{op: o, kit: kit, add: adder[T](o.engine.Impl)}
+	f.scratch = make([]h2Scratch[T], o.engine.Par.Threads())
+	f.maxBody, f.rowsBody, f.packBody, f.upBody = f.findMax, f.packRows, f.pack, f.upBox
+	f.topBody, f.farBody, f.downBody, f.nearBody = f.farTop, f.farChunk, f.downBox, f.nearChunk
+	return f
+}
+
+// use packs the points for a plan.
+func (f *h2Product[T]) use(plan *h2Plan) {
+	if f.plan == plan {
+		return
+	}
+	f.plan = plan
+	t, d := plan.tree, plan.tree.dim
+	f.xi, f.xj = grow(f.xi, t.padded*d), grow(f.xj, t.padded*d)
+	f.op.engine.Par.For((t.padded+crossCols-1)/crossCols, func(_, i int) {
+		from, to := i*crossCols, min((i+1)*crossCols, t.padded)
+		interleave(f.xi, t.x, d, asm.Panel, nil, t.n, from, to, false)
+		interleave(f.xj, t.x, d, asm.Block[T](), nil, t.n, from, to, false)
+	})
+}
+
+// mulTo sets dst = K̂ src.
+func (f *h2Product[T]) mulTo(ctx context.Context, dst, src linalg.Matrix) error {
+	for c := 0; c < src.Cols; c += h2Cols {
+		end := min(c+h2Cols, src.Cols)
+		f.ctx, f.dst, f.src = ctx, dst.Sub(0, dst.Rows, c, end), src.Sub(0, src.Rows, c, end)
+		f.run()
+	}
+	f.ctx, f.dst, f.src = nil, linalg.Matrix{}, linalg.Matrix{}
+	return ctx.Err()
+}
+
+// run multiplies at most h2Cols columns.
+func (f *h2Product[T]) run() {
+	t, par := f.plan.tree, f.op.engine.Par
+	f.layOut(f.src.Cols)
+	f.setScale()
+	par.For((t.padded+crossCols-1)/crossCols, f.packBody)
+	f.upward()
+	par.For(len(t.tops), f.topBody)
+	par.For(len(t.chunks), f.farBody)
+	for _, f.level = range t.levels {
+		par.For(len(f.level), f.downBody)
+	}
+	par.For(len(t.chunks), f.nearBody)
+}
+
+// layOut makes room for p columns.
+func (f *h2Product[T]) layOut(p int) {
+	f.p = padTo(p, asm.ColUnit)
+	f.vi, f.vj = grow(f.vi, f.plan.tree.padded*f.p), grow(f.vj, f.plan.tree.padded*f.p)
+	f.m, f.l = grow(f.m, f.plan.slots*f.p), grow(f.l, f.plan.slots*f.p)
+	clear(f.l)
+}
+
+// upward sets M of all boxes.
+func (f *h2Product[T]) upward() {
+	levels := f.plan.tree.levels
+	for i := range levels {
+		f.level = levels[len(levels)-1-i]
+		f.op.engine.Par.For(len(f.level), f.upBody)
+	}
+}
+
+// findMax finds the largest |V| of every column over crossCols rows.
+func (f *h2Product[T]) findMax(_, i int) {
+	p := f.src.Cols
+	out := f.largest[i*p : (i+1)*p]
+	clear(out)
+	for row := i * crossCols; row < min((i+1)*crossCols, f.src.Rows); row++ {
+		for c, v := range f.src.Row(row) {
+			out[c] = max(out[c], math.Abs(v))
+		}
+	}
+}
+
+// setScale chooses a power of two for every column, as a product does.
+func (f *h2Product[T]) setScale() {
+	p := f.src.Cols
+	blocks := (f.src.Rows + crossCols - 1) / crossCols
+	f.largest = grow(f.largest, blocks*p)
+	f.invert, f.factor = grow(f.invert, p), grow(f.factor, p)
+	f.op.engine.Par.For(blocks, f.maxBody)
+	for c := range p {
+		var largest float64
+		for i := range blocks {
+			largest = max(largest, f.largest[i*p+c])
+		}
+		unit := unitOf(largest)
+		f.invert[c], f.factor[c] = 1/unit, f.op.kernel.Variance*unit
+	}
+}
+
+// packRows fills vi for crossCols positions: rows are fetched in the order of the tree
+// here and nowhere else.
+func (f *h2Product[T]) packRows(_, i int) {
+	t, p := f.plan.tree, f.p
+	from, to := i*crossCols, min((i+1)*crossCols, t.padded)
+	clear(f.vi[from*p : to*p])
+	for q := from; q < min(to, t.n); q++ {
+		out := f.vi[q*p : (q+1)*p]
+		for c, v := range f.src.Row(int(t.order[q])) {
+			out[c] = T(v * f.invert[c])
+		}
+	}
+}
+
+// pack fills vi and vj for crossCols positions.
+func (f *h2Product[T]) pack(worker, i int) {
+	f.packRows(worker, i)
+	p, n := f.p, f.plan.tree.padded
+	from, to := i*crossCols, min((i+1)*crossCols, n)
+	for c := range p {
+		out := f.vj[c*n+from : c*n+to]
+		for q := range out {
+			out[q] = f.vi[(from+q)*p+c]
+		}
+	}
+}
+
+func (f *h2Product[T]) upBox(worker, i int) {
+	if id := f.level[i]; f.ctx.Err() == nil && f.plan.sides[id].active {
+		f.up(&f.scratch[worker], id)
+	}
+}
+
+func (f *h2Product[T]) downBox(worker, i int) {
+	id := f.level[i]
+	if f.ctx.Err() == nil && f.plan.sides[id].active && !f.plan.tree.boxes[id].leaf() {
+		f.down(&f.scratch[worker], id)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 
+	"bbgp.dev/bbgp/score"
 	"bbgp.dev/linalg"
 )
 
@@ -31,6 +32,8 @@ type LeftOut struct {
 	// The exact answers lie between these, see Prediction.BoundKind.
 	MeanLower, MeanUpper, SDObsLower, SDObsUpper []float64
 	BoundKind                                    string
+	// Laws are those of the targets; SDObs is what Prediction.SDObs is.
+	Laws []score.Law
 }
 
 // LeaveOneOut predicts the target of each training row from all other rows, at
@@ -49,9 +52,13 @@ func (m *Model) LeaveOneOut(ctx context.Context, e *linalg.Engine) (*LeftOut, er
 	for _, v := range []*[]float64{&l.Y, &l.Mean, &l.SDObs, &l.MeanLower, &l.MeanUpper, &l.SDObsLower, &l.SDObsUpper} {
 		*v = make([]float64, n)
 	}
+	l.Laws = make([]score.Law, n)
 	if m.Result.ConstantTarget {
 		for i := range n {
 			l.set(m, i, m.y[i], m.y[i], 0, 0)
+			l.Laws[i] = m.constantLaw(l.Mean[i])
+			l.SDObs[i] = l.Laws[i].SD()
+			l.SDObsLower[i], l.SDObsUpper[i] = l.SDObs[i], l.SDObs[i]
 		}
 		l.BoundKind = "exact"
 		return l, nil
@@ -61,10 +68,15 @@ func (m *Model) LeaveOneOut(ctx context.Context, e *linalg.Engine) (*LeftOut, er
 		return nil, err
 	}
 	if p.chol != nil {
-		return l, m.looDense(ctx, p, l)
+		err = m.looDense(ctx, p, l)
+	} else {
+		l.BoundKind = "probable"
+		err = m.looGauge(ctx, p, l)
 	}
-	l.BoundKind = "probable"
-	return l, m.looGauge(ctx, p, l)
+	if err == nil {
+		m.observeLeftOut(l)
+	}
+	return l, err
 }
 
 // set sets row i from bounds of its mean and of the variance of its target.

@@ -71,7 +71,10 @@ type Result struct {
 	Constant        []string           `json:"constant_inputs"`   // do not vary, out of the model
 	Irrelevant      []string           `json:"irrelevant_inputs"` // fitted lengthscale is +Inf
 	ConstantTarget  bool               `json:"constant_target"`
-	Stopped         string             `json:"stopped"` // converged, max-steps, time, cancelled or stalled
+	NoStructure     bool               `json:"no_structure"` // no input was found to tell the target
+	DF              float64            `json:"df"`           // degrees of freedom of intervals; 0: rows are many, they are normal
+	NoiseDF         float64            `json:"noise_df"`     // of Student's t noise; 0: normal
+	Stopped         string             `json:"stopped"`      // converged, max-steps, time, cancelled or stalled
 	Warnings        []string           `json:"warnings"`
 	SecondsByPhase  map[string]float64 `json:"seconds_by_phase"`
 	Trace           []Step             `json:"trace"`

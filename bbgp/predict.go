@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"bbgp.dev/bbgp/score"
 	"bbgp.dev/kernelmv"
 	"bbgp.dev/linalg"
 )
@@ -28,15 +29,22 @@ type PredictOptions struct {
 	// conjugate gradients with a preconditioner of low rank, where the model has
 	// that, and Dense otherwise. Much slower.
 	Rigorous bool
+	// NoiseScale and NoiseExtra, if not nil, are those of the rows asked for (see Data):
+	// SDObs and Laws are then for noise of variance σ_n² d + e, and for σ_n² otherwise.
+	NoiseScale, NoiseExtra []float64
 }
 
 // A Prediction holds one value for each of the m rows asked for, in the units of
 // the target.
 type Prediction struct {
 	Mean []float64
-	// SD is the standard deviation of f, SDObs that of a new observation with
-	// noise σ_n²; nil unless asked for.
+	// SD is the standard deviation of f, SDObs that of a new observation, noise
+	// included; nil unless asked for. Where the law is not normal, with few rows or
+	// after a robust fit, they are half the width of the central 95 % interval over
+	// 1.96. +Inf stands for what one row does not tell.
 	SD, SDObs []float64
+	// Laws are those of new observations; nil unless SD was asked for.
+	Laws []score.Law
 	// The exact answers lie between these bounds; nil unless SD was asked for.
 	MeanLower, MeanUpper, SDLower, SDUpper []float64
 	// BoundKind tells what the bounds of the rows rest on, that of the weakest:
@@ -61,6 +69,11 @@ func (m *Model) Predict(ctx context.Context, e *linalg.Engine, xs linalg.Matrix,
 	}
 	if !finite(opt.SDTol) || opt.SDTol < 0 {
 		return nil, &OptionError{"sdtol", fmt.Sprintf("%v is not a positive number", opt.SDTol)}
+	}
+	for _, v := range [][]float64{opt.NoiseScale, opt.NoiseExtra} {
+		if v != nil && len(v) != xs.Rows {
+			return nil, &DataError{Row: -1, Reason: fmt.Sprintf("the noise of %d rows, there are %d", len(v), xs.Rows)}
+		}
 	}
 	if !finite(opt.MeanTol) || opt.MeanTol < 0 {
 		return nil, &OptionError{"meantol", fmt.Sprintf("%v is not a positive number", opt.MeanTol)}
@@ -155,9 +168,7 @@ func (m *Model) deviations(ctx context.Context, e *linalg.Engine, std linalg.Mat
 		*v = make([]float64, n)
 	}
 	if m.Result.ConstantTarget {
-		copy(p.MeanLower, p.Mean)
-		copy(p.MeanUpper, p.Mean)
-		p.BoundKind = "exact"
+		m.certain(p)
 		return nil
 	}
 	pr, err := m.prepare(ctx, e, true)
@@ -187,10 +198,10 @@ func (m *Model) deviations(ctx context.Context, e *linalg.Engine, std linalg.Mat
 		v.width[i] += rounding * v.size[i]
 		p.SDLower[i], p.SDUpper[i] = s*math.Sqrt(v.lo[i]), s*math.Sqrt(v.hi[i])
 		p.SD[i] = (p.SDLower[i] + p.SDUpper[i]) / 2
-		p.SDObs[i] = math.Sqrt(p.SD[i]*p.SD[i] + s*s*m.Parameters.Noise)
 		p.MeanLower[i] = p.Mean[i] + s*min(0, v.shift[i]-v.width[i])
 		p.MeanUpper[i] = p.Mean[i] + s*max(0, v.shift[i]+v.width[i])
 	}
+	m.observe(p, opt)
 	return nil
 }
 
@@ -202,43 +213,4 @@ func (m *Model) meanRounding() float64 {
 		sum += math.Abs(a)
 	}
 	return 0x1p-52 * m.Parameters.Variance * sum
-}
-
-// A Score compares predictions with the truth.
-type Score struct {
-	N          int     `json:"n"`
-	RMSE       float64 `json:"rmse"`       // root mean squared error of the mean
-	NLPD       float64 `json:"nlpd"`       // mean negative log density of the truth, normal with SDObs
-	Coverage95 float64 `json:"coverage95"` // share of truths within 1.96 SDObs
-	RMSEStd    float64 `json:"rmse_std"`   // the same in standardised units of the target
-	NLPDStd    float64 `json:"nlpd_std"`
-}
-
-// leastSD is the least deviation that a density is computed with, in units of
-// the training target's: a constant target has deviation 0.
-const leastSD = 1e-3 * scaleFloor
-
-// Score returns the errors of p against y. It needs SDObs, and fails with a
-// *DataError where the lengths differ.
-func (m *Model) Score(p *Prediction, y []float64) (Score, error) {
-	if len(y) != len(p.Mean) || len(p.SDObs) != len(y) {
-		return Score{}, &DataError{Row: -1, Column: m.Target, Reason: fmt.Sprintf("%d truths, %d means, %d deviations", len(y), len(p.Mean), len(p.SDObs))}
-	}
-	s := Score{N: len(y)}
-	if s.N == 0 {
-		return s, &DataError{Row: -1, Column: m.Target, Reason: "no rows to score"}
-	}
-	scale, inside := m.Scaling.YScale, 0
-	for i, v := range y {
-		sd, e := max(p.SDObs[i], leastSD*scale), v-p.Mean[i]
-		s.RMSE += e * e
-		s.NLPD += 0.5*math.Log(2*math.Pi*sd*sd) + 0.5*(e/sd)*(e/sd)
-		if math.Abs(e) <= 1.959963984540054*sd {
-			inside++
-		}
-	}
-	n := float64(s.N)
-	s.RMSE, s.NLPD, s.Coverage95 = math.Sqrt(s.RMSE/n), s.NLPD/n, float64(inside)/n
-	s.RMSEStd, s.NLPDStd = s.RMSE/scale, s.NLPD-math.Log(scale)
-	return s, nil
 }

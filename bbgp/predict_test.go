@@ -152,8 +152,8 @@ func TestPredictErrors(t *testing.T) {
 	}
 }
 
-// TestConstantTarget: a constant target, and a single row, give a model that
-// predicts the constant with sd 0.
+// TestConstantTarget: a constant target gives a model that predicts the constant with
+// sd 0, a single row one that does not know its sd.
 func TestConstantTarget(t *testing.T) {
 	for _, rows := range [][][]float64{{{1, 2}, {2, 2}}, {{4, 5}}} {
 		y := make([]float64, len(rows))
@@ -176,10 +176,14 @@ func TestConstantTarget(t *testing.T) {
 			t.Errorf("%d rows: result %+v", len(rows), r)
 		}
 		p, err := m.Predict(context.Background(), nil, linalg.NewMatrix(3, 2), PredictOptions{SD: true})
-		if err != nil || math.Abs(p.Mean[2]-7) > 1e-12 || p.SD[2] != 0 || p.SDObs[2] != 0 {
+		sd := 0.0
+		if len(rows) == 1 { // tells nothing of how far off others are
+			sd = math.Inf(1)
+		}
+		if err != nil || math.Abs(p.Mean[2]-7) > 1e-12 || p.SD[2] != sd || p.SDObs[2] != sd {
 			t.Errorf("%d rows: predictions %+v, %v", len(rows), p, err)
 		}
-		if s, err := m.Score(p, []float64{7, 7, 7}); err != nil || !finite(s.NLPD) {
+		if s, err := m.Score(p, []float64{7, 7, 7}); err != nil || !math.IsNaN(s.NLPD) || s.RMSE != 0 {
 			t.Errorf("score %+v, %v", s, err)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"bbgp.dev/bbgp"
+	"bbgp.dev/bbgp/score"
 	"bbgp.dev/cmd/bbgp/internal/plots"
 )
 
@@ -63,27 +64,35 @@ bounds otherwise. Rows that repeat, inputs and all, are left out together.`,
 // A cvReport is what cv --json prints. The scores of All are over all rows,
 // each predicted by a model that did not see it.
 type cvReport struct {
-	N          int              `json:"n"`
-	Kind       string           `json:"kind"` // folds or loo
-	Folds      []holdout        `json:"folds"`
-	All        holdout          `json:"all"`
-	Validation *bbgp.Validation `json:"validation"` // of all rows; rows count from 1, in the table
-	BoundKind  string           `json:"bound_kind,omitempty"`
-	SDWidth    float64          `json:"sd_width"` // largest relative half width of the interval of a deviation
-	Seconds    float64          `json:"seconds"`
-	Notes      []string         `json:"notes"`
+	N          int               `json:"n"`
+	Kind       string            `json:"kind"` // folds or loo
+	Folds      []score.Score     `json:"folds"`
+	All        score.Score       `json:"all"`
+	Validation *score.Validation `json:"validation"` // of all rows; rows count from 1, in the table
+	BoundKind  string            `json:"bound_kind,omitempty"`
+	SDWidth    float64           `json:"sd_width"` // largest relative half width of the interval of a deviation
+	Seconds    float64           `json:"seconds"`
+	Notes      []string          `json:"notes"`
 }
 
 // A cvResult holds the predictions of the rows of the table that were used.
 type cvResult struct {
-	rows        []int // in the table, from 0
-	y, mean, sd []float64
-	scale       float64
+	rows  []int // in the table, from 0
+	y     []float64
+	laws  []score.Law
+	scale float64
 }
 
-func (r *cvResult) add(row int, y, mean, sd float64) {
-	r.rows, r.y = append(r.rows, row), append(r.y, y)
-	r.mean, r.sd = append(r.mean, mean), append(r.sd, sd)
+func (r *cvResult) add(row int, y float64, l score.Law) {
+	r.rows, r.y, r.laws = append(r.rows, row), append(r.y, y), append(r.laws, l)
+}
+
+// spreads returns means and deviations.
+func (r *cvResult) spreads() (mean, sd []float64) {
+	for _, l := range r.laws {
+		mean, sd = append(mean, l.Mean), append(sd, l.SD())
+	}
+	return mean, sd
 }
 
 func (a *app) crossValidate(ctx context.Context, data string, f *cvFlags) error {
@@ -107,7 +116,7 @@ func (a *app) crossValidate(ctx context.Context, data string, f *cvFlags) error 
 			a.say("%s", note)
 		}
 	}
-	r := &cvReport{N: n, Notes: ts.notes, Folds: []holdout{}}
+	r := &cvReport{N: n, Notes: ts.notes, Folds: []score.Score{}}
 	run := a.runFolds
 	if f.loo {
 		run = a.runLOO
@@ -121,15 +130,16 @@ func (a *app) crossValidate(ctx context.Context, data string, f *cvFlags) error 
 
 // finishCV scores, writes and prints what was predicted.
 func (a *app) finishCV(f *cvFlags, r *cvReport, res *cvResult) error {
-	var all scoreSum
+	var all score.Sum
 	for i, y := range res.y {
-		all.add(y, res.mean[i], res.sd[i])
+		all.Add(y, res.laws[i])
 	}
-	r.All = *newHoldout(*all.score(res.scale), res.y)
+	r.All = all.Score(res.scale)
 	var err error
-	if r.Validation, err = bbgp.Validate(res.y, res.mean, res.sd, f.outliers); err != nil {
+	if r.Validation, err = score.Validate(res.y, res.laws, f.outliers); err != nil {
 		return err
 	}
+	mean, sd := res.spreads()
 	for i := range r.Validation.Outliers {
 		r.Validation.Outliers[i].Row = res.rows[r.Validation.Outliers[i].Row] + 1
 	}
@@ -137,7 +147,7 @@ func (a *app) finishCV(f *cvFlags, r *cvReport, res *cvResult) error {
 		err := writeFile(f.out, a.out, func(w *rowWriter) error {
 			w.header("row", "target", "mean", "sd_obs", "z")
 			for i, y := range res.y {
-				w.row(float64(res.rows[i]+1), y, res.mean[i], res.sd[i], (y-res.mean[i])/res.sd[i])
+				w.row(float64(res.rows[i]+1), y, mean[i], sd[i], score.Residual(y, mean[i], sd[i]))
 			}
 			return nil
 		})
@@ -146,7 +156,7 @@ func (a *app) finishCV(f *cvFlags, r *cvReport, res *cvResult) error {
 		}
 	}
 	if f.plot != "" {
-		p, err := plots.Calibration(res.y, res.mean, res.sd)
+		p, err := plots.Calibration(res.y, res.laws)
 		if err != nil {
 			return err
 		}
@@ -172,7 +182,7 @@ func (a *app) runFolds(ctx context.Context, f *cvFlags, ts *trainingSet, opt bbg
 		if err != nil {
 			return nil, err
 		}
-		p, err := m.Predict(ctx, opt.Engine, test.X, bbgp.PredictOptions{SD: true})
+		p, err := m.Predict(ctx, opt.Engine, test.X, bbgp.PredictOptions{SD: true, NoiseScale: test.NoiseScale, NoiseExtra: test.NoiseExtra})
 		if err != nil {
 			return nil, err
 		}
@@ -181,14 +191,14 @@ func (a *app) runFolds(ctx context.Context, f *cvFlags, ts *trainingSet, opt bbg
 			return nil, err
 		}
 		for i, y := range test.Y {
-			res.add(ts.set.Rows[order[lo+i]], y, p.Mean[i], max(p.SDObs[i], 1e-12*m.Scaling.YScale))
+			res.add(ts.set.Rows[order[lo+i]], y, p.Laws[i])
 			r.widen(p.SDLower[i], p.SDUpper[i])
 		}
 		res.scale += m.Scaling.YScale / float64(f.folds)
-		r.Folds = append(r.Folds, *newHoldout(s, test.Y))
+		r.Folds = append(r.Folds, s)
 		r.Seconds += m.Result.Seconds
 		if !f.fit.progress.quiet {
-			a.say("fold %d of %d: RMSE %.5g, NLPD %.4g", k+1, f.folds, s.RMSE, s.NLPD)
+			a.say("fold %d of %d: RMSE %.5g, NLPD %s", k+1, f.folds, s.RMSE, known("%.4g", s.NLPD))
 		}
 	}
 	return res, nil
@@ -231,7 +241,7 @@ func (a *app) runLOO(ctx context.Context, f *cvFlags, ts *trainingSet, opt bbgp.
 		}
 	}
 	for i, y := range l.Y {
-		res.add(rows[i], y, l.Mean[i], max(l.SDObs[i], 1e-12*res.scale))
+		res.add(rows[i], y, l.Laws[i])
 		r.widen(l.SDObsLower[i], l.SDObsUpper[i])
 	}
 	return res, nil
@@ -252,8 +262,8 @@ func (ts *trainingSet) places() []int {
 }
 
 func writeCV(w io.Writer, r *cvReport) error {
-	line := func(name string, h holdout) {
-		fmt.Fprintf(w, "%-6s %7d %12.5g %10.4g %9.1f %% %8s\n", name, h.N, h.RMSE, h.NLPD, 100*h.Coverage95, h.r2())
+	line := func(name string, h score.Score) {
+		fmt.Fprintf(w, "%-6s %7d %12.5g %10s %9s %% %8s\n", name, h.N, h.RMSE, known("%.4g", h.NLPD), known("%.1f", 100*h.Coverage95), known("%.4f", h.R2))
 	}
 	fmt.Fprintf(w, "%-6s %7s %12s %10s %11s %8s\n", r.Kind, "rows", "RMSE", "NLPD", "in 95 %", "R²")
 	for k, h := range r.Folds {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"bbgp.dev/bbgp"
+	"bbgp.dev/bbgp/score"
 	"bbgp.dev/cmd/bbgp/internal/plots"
 )
 
@@ -63,12 +64,12 @@ func demoFunction(x []float64) float64 {
 // A demoReport is what demo --json prints.
 type demoReport struct {
 	bbgp.Result
-	Inputs    []string `json:"inputs"`
-	Holdout   *holdout `json:"holdout"`
-	NoiseTrue float64  `json:"noise_sd_true"`
-	NoiseFit  float64  `json:"noise_sd_found"`
-	RMSETruth float64  `json:"rmse_noiseless"`
-	Files     []string `json:"files"`
+	Inputs    []string     `json:"inputs"`
+	Holdout   *score.Score `json:"holdout"`
+	NoiseTrue float64      `json:"noise_sd_true"`
+	NoiseFit  float64      `json:"noise_sd_found"`
+	RMSETruth float64      `json:"rmse_noiseless"`
+	Files     []string     `json:"files"`
 }
 
 func (a *app) demo(ctx context.Context, f *demoFlags) error {
@@ -164,13 +165,13 @@ func (a *app) demoFit(ctx context.Context, f *demoFlags, train, test string, tru
 	if err != nil {
 		return err
 	}
-	r := &demoReport{Result: m.Result, Inputs: ts.plan.Names(), Holdout: newHoldout(s, set.Y),
+	r := &demoReport{Result: m.Result, Inputs: ts.plan.Names(), Holdout: &s,
 		NoiseTrue: f.noise, NoiseFit: math.Sqrt(m.Parameters.Noise) * m.Scaling.YScale, Files: []string{train, test, model}}
-	var off scoreSum
+	var off score.Sum
 	for i, y := range truth {
-		off.add(y, p.Mean[i], math.NaN())
+		off.AddMean(y, p.Mean[i])
 	}
-	r.RMSETruth = off.score(1).RMSE
+	r.RMSETruth = off.Score(1).RMSE
 	if err := r.finish(f, set.Y, p); err != nil {
 		return err
 	}

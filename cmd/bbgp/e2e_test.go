@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bbgp.dev/bbgp/score"
+
 	"bytes"
 	"context"
 	"encoding/csv"
@@ -111,11 +113,11 @@ func TestFitPredictLML(t *testing.T) {
 
 			want(t, exitOK, "predict", model, test, "--sd", "--out", pred)
 			y, mean, sd := column(t, test, "y"), column(t, pred, "mean"), column(t, pred, "sd_obs")
-			var s scoreSum
+			var s score.Sum
 			for i := range y {
-				s.add(y[i], mean[i], sd[i])
+				s.Add(y[i], score.Normal(mean[i], sd[i]))
 			}
-			if got, want := s.score(1).RMSE, h["rmse"].(float64); math.Abs(got-want) > 1e-3*want {
+			if got, want := s.Score(1).RMSE, h["rmse"].(float64); math.Abs(got-want) > 1e-3*want {
 				t.Errorf("RMSE of predict %v, of the holdout %v", got, want)
 			}
 			bounds := filepath.Join(dir, "b.csv")

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"bbgp.dev/bbgp"
+	"bbgp.dev/bbgp/score"
 	"bbgp.dev/cmd/bbgp/internal/table"
 	"bbgp.dev/linalg"
 )
@@ -77,12 +78,12 @@ func (f *fitFlags) addTraining(fl *pflag.FlagSet) {
 // A fitReport is what fit --json prints.
 type fitReport struct {
 	bbgp.Result
-	Inputs  []string `json:"inputs"`
-	Blank   int      `json:"blank_rows"`
-	Dropped int      `json:"dropped_rows"`
-	Notes   []string `json:"notes"`
-	Model   string   `json:"model,omitempty"`
-	Holdout *holdout `json:"holdout,omitempty"`
+	Inputs  []string     `json:"inputs"`
+	Blank   int          `json:"blank_rows"`
+	Dropped int          `json:"dropped_rows"`
+	Notes   []string     `json:"notes"`
+	Model   string       `json:"model,omitempty"`
+	Holdout *score.Score `json:"holdout,omitempty"`
 }
 
 func (a *app) fit(ctx context.Context, data string, f *fitFlags) error {
@@ -263,7 +264,7 @@ func (a *app) afterFit(ctx context.Context, f *fitFlags, ts *trainingSet, m *bbg
 		if f.progress.format == "plain" && !f.progress.quiet {
 			a.say("predicting %d held-out rows", len(held.Y))
 		}
-		p, err := m.Predict(ctx, e, held.X, bbgp.PredictOptions{SD: true})
+		p, err := predictRows(ctx, m, ts.plan, e, held.X, bbgp.PredictOptions{SD: true, NoiseScale: held.NoiseScale, NoiseExtra: held.NoiseExtra})
 		if err != nil {
 			return err
 		}
@@ -271,12 +272,12 @@ func (a *app) afterFit(ctx context.Context, f *fitFlags, ts *trainingSet, m *bbg
 		if err != nil {
 			return err
 		}
-		rep.Holdout = newHoldout(s, held.Y)
+		rep.Holdout = &s
 	}
 	if f.blanks == "" || len(ts.set.Blank) == 0 {
 		return nil
 	}
-	p, err := m.Predict(ctx, e, ts.plan.Matrix(ts.table, ts.set.Blank), bbgp.PredictOptions{SD: true})
+	p, err := predictRows(ctx, m, ts.plan, e, ts.plan.Matrix(ts.table, ts.set.Blank), bbgp.PredictOptions{SD: true})
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -11,27 +12,20 @@ import (
 	"bbgp.dev/cmd/bbgp/internal/table"
 )
 
-// A holdout is the score on a held-out table.
-type holdout struct {
-	bbgp.Score
-	R2 *float64 `json:"r2"` // share of the variance of its targets that is explained; null if they do not vary
-}
-
-func newHoldout(s bbgp.Score, y []float64) *holdout {
-	h := &holdout{Score: s}
-	if v := variance(y); v > 0 {
-		r2 := 1 - s.RMSE*s.RMSE/v
-		h.R2 = &r2
-	}
-	return h
-}
-
-// r2 is R² in words.
-func (h *holdout) r2() string {
-	if h.R2 == nil {
+// known is a number in words, a dash where there is none.
+func known(format string, v float64) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return "-"
 	}
-	return fmt.Sprintf("%.4f", *h.R2)
+	return fmt.Sprintf(format, v)
+}
+
+// covered is the coverage of 95 % intervals in words.
+func covered(s bbgp.Score) string {
+	if math.IsNaN(s.Coverage95) {
+		return "no interval"
+	}
+	return fmt.Sprintf("%.1f %% in the 95 %% interval", 100*s.Coverage95)
 }
 
 // share returns the share of the rows that --holdout asks to keep, 0 where it
@@ -79,23 +73,14 @@ func (a *app) heldTable(ts *trainingSet, f *fitFlags) (*bbgp.Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	set, err := ts.plan.Apply(t, true)
+	set, err := ts.plan.Held(t)
 	if err != nil {
 		return nil, err
 	}
-	if note := ts.plan.OutsideNote(set.X); note != "" && !f.progress.quiet {
-		a.say("%s: %s", t.File, note)
+	if !f.progress.quiet {
+		for _, note := range ts.plan.HeldNotes(set) {
+			a.say("%s: %s", t.File, note)
+		}
 	}
-	return &bbgp.Data{X: set.X, Y: set.Y}, nil
-}
-
-// variance is the population variance of v.
-func variance(v []float64) float64 {
-	mean, ss := 0.0, 0.0
-	for i, x := range v {
-		delta := x - mean
-		mean += delta / float64(i+1)
-		ss += delta * (x - mean)
-	}
-	return ss / float64(len(v))
+	return &bbgp.Data{X: set.X, Y: set.Y, NoiseScale: set.Scale, NoiseExtra: set.Extra}, nil
 }

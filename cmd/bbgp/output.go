@@ -40,14 +40,17 @@ func (r *rowWriter) header(names ...string) {
 	r.w.WriteByte('\n')
 }
 
-// row writes numbers in the shortest form that reads back as the same bits.
+// row writes numbers in the shortest form that reads back as the same bits, and
+// empty cells for what is not known: NaN and infinities.
 func (r *rowWriter) row(v ...float64) {
 	r.buf = r.buf[:0]
 	for i, x := range v {
 		if i > 0 {
 			r.buf = append(r.buf, ',')
 		}
-		r.buf = strconv.AppendFloat(r.buf, x, 'g', -1, 64)
+		if x-x == 0 {
+			r.buf = strconv.AppendFloat(r.buf, x, 'g', -1, 64)
+		}
 	}
 	r.buf = append(r.buf, '\n')
 	r.w.Write(r.buf)

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"bbgp.dev/bbgp"
+	"bbgp.dev/bbgp/score"
 	"bbgp.dev/cmd/bbgp/internal/inputs"
 	"bbgp.dev/cmd/bbgp/internal/table"
 	"bbgp.dev/linalg"
@@ -61,14 +62,14 @@ func (a *app) predictCommand() *cobra.Command {
 
 // A predictReport is what predict --json prints.
 type predictReport struct {
-	N       int         `json:"n"`
-	Skipped int         `json:"skipped"`
-	Seconds float64     `json:"seconds"`
-	Out     string      `json:"out"`
-	ISA     string      `json:"isa"`
-	Bounds  string      `json:"bound_kind,omitempty"` // exact, rigorous or probable
-	Score   *bbgp.Score `json:"score,omitempty"`
-	Notes   []string    `json:"notes"`
+	N       int          `json:"n"`
+	Skipped int          `json:"skipped"`
+	Seconds float64      `json:"seconds"`
+	Out     string       `json:"out"`
+	ISA     string       `json:"isa"`
+	Bounds  string       `json:"bound_kind,omitempty"` // exact, rigorous or probable
+	Score   *score.Score `json:"score,omitempty"`
+	Notes   []string     `json:"notes"`
 }
 
 func (a *app) predict(ctx context.Context, path, data string, f *predictFlags) error {
@@ -96,7 +97,8 @@ func (a *app) predict(ctx context.Context, path, data string, f *predictFlags) e
 		return err
 	}
 	defer in.Close()
-	p := &predictor{model: m, stream: s, engine: e, flags: f}
+	s.WantNoise = f.opt.SD
+	p := &predictor{model: m, plan: plan, stream: s, engine: e, flags: f}
 	if err := writeFile(f.out, a.out, func(w *rowWriter) error { return p.run(ctx, w, len(plan.Inputs)) }); err != nil {
 		return err
 	}
@@ -117,12 +119,13 @@ func (a *app) predict(ctx context.Context, path, data string, f *predictFlags) e
 // A predictor carries rows from a stream through a model to a writer.
 type predictor struct {
 	model   *bbgp.Model
+	plan    *inputs.Plan
 	stream  *inputs.Stream
 	engine  *linalg.Engine
 	flags   *predictFlags
 	rows    int
 	skipped int
-	scores  scoreSum
+	scores  score.Sum
 	kind    string // of the bounds
 }
 
@@ -161,7 +164,9 @@ func (p *predictor) run(ctx context.Context, w *rowWriter, d int) error {
 }
 
 func (p *predictor) block(ctx context.Context, w *rowWriter, x linalg.Matrix, y []float64, ok []bool, cells int) error {
-	pred, err := p.model.Predict(ctx, p.engine, x, p.flags.opt)
+	opt := p.flags.opt
+	opt.NoiseScale, opt.NoiseExtra = p.stream.Noise()
+	pred, err := predictRows(ctx, p.model, p.plan, p.engine, x, opt)
 	if err != nil {
 		return err
 	}
@@ -178,18 +183,20 @@ func (p *predictor) block(ctx context.Context, w *rowWriter, x linalg.Matrix, y 
 			v = append(v, pred.SD[i], pred.SDObs[i])
 		}
 		if p.flags.level > 0 {
-			h := math.Sqrt2 * math.Erfinv(p.flags.level) * pred.SDObs[i]
+			h := pred.Laws[i].HalfWidth(p.flags.level)
 			v = append(v, pred.Mean[i]-h, pred.Mean[i]+h)
 		}
 		if p.flags.bounds {
 			v = append(v, pred.MeanLower[i], pred.MeanUpper[i], pred.SDLower[i], pred.SDUpper[i])
 		}
 		w.row(v...)
-		sd := math.NaN()
-		if p.flags.opt.SD {
-			sd = pred.SDObs[i]
+		switch {
+		case math.IsNaN(y[i]): // the table does not tell
+		case p.flags.opt.SD:
+			p.scores.Add(y[i], pred.Laws[i])
+		default:
+			p.scores.AddMean(y[i], pred.Mean[i])
 		}
-		p.scores.add(y[i], pred.Mean[i], sd)
 	}
 	return w.w.Flush()
 }
@@ -203,6 +210,10 @@ func (p *predictor) notes() []string {
 }
 
 // score compares with the targets that the table has.
-func (p *predictor) score() *bbgp.Score {
-	return p.scores.score(p.model.Scaling.YScale)
+func (p *predictor) score() *score.Score {
+	if p.scores.N() == 0 {
+		return nil
+	}
+	s := p.scores.Score(p.model.Scaling.YScale)
+	return &s
 }

@@ -174,11 +174,11 @@ func (a *app) heldOut(ctx context.Context, f *reportFlags, m *bbgp.Model, plan *
 	if err != nil {
 		return nil, err
 	}
-	set, err := plan.Apply(t, true)
+	set, err := plan.Held(t)
 	if err != nil {
 		return nil, err
 	}
-	p, err := m.Predict(ctx, e, set.X, bbgp.PredictOptions{SD: true})
+	p, err := predictRows(ctx, m, plan, e, set.X, bbgp.PredictOptions{SD: true, NoiseScale: set.Scale, NoiseExtra: set.Extra})
 	if err != nil {
 		return nil, err
 	}
@@ -186,8 +186,8 @@ func (a *app) heldOut(ctx context.Context, f *reportFlags, m *bbgp.Model, plan *
 	if err != nil {
 		return nil, err
 	}
-	pg.Facts = append(pg.Facts, fact{"held-out rows", fmt.Sprintf("%d: RMSE %.5g, R² %s, NLPD %.4g, %.1f %% in the 95 %% interval",
-		sc.N, sc.RMSE, newHoldout(sc, set.Y).r2(), sc.NLPD, 100*sc.Coverage95)})
+	pg.Facts = append(pg.Facts, fact{"held-out rows", fmt.Sprintf("%d: RMSE %.5g, R² %s, NLPD %s, %s",
+		sc.N, sc.RMSE, known("%.4f", sc.R2), known("%.4g", sc.NLPD), covered(sc))})
 	s := &section{Title: "Predictions of held-out rows", Text: "Rows of " + filepath.Base(t.File) + ". They tell how good the model is only if the fit has not seen them."}
 	y, mean, sd := thin(set.Y), thin(p.Mean), thin(p.SDObs)
 	pl, err := plots.Predicted(plan.Target, y, mean, sd)
@@ -198,7 +198,7 @@ func (a *app) heldOut(ctx context.Context, f *reportFlags, m *bbgp.Model, plan *
 	if err := s.add(pl, err, "19 of 20 points belong between the dashed lines, at every prediction."); err != nil {
 		return nil, err
 	}
-	pl, err = plots.Calibration(set.Y, p.Mean, p.SDObs)
+	pl, err = plots.Calibration(set.Y, p.Laws)
 	return s, s.add(pl, err, "Above the dashed line intervals are too wide, below it too narrow.")
 }
 

@@ -61,6 +61,9 @@ func robustFit(ctx context.Context, ts *trainingSet, opt bbgp.Options) (*bbgp.Mo
 			if m == nil {
 				m = last
 			}
+			if m != nil {
+				m.Result.NoiseDF = robustDF
+			}
 			return m, err
 		}
 		last = m
@@ -76,6 +79,7 @@ func robustFit(ctx context.Context, ts *trainingSet, opt bbgp.Options) (*bbgp.Mo
 		}
 		variance = m.Parameters.Noise * m.Scaling.YScale * m.Scaling.YScale
 	}
+	last.Result.NoiseDF = robustDF
 	return last, nil
 }
 

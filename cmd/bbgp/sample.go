@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"time"
 
@@ -142,6 +143,11 @@ func readAll(s *inputs.Stream, d int) (x linalg.Matrix, ok []bool, err error) {
 			return x, nil, err
 		}
 		for i := range n {
+			for j, v := range block.Row(i) {
+				if use[i] && math.IsNaN(v) {
+					return x, nil, s.UnseenError(len(ok)+1, j)
+				}
+			}
 			if ok = append(ok, use[i]); use[i] {
 				x.Data = append(x.Data, block.Row(i)...)
 				x.Rows++

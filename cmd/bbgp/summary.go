@@ -34,8 +34,8 @@ func writeSummary(w io.Writer, m *bbgp.Model, r *fitReport) error {
 		return err
 	}
 	if h := r.Holdout; h != nil {
-		fmt.Fprintf(w, "holdout       %d rows: RMSE %.5g, NLPD %.4g, %.1f %% in the 95 %% interval\n", h.N, h.RMSE, h.NLPD, 100*h.Coverage95)
-		fmt.Fprintf(w, "              R² %s; standardised RMSE %.4f, NLPD %.4f\n", h.r2(), h.RMSEStd, h.NLPDStd)
+		fmt.Fprintf(w, "holdout       %d rows: RMSE %.5g, NLPD %s, %s\n", h.N, h.RMSE, known("%.4g", h.NLPD), covered(*h))
+		fmt.Fprintf(w, "              R² %s; standardised RMSE %.4f, NLPD %s\n", known("%.4f", h.R2), h.RMSEStd, known("%.4f", h.NLPDStd))
 	}
 	fmt.Fprintf(w, "work          %d evaluations, %d passes, %.1f s, %.1f CPU s, %s, method %s, %s, %s%s\n",
 		r.Evaluations, r.Passes, r.Seconds, r.CPUSeconds, formatBytes(r.PeakBytes), r.Method, r.Precision, r.ISA, costsNote(r.Costs))

@@ -114,6 +114,8 @@ func forbidden(path, name string) string {
 		switch {
 		case to == "gen":
 			return "nobody imports gen"
+		case strings.HasPrefix(path, "bbgp/score/") && name != "bbgp.dev/bbgp/score":
+			return "score stands alone: all others may score by it"
 		case to == top:
 			return ""
 		case test && to == "bench":

@@ -18,6 +18,9 @@ type Set struct {
 	Rows  []int         // table row of each row of X, from 0
 	Blank []int         // table rows set aside: their target is missing
 	Drop  []int         // table rows dropped: an input is missing
+
+	noise  noiseColumns
+	unseen map[string]int // rows with a text that training had not seen, by column
 }
 
 // value is the number of an input for a cell; ok is false where the cell does
@@ -30,10 +33,13 @@ func (in *Input) value(v float64, isMissing bool, level string) (x float64, ok b
 		}
 		return 0, true
 	case Level:
-		if !isMissing && level == in.Level {
+		switch {
+		case isMissing || level != in.Level && in.known[level]:
+			return 0, true
+		case level == in.Level:
 			return 1, true
 		}
-		return 0, true
+		return math.NaN(), true // unseen in training: no level's place is its place
 	}
 	if isMissing {
 		return in.Fill, false
@@ -50,9 +56,19 @@ func placesOf(names []string) map[string]int {
 	return at
 }
 
-// Apply makes the numbers of a whole table. With needTarget, rows without a
-// target are set aside; other columns than those of the plan are not looked at.
+// Apply makes the numbers of a whole table to train on. With needTarget, rows without
+// a target are set aside, and weights and noise variances have to be there; other
+// columns than those of the plan are not looked at.
 func (p *Plan) Apply(t *table.Table, needTarget bool) (*Set, error) {
+	return p.apply(t, needTarget, needTarget)
+}
+
+// Held makes the numbers of a table to score predictions on. What is known of the
+// noise is used where the table tells; a text that training had not seen is NaN in
+// all inputs of its column.
+func (p *Plan) Held(t *table.Table) (*Set, error) { return p.apply(t, true, false) }
+
+func (p *Plan) apply(t *table.Table, needTarget, needNoise bool) (*Set, error) {
 	names := columnNames(t)
 	places := placesOf(names)
 	cols := make([]*table.Column, len(p.Inputs))
@@ -66,16 +82,16 @@ func (p *Plan) Apply(t *table.Table, needTarget bool) (*Set, error) {
 			return nil, err
 		}
 	}
-	s := &Set{}
+	s := &Set{noise: p.noiseColumns(names)}
 	target, err := p.numeric(t, names, p.Target, needTarget)
 	if err != nil {
 		return nil, err
 	}
-	weight, err := p.numeric(t, names, p.Weight, p.Weight != "" && needTarget)
+	weight, err := p.numeric(t, names, p.Weight, p.Weight != "" && needNoise)
 	if err != nil {
 		return nil, err
 	}
-	noise, err := p.numeric(t, names, p.NoiseOf, p.NoiseOf != "" && needTarget)
+	noise, err := p.numeric(t, names, p.NoiseOf, p.NoiseOf != "" && needNoise)
 	if err != nil {
 		return nil, err
 	}
@@ -93,6 +109,7 @@ func (p *Plan) Apply(t *table.Table, needTarget bool) (*Set, error) {
 		return nil, &table.Error{File: t.File, Text: fmt.Sprintf("no row is left: %d without a target, %d with a missing input", len(s.Blank), len(s.Drop))}
 	}
 	s.X = p.Matrix(t, s.Rows)
+	s.unseen = p.countUnseen(s.X)
 	if target != nil {
 		s.Y = pick(target.Num, s.Rows)
 	}
@@ -102,9 +119,10 @@ func (p *Plan) Apply(t *table.Table, needTarget bool) (*Set, error) {
 	return s, err
 }
 
-// Matrix returns the inputs of the given rows.
+// Matrix returns the inputs of the given rows; NaN as in Held.
 func (p *Plan) Matrix(t *table.Table, rows []int) linalg.Matrix {
 	places := placesOf(columnNames(t))
+	p.learnLevels()
 	x := linalg.NewMatrix(len(rows), len(p.Inputs))
 	for j := range p.Inputs {
 		in := &p.Inputs[j]

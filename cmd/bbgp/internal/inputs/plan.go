@@ -38,6 +38,8 @@ type Input struct {
 	// The range of the training rows; equal where it is not known.
 	Low  float64 `json:"low,omitempty"`
 	High float64 `json:"high,omitempty"`
+
+	known map[string]bool // the texts of the column, where Kind is Level
 }
 
 // A Plan says how a table becomes inputs.

@@ -23,7 +23,10 @@ type Stream struct {
 	Extra []string
 	// Unseen counts, per column, texts that training had not seen.
 	Unseen map[string]int
-	known  map[string]map[string]bool
+	// WantNoise asks for what the table tells of the noise of its rows, see Noise.
+	WantNoise    bool
+	noise        noiseColumns
+	scale, extra []float64 // of the rows of the last Next
 	// Rows outside the range of training, and by which inputs.
 	outside int
 	by      []int
@@ -32,7 +35,8 @@ type Stream struct {
 // NewStream matches the columns of r by name.
 func (p *Plan) NewStream(file string, r *table.Reader) (*Stream, error) {
 	s := &Stream{plan: p, r: r, file: file, target: slices.Index(r.Names, p.Target),
-		Unseen: map[string]int{}, known: map[string]map[string]bool{}, by: make([]int, len(p.Inputs))}
+		Unseen: map[string]int{}, by: make([]int, len(p.Inputs)), noise: p.noiseColumns(r.Names)}
+	p.learnLevels()
 	used, places := map[int]bool{s.target: true}, placesOf(r.Names)
 	r.AddMissing(p.NA)
 	if s.target >= 0 {
@@ -46,12 +50,6 @@ func (p *Plan) NewStream(file string, r *table.Reader) (*Stream, error) {
 		s.column = append(s.column, j)
 		s.how = append(s.how, in.how(r, j))
 		used[j] = true
-		if in.Kind == Level {
-			if s.known[in.Column] == nil {
-				s.known[in.Column] = map[string]bool{}
-			}
-			s.known[in.Column][in.Level] = true
-		}
 	}
 	for j, n := range r.Names {
 		if !used[j] && n != p.Weight && n != p.NoiseOf {
@@ -66,8 +64,10 @@ func (s *Stream) HasTarget() bool { return s.target >= 0 }
 
 // Next fills up to x.Rows rows of x, and y with their targets (NaN where there
 // is none). ok[i] is false where an input is missing and the rule is to drop
-// such rows. It returns io.EOF with the last rows.
+// such rows; a text that training had not seen is NaN in all inputs of its column.
+// It returns io.EOF with the last rows.
 func (s *Stream) Next(x linalg.Matrix, y []float64, ok []bool) (n int, err error) {
+	s.scale, s.extra = s.scale[:0], s.extra[:0]
 	for n < x.Rows {
 		cells, err := s.r.Next()
 		if err != nil {
@@ -82,6 +82,9 @@ func (s *Stream) Next(x linalg.Matrix, y []float64, ok []bool) (n int, err error
 		if ok[n], err = s.row(x.Row(n), cells); err != nil {
 			return n, err
 		}
+		if err = s.readNoise(cells); err != nil {
+			return n, err
+		}
 		n++
 	}
 	return n, nil
@@ -89,7 +92,7 @@ func (s *Stream) Next(x linalg.Matrix, y []float64, ok []bool) (n int, err error
 
 func (s *Stream) row(dst []float64, cells [][]byte) (ok bool, err error) {
 	ok = true
-	far := 0
+	var far []int
 	for j := range s.plan.Inputs {
 		in := &s.plan.Inputs[j]
 		cell := cells[s.column[j]]
@@ -110,15 +113,19 @@ func (s *Stream) row(dst []float64, cells [][]byte) (ok bool, err error) {
 			return false, s.fault(in.Column, table.Quote(string(cell))+" is no number")
 		}
 		dst[j], _ = in.value(v.Num, v.Missing, string(cell))
-		if in.outside(dst[j]) {
-			s.by[j]++
-			far = 1
+		if !v.Missing && in.outside(dst[j]) {
+			far = append(far, j)
 		}
-		if in.Kind == Level && !v.Missing && (j == 0 || s.column[j-1] != s.column[j]) && !s.known[in.Column][string(cell)] {
+		if math.IsNaN(dst[j]) && (j == 0 || s.column[j-1] != s.column[j]) {
 			s.Unseen[in.Column]++
 		}
 	}
-	s.outside += far
+	if ok && len(far) > 0 { // a row without a prediction is not outside of anything
+		s.outside++
+		for _, j := range far {
+			s.by[j]++
+		}
+	}
 	return ok, nil
 }
 
@@ -152,9 +159,12 @@ func (s *Stream) Notes() []string {
 	}
 	for _, in := range s.plan.Inputs {
 		if n := s.Unseen[in.Column]; n > 0 {
-			notes = append(notes, fmt.Sprintf("column %s: %s with a text that training had not seen", in.Column, table.Rows(n)))
+			notes = append(notes, unseenNote(&in, n))
 			delete(s.Unseen, in.Column)
 		}
+	}
+	if s.WantNoise {
+		notes = append(notes, s.noise.notes()...)
 	}
 	if note := s.plan.outsideNote(s.outside, s.by); note != "" {
 		notes = append(notes, note)

@@ -1,6 +1,8 @@
 package plots
 
 import (
+	"bbgp.dev/bbgp/score"
+
 	"bytes"
 	"image/png"
 	"math"
@@ -51,8 +53,10 @@ func TestPictures(t *testing.T) {
 	p, err = Trace(trace[:1])
 	save(t, p, err, "one")
 	var y, mean, sd []float64
+	var laws []score.Law
 	for range 500 {
 		m := rng.NormFloat64()
+		laws = append(laws, score.Normal(m, 0.2))
 		mean, sd, y = append(mean, m), append(sd, 0.2), append(y, m+0.2*rng.NormFloat64())
 	}
 	p, err = Predicted("y", y, mean, sd)
@@ -61,7 +65,7 @@ func TestPictures(t *testing.T) {
 	save(t, p, err, "one")
 	for name, draw := range map[string]func() (*plot.Plot, error){
 		"residuals":   func() (*plot.Plot, error) { return Residuals("y", y, mean, sd) },
-		"calibration": func() (*plot.Plot, error) { return Calibration(y, mean, sd) },
+		"calibration": func() (*plot.Plot, error) { return Calibration(y, laws) },
 		"effect":      func() (*plot.Plot, error) { return Effect("x", "y", y[:3], mean[:3], sd[:3]) },
 		"gaps":        func() (*plot.Plot, error) { return Gaps(trace) },
 	} {

@@ -1,6 +1,8 @@
 package plots
 
 import (
+	"bbgp.dev/bbgp/score"
+
 	"bytes"
 	"fmt"
 	"math"
@@ -58,13 +60,13 @@ func Residuals(name string, observed, mean, sd []float64) (*plot.Plot, error) {
 
 // Calibration draws, for central intervals of every probability, the share of
 // the observations inside.
-func Calibration(observed, mean, sd []float64) (*plot.Plot, error) {
+func Calibration(observed []float64, laws []score.Law) (*plot.Plot, error) {
 	p := newPlot("Calibration", "probability of the interval", "share of rows inside")
-	// A central interval holds |z| with probability erf(|z|/√2): the sorted
-	// values of that are the curve.
-	u := make([]float64, len(mean))
-	for i := range u {
-		u[i] = math.Erf(math.Abs(observed[i]-mean[i]) / sd[i] / math.Sqrt2)
+	// The sorted probabilities of the central intervals that just hold their rows
+	// are the curve.
+	u := make([]float64, len(laws))
+	for i, l := range laws {
+		u[i] = 1 - l.Beyond(observed[i])
 	}
 	slices.Sort(u)
 	curve := plotter.XYs{{X: 0, Y: 0}}

@@ -1,0 +1,204 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// noisyTable returns rows x, v, w, y of a sine whose noise has the variance v/w.
+func noisyTable(n int, seed uint64) [][]float64 {
+	rng := rand.New(rand.NewPCG(seed, 4))
+	var rows [][]float64
+	for i := range n {
+		x, v, w := rng.Float64(), 0.01+0.24*float64(i%2), 1+9*float64(i/2%2)
+		rows = append(rows, []float64{x, v, w, math.Sin(6*x) + math.Sqrt(v/w)*rng.NormFloat64()})
+	}
+	return rows
+}
+
+// What is known of the noise of a row counts in the score of a fit, in predictions
+// and their score, and in both kinds of cross-validation; where a table does not
+// tell, that is said once.
+func TestKnownNoiseIsScored(t *testing.T) {
+	for _, c := range []struct {
+		name, header string
+		args         []string
+		pick         func(r []float64) []float64
+		unit         float64 // sd of y
+	}{
+		{"variance", "x,v,y", []string{"--noise-var", "v"}, func(r []float64) []float64 { return []float64{r[0], r[1] / r[2], r[3]} }, 1},
+		{"weight", "x,w,y", []string{"--weight", "w"}, func(r []float64) []float64 { return []float64{r[0], r[2] / r[1], r[3]} }, 1},
+		{"both, other units", "x,v,w,y", []string{"--noise-var", "v", "--weight", "w"},
+			func(r []float64) []float64 { return []float64{r[0], 1e6 * r[1] / r[2] / 2, 2 * r[2] / r[1], 1e3 * r[3]} }, 1e3},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			table := func(rows [][]float64) (out [][]float64) {
+				for _, r := range rows {
+					out = append(out, c.pick(r))
+				}
+				return out
+			}
+			dir := t.TempDir()
+			test := csvOf(t, dir, "t.csv", c.header, table(noisyTable(400, 2)))
+			f := fitCase(t, csvOf(t, dir, "d.csv", c.header, table(noisyTable(300, 1))), append(c.args, "--holdout", test)...)
+			good := func(what string, nlpd, coverage any) {
+				t.Helper()
+				within(t, what+": coverage", coverage.(float64), 0.91, 0.985)
+				// The mean log density of the true law is about -.55 here.
+				within(t, what+": NLPD", nlpd.(float64)-math.Log(c.unit), -1.2, 0)
+			}
+			good("holdout", f.report.Holdout.NLPD, f.report.Holdout.Coverage95)
+			r := want(t, exitOK, "predict", f.model, test, "--interval", "0.95", "--out", filepath.Join(dir, "p.csv"), "--json")
+			s := object(t, r.out)["score"].(map[string]any)
+			good("predict", s["nlpd"], s["coverage95"])
+			if notes := fmt.Sprint(object(t, r.out)["notes"]); strings.Contains(notes, "noise") {
+				t.Error(notes)
+			}
+			for _, args := range [][]string{{"--loo"}, {"--folds", "3"}} {
+				m := object(t, want(t, exitOK, append(append([]string{"cv", filepath.Join(dir, "d.csv"), "--target", "y", "--json", "-q"}, c.args...), args...)...).out)
+				all := m["all"].(map[string]any)
+				good("cv "+args[0], all["nlpd"], all["coverage95"])
+			}
+			// A table that does not tell.
+			bare := write(t, dir, "bare.csv", "x,y\n0.5,0.1\n0.6,0.2\n")
+			words := "sd_obs, intervals and scores"
+			if r := want(t, exitOK, "predict", f.model, bare, "--sd"); strings.Count(r.err, words) != len(c.args)/2 {
+				t.Error(r.err)
+			}
+			if r := want(t, exitOK, "predict", f.model, bare); strings.Contains(r.err, words) {
+				t.Error("means need no noise: " + r.err)
+			}
+			// A cell that is no variance or weight.
+			bad := write(t, dir, "bad.csv", strings.TrimSuffix(c.header, ",y")+"\n0.5"+strings.Repeat(",-1", len(c.args)/2)+"\n")
+			if r := want(t, exitData, "predict", f.model, bad, "--sd"); !strings.Contains(r.err, "row 1 (line 2), column ") {
+				t.Error(r.err)
+			}
+		})
+	}
+}
+
+// Student's t noise: intervals of a robust fit hold what they say, on the clean rows
+// and on the wild ones, and scores are by its density.
+func TestRobustIntervals(t *testing.T) {
+	rng := rand.New(rand.NewPCG(12, 13))
+	draw := func(n int) (rows [][]float64) {
+		for range n {
+			x, chi := rng.Float64(), 0.0
+			for range 4 {
+				z := rng.NormFloat64()
+				chi += z * z
+			}
+			rows = append(rows, []float64{x, 50 + 10*math.Sin(6*x) + 2*rng.NormFloat64()/math.Sqrt(chi/4)})
+		}
+		return rows
+	}
+	dir := t.TempDir()
+	test := csvOf(t, dir, "t.csv", "x,y", draw(1000))
+	f := fitCase(t, csvOf(t, dir, "d.csv", "x,y", draw(400)), "--robust", "--holdout", test)
+	within(t, "coverage", f.report.Holdout.Coverage95, 0.935, 0.965)
+	// The mean negative log density of t with 4 degrees of freedom and scale 2: 1.681 + log 2.
+	within(t, "NLPD", f.report.Holdout.NLPD, 2.25, 2.55)
+	out := filepath.Join(dir, "p.csv")
+	want(t, exitOK, "predict", f.model, test, "--interval", "0.99", "--out", out)
+	lo, hi, y := column(t, out, "lower"), column(t, out, "upper"), column(t, test, "y")
+	inside := 0.0
+	for i, v := range y {
+		if lo[i] <= v && v <= hi[i] {
+			inside++
+		}
+	}
+	within(t, "coverage of the 99 % interval", inside/1000, 0.98, 0.998)
+	within(t, "sd_obs", column(t, out, "sd_obs")[0], 2*1.2, 2*1.7)
+}
+
+// A text that training had not seen has the deviation of an unknown level: more
+// than that of any known one where levels matter, and no more where they do not.
+func TestUnseenLevel(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		step    float64 // between levels
+		seen    int
+		missing int
+	}{{"two known, the last missing", 10, 3, 2}, {"two known, the first missing", 10, 3, 0}, {"five known", 3, 6, 5}, {"no influence", 0, 4, 1}} {
+		t.Run(c.name, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(11, 11))
+			var train, test strings.Builder
+			train.WriteString("x,c,y\n")
+			test.WriteString("x,c,y\n")
+			for i := range 60 * c.seen {
+				x, level := rng.Float64(), i%c.seen
+				y := math.Sin(6*x) + c.step*float64(level) + 0.2*rng.NormFloat64()
+				to := &train
+				if level == c.missing {
+					to = &test
+				}
+				fmt.Fprintf(to, "%v,L%d,%v\n", x, level, y)
+			}
+			dir := t.TempDir()
+			held := write(t, dir, "t.csv", test.String())
+			f := fitCase(t, write(t, dir, "d.csv", train.String()), "--holdout", held)
+			within(t, "coverage", f.report.Holdout.Coverage95, 0.85, 1)
+			if !strings.Contains(f.words, "60 rows with a text that training had not seen") {
+				t.Error(f.words)
+			}
+			out := filepath.Join(dir, "p.csv")
+			r := want(t, exitOK, "predict", f.model, held, "--sd", "--out", out)
+			if !strings.Contains(r.err, fmt.Sprintf("the mean over the %d known texts", c.seen-1)) {
+				t.Error(r.err)
+			}
+			sd := column(t, out, "sd")
+			want(t, exitOK, "predict", f.model, filepath.Join(dir, "d.csv"), "--sd", "--out", out)
+			ratio := sd[0] / column(t, out, "sd")[0]
+			if c.step > 0 {
+				within(t, "sd over that of a known level", ratio, 10, 1e4)
+			} else {
+				within(t, "sd over that of a known level", ratio, 0.3, 3)
+			}
+		})
+	}
+}
+
+// One text in all training rows tells nothing of another.
+func TestUnseenOfOne(t *testing.T) {
+	dir := t.TempDir()
+	var rows strings.Builder
+	rows.WriteString("x,c,y\n")
+	for i := range 30 {
+		fmt.Fprintf(&rows, "%d,A,%v\n", i, math.Sin(float64(i)/5))
+	}
+	f := fitCase(t, write(t, dir, "d.csv", rows.String()))
+	r := bbgpRun(t, "x,c\n3.5,A\n3.5,B\n", "predict", f.model, "-", "--interval", "0.9")
+	lines := strings.Split(strings.TrimSpace(r.out), "\n")
+	if r.code != exitOK || !strings.HasSuffix(lines[2], ",,,,") || strings.HasSuffix(lines[1], ",") || !strings.Contains(r.err, "what another does is not known") {
+		t.Error(r.code, r.out, r.err)
+	}
+}
+
+// Rows with missing inputs are not counted as outside the range.
+func TestMissingIsNotOutside(t *testing.T) {
+	dir := t.TempDir()
+	var rows strings.Builder
+	rows.WriteString("x,z,y\n")
+	for i := range 40 {
+		z := fmt.Sprint(100 + i%7)
+		if i%10 == 0 {
+			z = "NA"
+		}
+		fmt.Fprintf(&rows, "%d,%s,%v\n", i, z, math.Sin(float64(i)/5))
+	}
+	data := write(t, dir, "d.csv", rows.String())
+	for _, rule := range []string{"drop", "indicator"} {
+		f := fitCase(t, data, "--missing", rule, "--holdout", data)
+		if r := want(t, exitOK, "predict", f.model, data); strings.Contains(f.words+r.err, "outside") {
+			t.Errorf("%s: %s%s", rule, f.words, r.err)
+		}
+		r := bbgpRun(t, "x,z\n3,NA\n400,NA\n3,50\n3,102\n", "predict", f.model, "-")
+		if want := map[string]string{"drop": "1 row outside", "indicator": "2 rows outside"}[rule]; !strings.Contains(r.err, want) {
+			t.Errorf("%s: %s", rule, r.err)
+		}
+	}
+}

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"math"
+
+	"bbgp.dev/bbgp"
+	"bbgp.dev/bbgp/score"
+	"bbgp.dev/cmd/bbgp/internal/inputs"
+	"bbgp.dev/linalg"
+)
+
+// A text that training had not seen. What its level does is a draw from what levels
+// do: of k known ones, with predictions m_l at the row's other inputs,
+//
+//	mean = Σ m_l / k,   var = Σ sd_l²/k + t² (1 + 1/k) Σ (m_l - mean)²/(k-1),
+//
+// t being the 97.5 % quantile of Student's t with k degrees of freedom over 1.96: one
+// more than the spread of k levels has, for what the model knows of the target's. One
+// level tells no spread.
+
+// mostStandIns is the number of combinations of known levels that stand for the unseen
+// ones of a row.
+const mostStandIns = 256
+
+// A standIn is a row in place of row of the table.
+type standIns struct {
+	row    []int // of each stand-in
+	levels []int // of each row of the table: the least number of known levels; 0: none unseen
+}
+
+// predictRows predicts rows of which inputs may be of unseen levels, NaN.
+func predictRows(ctx context.Context, m *bbgp.Model, plan *inputs.Plan, e *linalg.Engine, x linalg.Matrix, opt bbgp.PredictOptions) (*bbgp.Prediction, error) {
+	xs, of := standIn(plan, x)
+	if of == nil {
+		return m.Predict(ctx, e, x, opt)
+	}
+	pick := func(v []float64) []float64 {
+		if v == nil {
+			return nil
+		}
+		out := make([]float64, len(of.row))
+		for k, i := range of.row {
+			out[k] = v[i]
+		}
+		return out
+	}
+	opt.NoiseScale, opt.NoiseExtra = pick(opt.NoiseScale), pick(opt.NoiseExtra)
+	p, err := m.Predict(ctx, e, xs, opt)
+	if err != nil {
+		return nil, err
+	}
+	return of.gather(p), nil
+}
+
+// standIn returns the rows of x with known levels in place of unseen ones; nil if
+// there are none.
+func standIn(plan *inputs.Plan, x linalg.Matrix) (linalg.Matrix, *standIns) {
+	columns := plan.LevelInputs()
+	of := &standIns{levels: make([]int, x.Rows)}
+	xs, any := linalg.Matrix{Cols: x.Cols, Stride: x.Cols}, false
+	for i := range x.Rows {
+		var unseen [][]int
+		total := 1.0
+		for _, in := range plan.Inputs { // in their order, not that of a map
+			if levels := columns[in.Column]; in.Kind == inputs.Level && plan.Inputs[levels[0]].Name == in.Name && math.IsNaN(x.At(i, levels[0])) {
+				unseen = append(unseen, levels)
+				total *= float64(len(levels))
+				if of.levels[i] == 0 || len(levels) < of.levels[i] {
+					of.levels[i] = len(levels)
+				}
+			}
+		}
+		any = any || len(unseen) > 0
+		for k := range int(min(total, mostStandIns)) {
+			// Evenly over all combinations, where these are too many.
+			number := k
+			if total > mostStandIns {
+				number = int(math.Mod(float64(k)*total/mostStandIns, math.MaxInt32))
+			}
+			at := len(xs.Data)
+			xs.Data = append(xs.Data, x.Row(i)...)
+			row := xs.Data[at:]
+			for _, levels := range unseen {
+				for _, j := range levels {
+					row[j] = 0
+				}
+				row[levels[number%len(levels)]] = 1
+				number /= len(levels)
+			}
+			of.row = append(of.row, i)
+			xs.Rows++
+		}
+	}
+	if !any {
+		return x, nil
+	}
+	return xs, of
+}
+
+// gather makes one prediction of those of a row's stand-ins.
+func (of *standIns) gather(p *bbgp.Prediction) *bbgp.Prediction {
+	n := len(of.levels)
+	q := &bbgp.Prediction{Mean: make([]float64, n), BoundKind: p.BoundKind}
+	if p.SD != nil {
+		for _, v := range []*[]float64{&q.SD, &q.SDObs, &q.MeanLower, &q.MeanUpper, &q.SDLower, &q.SDUpper} {
+			*v = make([]float64, n)
+		}
+		q.Laws = make([]score.Law, n)
+	}
+	for lo := 0; lo < len(of.row); {
+		hi, i := lo, of.row[lo]
+		for hi < len(of.row) && of.row[hi] == i {
+			hi++
+		}
+		q.Mean[i] = average(p.Mean[lo:hi])
+		if p.SD != nil {
+			of.spread(q, p, i, lo, hi)
+		}
+		lo = hi
+	}
+	return q
+}
+
+// spread fills in the deviations of row i from its stand-ins lo to hi.
+func (of *standIns) spread(q, p *bbgp.Prediction, i, lo, hi int) {
+	q.MeanLower[i], q.MeanUpper[i] = average(p.MeanLower[lo:hi]), average(p.MeanUpper[lo:hi])
+	if of.levels[i] == 0 {
+		q.SD[i], q.SDObs[i], q.SDLower[i], q.SDUpper[i], q.Laws[i] = p.SD[lo], p.SDObs[lo], p.SDLower[lo], p.SDUpper[lo], p.Laws[lo]
+		return
+	}
+	between := math.Inf(1)
+	if k := float64(of.levels[i]); k > 1 {
+		between = 0
+		for _, v := range p.Mean[lo:hi] {
+			between += (v - q.Mean[i]) * (v - q.Mean[i])
+		}
+		t := score.Law{Mixed: 1, Tail: score.NewTail(k)}.SD()
+		// Of hi - lo combinations there is one draw per level of the column with fewest.
+		between *= t * t * (1 + 1/k) / (float64(hi-lo) * (k - 1) / k)
+	}
+	wide := func(sd []float64) float64 {
+		v := 0.0
+		for _, s := range sd[lo:hi] {
+			v += s * s / float64(hi-lo)
+		}
+		return math.Sqrt(v + between)
+	}
+	q.SD[i], q.SDLower[i], q.SDUpper[i] = wide(p.SD), wide(p.SDLower), wide(p.SDUpper)
+	l := score.Law{Mean: q.Mean[i], Fixed: between, Tail: p.Laws[lo].Tail}
+	for _, one := range p.Laws[lo:hi] {
+		l.Fixed += one.Fixed / float64(hi-lo)
+		l.Mixed += one.Mixed / float64(hi-lo)
+	}
+	q.Laws[i], q.SDObs[i] = l, l.SD()
+}
+
+func average(v []float64) float64 {
+	s := 0.0
+	for _, x := range v {
+		s += x / float64(len(v))
+	}
+	return s
+}

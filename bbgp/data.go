@@ -3,6 +3,7 @@ package bbgp
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"bbgp.dev/linalg"
 )
@@ -145,11 +146,12 @@ func (d *Data) checkColumn(name string, v []float64, low float64, want string) e
 	return nil
 }
 
-// scaleFloor is added to every standard deviation, as the paper's code does.
-const scaleFloor = 1e-6
+// PaperFloor is what the paper's code adds to every standard deviation. It loses
+// columns in small units: farads, or metres of a nanometre's work.
+const PaperFloor = 1e-6
 
-// A Scaling standardises inputs and target: x' = (x - mean)/scale, with the
-// mean of the training rows and their population standard deviation + 1e-6.
+// A Scaling standardises inputs and target: x' = (x - mean)/scale, with the mean of
+// the training rows and their population standard deviation, 1 where that is 0.
 type Scaling struct {
 	XMean  []float64 `json:"x_mean"`
 	XScale []float64 `json:"x_scale"`
@@ -157,43 +159,71 @@ type Scaling struct {
 	YScale float64   `json:"y_scale"`
 }
 
-// NewScaling returns the Scaling of the rows of d. With identity it changes
-// nothing: means 0 and scales 1.
+// NewScaling returns the Scaling of the rows of d by the rule of the paper, standard
+// deviation + PaperFloor. With identity it changes nothing: means 0 and scales 1.
 func NewScaling(d *Data, identity bool) Scaling {
+	if identity {
+		s := Scaling{XMean: make([]float64, d.X.Cols), XScale: make([]float64, d.X.Cols), YScale: 1}
+		for j := range s.XScale {
+			s.XScale[j] = 1
+		}
+		return s
+	}
+	return Standardise(d, PaperFloor)
+}
+
+// Standardise returns the Scaling of the rows of d with floor added to every standard
+// deviation. With floor 0 the standardised rows are the same in all units.
+func Standardise(d *Data, floor float64) Scaling {
 	s := Scaling{XMean: make([]float64, d.X.Cols), XScale: make([]float64, d.X.Cols), YScale: 1}
 	col := make([]float64, d.X.Rows)
 	for j := range s.XMean {
-		if s.XScale[j] = 1; identity {
-			continue
-		}
 		for i := range col {
 			col[i] = d.X.At(i, j)
 		}
-		s.XMean[j], s.XScale[j] = moments(col)
+		s.XMean[j], s.XScale[j] = moments(col, floor)
 	}
-	if !identity && d.Y != nil {
-		s.YMean, s.YScale = moments(d.Y)
+	if d.Y != nil {
+		s.YMean, s.YScale = moments(d.Y, floor)
 	}
 	return s
 }
 
-// moments returns the mean and the population standard deviation + 1e-6.
-func moments(v []float64) (mean, scale float64) {
+// scaling is the Scaling that the options ask for.
+func (o *Options) scaling(d *Data) Scaling {
+	if o.NoScale {
+		return NewScaling(d, true)
+	}
+	return Standardise(d, o.ScaleFloor)
+}
+
+// moments returns the mean and the population standard deviation + floor, or 1 where
+// that is 0.
+func moments(v []float64, floor float64) (mean, scale float64) {
 	if len(v) == 0 {
 		return 0, 1
+	}
+	if constant(v) {
+		if floor > 0 {
+			return v[0], floor
+		}
+		return v[0], 1
 	}
 	// A first pass about v[0] keeps the digits of columns with a large offset.
 	for _, x := range v {
 		mean += x - v[0]
 	}
 	mean = v[0] + mean/float64(len(v))
-	ss, rest := 0.0, 0.0
+	// In units of a power of two, which cost no digits: squares of small numbers vanish.
+	_, e := math.Frexp(slices.Max(v) - slices.Min(v))
+	ss, rest, unit := 0.0, 0.0, math.Ldexp(1, -e)
 	for _, x := range v {
-		ss = math.FMA(x-mean, x-mean, ss)
-		rest += x - mean
+		x = (x - mean) * unit
+		ss = math.FMA(x, x, ss)
+		rest += x
 	}
 	ss -= rest * rest / float64(len(v))
-	return mean, math.Sqrt(max(ss, 0)/float64(len(v))) + scaleFloor
+	return mean, math.Ldexp(math.Sqrt(max(ss, 0)/float64(len(v))), e) + floor
 }
 
 // XTo sets dst = the standardised rows of x; dst may be x.
@@ -234,7 +264,7 @@ func constantColumns(x linalg.Matrix) []int {
 	for j := range x.Cols {
 		same := true
 		for i := 1; i < x.Rows && same; i++ {
-			same = x.At(i, j) == x.At(0, j)
+			same = equal(x.At(i, j), x.At(0, j))
 		}
 		if same {
 			out = append(out, j)
@@ -246,11 +276,14 @@ func constantColumns(x linalg.Matrix) []int {
 // constant says whether all values are equal.
 func constant(v []float64) bool {
 	for _, x := range v {
-		if x != v[0] {
+		if !equal(x, v[0]) {
 			return false
 		}
 	}
 	return true
 }
+
+// equal says whether two values are one but for rounding, as 0.1 + 0.2 and 0.3 are.
+func equal(a, b float64) bool { return a == b || math.Abs(a-b) <= 0x1p-51*math.Abs(a) }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

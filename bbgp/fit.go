@@ -77,7 +77,7 @@ var errTime = errors.New("bbgp: time budget")
 
 // newModel returns the model without parameters.
 func (f *fit) newModel() *Model {
-	s := NewScaling(f.full, f.opt.NoScale)
+	s := f.opt.scaling(f.full)
 	f.std = s.apply(f.raw)
 	m := &Model{Scaling: s, Target: f.raw.TargetName(), x: f.std.X, y: f.std.Y,
 		noiseScale: f.std.NoiseScale, noiseExtra: f.std.NoiseExtra}

@@ -258,7 +258,7 @@ func (o *Options) identity(d *Data) ([]byte, error) {
 		"data": hex.EncodeToString(h.Sum(nil)), "rows": d.X.Rows, "inputs": d.X.Cols,
 		"kernel": o.Kernel, "method": o.Method, "optimizer": o.Optimizer, "eps": o.Eps, "probes": o.Probes,
 		"lml_stderr": o.LMLStdErr, "rank": o.Rank, "neighbours": o.Neighbours, "precision": o.Precision,
-		"no_scale": o.NoScale, "fix_mean": o.FixMean, "seed": o.Seed, "prefit_rows": o.PrefitRows,
+		"no_scale": o.NoScale, "scale_floor": o.ScaleFloor, "fix_mean": o.FixMean, "seed": o.Seed, "prefit_rows": o.PrefitRows,
 		"memory": o.Memory, "costs": o.Costs, "start": o.Start, "isa": o.Engine.Impl.Name,
 	})
 }

@@ -60,7 +60,7 @@ func LogMarginalLikelihood(ctx context.Context, d *Data, p Params, opt Options) 
 	}
 	start := time.Now()
 	cpu0 := cpuTime()
-	s := NewScaling(full, opt.NoScale)
+	s := opt.scaling(full)
 	std := s.apply(d)
 	obj, err := opt.newObjective(std, p)
 	if err != nil {

@@ -50,6 +50,9 @@ type Options struct {
 	Precision string
 	// NoScale takes inputs and target as they are.
 	NoScale bool
+	// ScaleFloor is added to the standard deviations that inputs and target are divided
+	// by; 0 makes a fit the same in all units, PaperFloor is what the paper does.
+	ScaleFloor float64
 	// NoGradient leaves the gradient out of LogMarginalLikelihood; Fit ignores it.
 	NoGradient bool
 	// FixMean keeps c at its start instead of fitting it.
@@ -156,6 +159,8 @@ func (o Options) settle(n, d int) (Options, error) {
 	switch {
 	case !finite(o.Eps) || o.Eps < 0:
 		return o, &OptionError{"eps", fmt.Sprintf("%v is not a positive number", o.Eps)}
+	case !finite(o.ScaleFloor) || o.ScaleFloor < 0:
+		return o, &OptionError{"scalefloor", fmt.Sprintf("%v is not a number of at least 0", o.ScaleFloor)}
 	case !finite(o.LMLStdErr) || o.LMLStdErr < 0:
 		return o, &OptionError{"lmlstderr", fmt.Sprintf("%v is not a positive number", o.LMLStdErr)}
 	case o.Probes < 0 || o.Probes > 63:

@@ -49,7 +49,7 @@ func (m *meter) likelihood(w *row, dense bool) error {
 	if err != nil {
 		return err
 	}
-	opt := bbgp.Options{Method: "bbgp", Probes: probesOfLML, NoGradient: true}
+	opt := bbgp.Options{Method: "bbgp", Probes: probesOfLML, NoGradient: true, ScaleFloor: bbgp.PaperFloor}
 	if dense || m.small() {
 		opt.Method = "exact"
 	}
@@ -71,7 +71,7 @@ func (m *meter) errors(w *row, density bool) error {
 	if err != nil {
 		return err
 	}
-	opt := bbgp.Options{Method: "bbgp", Optimizer: "adam", MaxSteps: 1, Start: &p, LMLStdErr: 1} // no more probes than usual
+	opt := bbgp.Options{Method: "bbgp", Optimizer: "adam", MaxSteps: 1, Start: &p, LMLStdErr: 1, ScaleFloor: bbgp.PaperFloor} // no more probes than usual
 	if m.small() {
 		opt.Method = "exact"
 	}

@@ -182,7 +182,7 @@ func evaluate(b *studyBench, c *cell) error {
 		return err
 	}
 	r, err := bbgp.LogMarginalLikelihood(ctx, b.data, p, bbgp.Options{Method: "bbgp", Probes: c.Probes, Seed: 1,
-		Rank: asked(min(c.Rank, c.N/4)), Neighbours: asked(c.Neighbours), Precision: c.Precision})
+		Rank: asked(min(c.Rank, c.N/4)), Neighbours: asked(c.Neighbours), Precision: c.Precision, ScaleFloor: bbgp.PaperFloor})
 	if err != nil {
 		c.Failure = err.Error()
 		return nil
@@ -198,7 +198,7 @@ func (b *studyBench) exactly(ctx context.Context, p bbgp.Params) (float64, error
 	if v, ok := b.exact[p.Noise]; ok {
 		return v, nil
 	}
-	r, err := bbgp.LogMarginalLikelihood(ctx, b.data, p, bbgp.Options{Method: "exact", NoGradient: true})
+	r, err := bbgp.LogMarginalLikelihood(ctx, b.data, p, bbgp.Options{Method: "exact", NoGradient: true, ScaleFloor: bbgp.PaperFloor})
 	if err != nil {
 		return 0, err
 	}

@@ -86,6 +86,7 @@ func (j *job) train() (*record, error) {
 		StepCap: j.steps, CPUCap: j.cpu, Threads: runtime.GOMAXPROCS(0), Machine: machine(), Commit: revision,
 		Date: time.Now().UTC().Format("2006-01-02 15:04"), Command: "bin/paper train " + strings.Join(j.args(), " ")}}
 	opt := m.opt
+	opt.ScaleFloor = bbgp.PaperFloor
 	opt.MaxSteps, opt.Seed = j.steps, uint64(j.split)
 	opt.Progress = r.add
 	ctx, cancel := context.WithCancelCause(context.Background())

@@ -200,6 +200,7 @@ type modelling struct {
 	rank, neighbours, costs   string
 	seed                      uint64
 	noScale                   bool
+	scaleFloor                float64
 	memory                    string
 	time                      time.Duration
 }
@@ -215,16 +216,20 @@ func (m *modelling) add(f *pflag.FlagSet) {
 	f.Uint64Var(&m.seed, "seed", 0, "start of every random stream")
 	f.StringVar(&m.precision, "precision", "auto", "of kernel products: f32, f64 or auto")
 	f.BoolVar(&m.noScale, "no-scale", false, "take inputs and target as they are, not standardised")
+	f.Float64Var(&m.scaleFloor, "scale-floor", 0, "add this to the standard deviations that columns are divided by; 1e-6 is the rule of the BBGP paper")
 	f.StringVar(&m.memory, "memory", "", "memory budget, such as 2GiB (default: 80% of what the container or else the machine has)")
 	f.DurationVar(&m.time, "time", 0, "time budget, such as 90s (default: none)")
 }
 
 func (m *modelling) options(e *linalg.Engine) (bbgp.Options, error) {
 	o := bbgp.Options{Kernel: m.kernel, Method: m.method, Eps: m.eps, LMLStdErr: m.lmlStdErr, Precision: m.precision,
-		NoScale: m.noScale, Seed: m.seed, Time: m.time, Engine: e}
+		NoScale: m.noScale, ScaleFloor: m.scaleFloor, Seed: m.seed, Time: m.time, Engine: e}
 	var err error
 	if !(m.eps > 0) || math.IsInf(m.eps, 0) {
 		return o, usagef("--eps %v is not a positive number", m.eps)
+	}
+	if !(m.scaleFloor >= 0) || math.IsInf(m.scaleFloor, 0) {
+		return o, usagef("--scale-floor %v is not a number of at least 0", m.scaleFloor)
 	}
 	if !(m.lmlStdErr > 0) || math.IsInf(m.lmlStdErr, 0) {
 		return o, usagef("--lml-se %v is not a positive number", m.lmlStdErr)

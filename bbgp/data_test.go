@@ -3,6 +3,7 @@ package bbgp
 import (
 	"errors"
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"bbgp.dev/linalg"
@@ -73,5 +74,68 @@ func TestScalingLargeOffset(t *testing.T) {
 	id := NewScaling(&Data{X: near, Y: y}, true)
 	if id.XMean[0] != 0 || id.XScale[0] != 1 || id.YMean != 0 || id.YScale != 1 {
 		t.Errorf("identity is %+v", id)
+	}
+}
+
+// TestUnits: a model is the same in all units, whatever they do to the size of the
+// numbers, offsets included.
+func TestUnits(t *testing.T) {
+	rng := rand.New(rand.NewPCG(14, 14))
+	const n = 120
+	x, y := linalg.NewMatrix(n, 2), make([]float64, n)
+	for i := range n {
+		x.Set(i, 0, rng.Float64())
+		x.Set(i, 1, 3+rng.NormFloat64())
+		y[i] = 2 + math.Sin(8*x.At(i, 0)) + 0.3*x.At(i, 1) + 0.1*rng.NormFloat64()
+	}
+	fit := func(ux, uy float64) (*Model, *Prediction) {
+		xs, ys := linalg.NewMatrix(n, 2), make([]float64, n)
+		for i := range n {
+			xs.Set(i, 0, ux*x.At(i, 0))
+			xs.Set(i, 1, x.At(i, 1)/ux)
+			ys[i] = uy * y[i]
+		}
+		m, err := Fit(t.Context(), &Data{X: xs, Y: ys}, Options{Engine: engine(t)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := linalg.NewMatrix(1, 2)
+		at.Set(0, 0, 0.37*ux)
+		at.Set(0, 1, 2.5/ux)
+		p, err := m.Predict(t.Context(), engine(t), at, PredictOptions{SD: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m, p
+	}
+	m, p := fit(1, 1)
+	for _, u := range [][2]float64{{1, 1e-12}, {1e-12, 1}, {1e-10, 1e12}, {1e12, 1e-7}, {1e-150, 1e100}, {1e-3, 1e-170}} {
+		um, up := fit(u[0], u[1])
+		if relative(um.Result.LML, m.Result.LML) > 1e-9 || relative(up.Mean[0]/u[1], p.Mean[0]) > 1e-9 || relative(up.SD[0]/u[1], p.SD[0]) > 1e-9 {
+			t.Errorf("units %v: LML %v, mean %v, sd %v; in others %v, %v, %v", u, um.Result.LML, up.Mean[0]/u[1], up.SD[0]/u[1],
+				m.Result.LML, p.Mean[0], p.SD[0])
+		}
+	}
+}
+
+// TestStandardise: a column that differs by rounding is constant, one of small
+// numbers is not, and the paper's rule adds its floor.
+func TestStandardise(t *testing.T) {
+	tenth := 0.1 // at run time 0.1 + 0.2 is not 0.3
+	for _, c := range []struct {
+		v            []float64
+		floor, scale float64
+	}{
+		{[]float64{tenth + 0.2, 0.3, 0.3}, 0, 1}, {[]float64{5, 5}, 0, 1}, {[]float64{5, 5}, PaperFloor, PaperFloor}, {[]float64{0, 0}, 0, 1},
+		{[]float64{-1e-13, 1e-13}, 0, 1e-13}, {[]float64{1 - 1e-9, 1 + 1e-9}, 0, 1e-9}, {[]float64{-2e200, 2e200}, 0, 2e200},
+		{[]float64{-2, 2}, PaperFloor, 2 + PaperFloor}, {[]float64{-3e-200, 3e-200}, 0, 3e-200},
+	} {
+		s := Standardise(&Data{X: linalg.Matrix{Rows: len(c.v), Cols: 1, Stride: 1, Data: c.v}, Y: c.v}, c.floor)
+		if relative(s.XScale[0], c.scale) > 1e-7 || s.YScale != s.XScale[0] {
+			t.Errorf("%v with floor %v: scale %v and %v, not %v", c.v, c.floor, s.XScale[0], s.YScale, c.scale)
+		}
+	}
+	if _, err := Fit(t.Context(), &Data{X: linalg.NewMatrix(2, 1), Y: []float64{1, 2}}, Options{ScaleFloor: -1}); err == nil {
+		t.Error("a negative floor was taken")
 	}
 }

@@ -34,7 +34,7 @@ func TestFitGolden(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g, train, std := loadGolden(t, name)
 			ctx, e := context.Background(), engine(t)
-			m, err := Fit(ctx, train, Options{Engine: e})
+			m, err := Fit(ctx, train, Options{Engine: e, ScaleFloor: PaperFloor})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -348,7 +348,7 @@ func TestBoundsOnFullSets(t *testing.T) {
 			if train == nil {
 				t.Skip("the whole set is absent (set BBGP_DATA)")
 			}
-			m, err := Fit(context.Background(), train, Options{Engine: engine(t)})
+			m, err := Fit(context.Background(), train, Options{Engine: engine(t), ScaleFloor: PaperFloor})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -202,3 +202,26 @@ func TestMissingIsNotOutside(t *testing.T) {
 		}
 	}
 }
+
+// Farads, nanometres: the units of a table make no difference, but by the paper's rule.
+func TestUnitsOfTables(t *testing.T) {
+	table := func(ux, uy float64) string {
+		rng := rand.New(rand.NewPCG(14, 15))
+		var rows [][]float64
+		for range 150 {
+			x := rng.Float64()
+			rows = append(rows, []float64{ux * x, uy * (math.Sin(8*x) + 0.1*rng.NormFloat64())})
+		}
+		return csvOf(t, t.TempDir(), "d.csv", "x,y", rows)
+	}
+	lml := fitCase(t, table(1, 1)).report.LML
+	for _, u := range [][2]float64{{1, 1e-10}, {1e-9, 1}, {1e12, 1e-12}} {
+		if got := fitCase(t, table(u[0], u[1])).report.LML; math.Abs(got-lml) > 1e-9*math.Abs(lml) {
+			t.Errorf("units %v: LML %v, not %v", u, got, lml)
+		}
+	}
+	if got := fitCase(t, table(1, 1e-8), "--scale-floor", "1e-6").report.LML; math.Abs(got-lml) < 1 {
+		t.Errorf("the paper's rule gives LML %v in small units", got)
+	}
+	want(t, exitUsage, "fit", table(1, 1), "--target", "y", "--scale-floor", "-1")
+}

@@ -33,7 +33,9 @@ func TestKnownNoiseIsScored(t *testing.T) {
 		{"variance", "x,v,y", []string{"--noise-var", "v"}, func(r []float64) []float64 { return []float64{r[0], r[1] / r[2], r[3]} }, 1},
 		{"weight", "x,w,y", []string{"--weight", "w"}, func(r []float64) []float64 { return []float64{r[0], r[2] / r[1], r[3]} }, 1},
 		{"both, other units", "x,v,w,y", []string{"--noise-var", "v", "--weight", "w"},
-			func(r []float64) []float64 { return []float64{r[0], 1e6 * r[1] / r[2] / 2, 2 * r[2] / r[1], 1e3 * r[3]} }, 1e3},
+			func(r []float64) []float64 {
+				return []float64{r[0], 1e6 * r[1] / r[2] / 2, 2 * r[2] / r[1], 1e3 * r[3]}
+			}, 1e3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			table := func(rows [][]float64) (out [][]float64) {

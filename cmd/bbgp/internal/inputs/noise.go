@@ -46,7 +46,7 @@ func (s *Stream) readNoise(cells [][]byte) error {
 		return nil
 	}
 	number := func(j int, name, what string, least float64) (float64, error) {
-		v := table.ParseCell(cells[j], s.r.Decimal, table.AsFound)
+		v := s.r.Parse(cells[j], table.How{Decimal: s.r.MarkOf(j, "")})
 		if v.Missing || v.Text || v.Inf || !(v.Num >= least) {
 			return 0, s.fault(name, fmt.Sprintf("%s is no %s; mend it, or take the column out of the table", table.Quote(string(cells[j])), what))
 		}

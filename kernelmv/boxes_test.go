@@ -81,6 +81,7 @@ func TestSortPoints(t *testing.T) {
 	for _, n := range []int{1, 2, 24, 25, 97, 193, 1000, 5000} {
 		rng := rand.New(rand.NewPCG(51, uint64(n)))
 		op := newOp(t, engine(t, nil, 1), clumped(rng, n, 3), randKernel(rng, Gaussian, 3), nil)
+		op.arrangeOrder()
 		seen := make([]bool, n)
 		for _, i := range op.order {
 			if seen[i] {

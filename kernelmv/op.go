@@ -97,6 +97,9 @@ func (o *Op) Reset(k Kernel, noise []float64) error {
 		}
 		return err
 	}
+	if k.Family != o.kernel.Family || !slices.Equal(k.Lengthscales, o.kernel.Lengthscales) {
+		o.h2Reset()
+	}
 	o.kernel = Kernel{k.Family, k.Variance, append(o.kernel.Lengthscales[:0], k.Lengthscales...)}
 	o.noise = grow(o.noise, o.Dim())
 	clear(o.noise)
@@ -117,7 +120,6 @@ func (o *Op) arrange() {
 		o.line.reset()
 	}
 	o.unsorted = o.line == nil && o.pts.dim <= maxSortDim && !o.tilesOnly
-	o.h2Reset()
 	if o.p32 != nil {
 		o.p32.fresh = false
 	}
@@ -176,6 +178,7 @@ func (o *Op) SetGradPrecision(p Precision) { o.gradPrecision = p }
 func (o *Op) SetRounded(on bool) {
 	if o.rounded != on {
 		o.rounded = on
+		o.h2Reset()
 		o.arrange()
 	}
 }

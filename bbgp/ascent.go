@@ -14,16 +14,21 @@ import (
 type ascent struct {
 	start   string
 	z       []float64
-	value   float64 // -Inf before the first evaluation
+	value   float64   // -Inf before the first evaluation
+	parts   []float64 // of which value is the sum, but for repeated rows
 	grad    []float64
 	met     metric
 	reach   float64
-	near    *kernelmv.Nearest
-	nearAt  []float64 // z, where near was found
-	nn      int
+	near    nearest
 	evals   int
 	done    bool
 	dropped string
+}
+
+// A nearest is the neighbours of the rows at z: only the ratios of the lengthscales matter.
+type nearest struct {
+	*kernelmv.Nearest
+	z []float64
 }
 
 const (
@@ -35,7 +40,7 @@ const (
 // from returns the ascent from c.
 func (s *coarse) from(c Candidate) *ascent {
 	p := c.Parameters.Clone()
-	a := &ascent{start: c.From, z: logVector(p), value: math.Inf(-1), reach: ascentReach, nn: coarseNear}
+	a := &ascent{start: c.From, z: logVector(p), value: math.Inf(-1), reach: ascentReach}
 	a.met = metric{e: s.f.opt.Engine, lambda: firstLambda}
 	for i := range a.z {
 		a.z[i] = min(max(a.z[i], s.lo[i]), s.hi[i])
@@ -50,8 +55,9 @@ func (s *coarse) params(z []float64) Params {
 
 // climb takes steps until so many evaluations are spent or nothing is to be gained.
 func (s *coarse) climb(ctx context.Context, a *ascent, evals int) error {
-	for end := a.evals + evals; a.evals < end && !a.done; {
-		if a.grad == nil || a.strayed(s.free) {
+	end := a.evals + evals
+	for a.done = false; a.evals < end && !a.done; {
+		if a.evals == end-evals || s.apart(a.near.z, a.z) > coarseRenew {
 			if err := s.settle(ctx, a); err != nil {
 				return err
 			}
@@ -59,7 +65,6 @@ func (s *coarse) climb(ctx context.Context, a *ascent, evals int) error {
 		}
 		delta, gain := s.step(a)
 		if gain < coarseWorth {
-			a.done = true
 			break
 		}
 		z := slices.Clone(a.z)
@@ -75,31 +80,25 @@ func (s *coarse) climb(ctx context.Context, a *ascent, evals int) error {
 	return nil
 }
 
-// strayed says whether the neighbours belong to other lengthscales: only their ratios
-// tell which rows are near.
-func (a *ascent) strayed(free []bool) bool {
-	if a.near == nil {
-		return true
-	}
+// apart tells how far the ratios of the lengthscales at y and z are from each other, in
+// logarithms.
+func (s *coarse) apart(y, z []float64) float64 {
 	lo, hi := math.Inf(1), math.Inf(-1)
-	for j, v := range a.z[:len(a.z)-3] {
-		if free[j] {
-			lo, hi = min(lo, v-a.nearAt[j]), max(hi, v-a.nearAt[j])
+	for j := range len(z) - 3 {
+		if s.free[j] {
+			// Beyond the ranges an input does not tell what is near.
+			d := min(z[j], s.far[j]) - min(y[j], s.far[j])
+			lo, hi = min(lo, d), max(hi, d)
 		}
 	}
-	return hi-lo > 2*coarseRenew
+	return (hi - lo) / 2
 }
 
 // settle finds neighbours for the ascent where it is, and its value with them.
 func (s *coarse) settle(ctx context.Context, a *ascent) (err error) {
-	p := s.params(a.z)
-	if err = s.op.Reset(kernelOf(p), noiseOf(p, s.f.std)); err != nil {
+	if a.near, err = s.neighbours(ctx, a.z); err != nil {
 		return err
 	}
-	if a.near, err = s.like.Find(ctx, a.nn); err != nil {
-		return err
-	}
-	a.nearAt = slices.Clone(a.z)
 	score, err := s.evaluate(ctx, a, a.z)
 	if err != nil {
 		return err
@@ -107,8 +106,25 @@ func (s *coarse) settle(ctx context.Context, a *ascent) (err error) {
 	if a.value, a.grad = score.Value, score.Gradient; !finite(a.value) {
 		a.value, a.done = math.Inf(-1), true
 	}
-	a.met.base = denseInformation{score.Info}
+	a.parts, a.met.base = score.Parts, denseInformation{score.Info}
 	return nil
+}
+
+// neighbours returns those that were found near z in this round, or finds them.
+func (s *coarse) neighbours(ctx context.Context, z []float64) (nearest, error) {
+	for _, n := range s.near {
+		if s.apart(n.z, z) < coarseRenew/2 {
+			return n, nil
+		}
+	}
+	p := s.params(z)
+	if err := s.op.Reset(kernelOf(p), noiseOf(p, s.f.std)); err != nil {
+		return nearest{}, err
+	}
+	near, err := s.like.Find(ctx, s.nn)
+	n := nearest{near, slices.Clone(z)}
+	s.near = append(s.near, n)
+	return n, err
 }
 
 // evaluate returns the likelihood at z with the neighbours of the ascent, and that of
@@ -123,7 +139,7 @@ func (s *coarse) evaluate(ctx context.Context, a *ascent, z []float64) (*kernelm
 	for i, y := range d.Y {
 		s.resid[i], s.share[i] = y-p.Mean, p.Noise*d.scaleOf(i)
 	}
-	score, err := s.like.Evaluate(ctx, a.near, s.resid, s.share)
+	score, err := s.like.Evaluate(ctx, a.near.Nearest, s.resid, s.share)
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +184,7 @@ func (a *ascent) judge(z []float64, score *kernelmv.Score, delta []float64, gain
 	case ratio < 0.2:
 		a.met.lambda, a.reach = max(2*a.met.lambda, 0.01), max(longest/2, ascentLeast)
 	}
-	a.z, a.value, a.grad, a.met.base = z, score.Value, score.Gradient, denseInformation{score.Info}
+	a.z, a.value, a.parts, a.grad, a.met.base = z, score.Value, score.Parts, score.Gradient, denseInformation{score.Info}
 }
 
 // meets says whether two ascents are at one place: a move from one to the other is
@@ -183,4 +199,18 @@ func (a *ascent) meets(b *ascent) bool {
 	}
 	apart := -denseSystem{b.met.base.(denseInformation).f}.quadratic(make([]float64, len(d)), d)
 	return apart < coarseSame && b.value-a.value < coarseSame
+}
+
+// beyondDoubt says whether b is better than a by more than its terms leave open: they
+// are a sample, and even all of them are one draw.
+func (a *ascent) beyondDoubt(b *ascent) bool {
+	n, sum, squares := float64(len(a.parts)), 0.0, 0.0
+	for i, v := range b.parts {
+		sum += v - a.parts[i]
+	}
+	for i, v := range b.parts {
+		e := v - a.parts[i] - sum/n
+		squares += e * e
+	}
+	return b.value-a.value > coarseSame+coarseDoubt*math.Sqrt(squares)
 }

@@ -17,25 +17,32 @@ import (
 // of its own climbs, and the likelihood of all rows judges them beside others.
 
 const (
-	coarseTerms     = 4000 // of the Vecchia likelihood
-	coarseNear      = 16   // neighbours of a row
-	coarseVariance  = 100  // times that of y is the most that σ_f² may be
-	coarseRange     = 30   // times its sd is the longest lengthscale of an input
-	coarseRenew     = 0.3  // change of a log lengthscale, beside the others, that asks for new neighbours
-	coarseFinalists = 3
-	coarseWorth     = 0.05 // nats that are worth a step at the end
-	coarseSame      = 2    // ends that differ by less, in nats by the metric, are one
+	coarseVariance = 100  // times that of y is the most that σ_f² may be
+	coarseFar      = 30   // times its sd, and what lies beyond is one to the search of neighbours
+	coarseRange    = 1000 // times its sd is the longest lengthscale of an input
+	coarseRenew    = 0.3  // change of a log lengthscale, beside the others, that asks for new neighbours
+	coarseWorth    = 0.05 // nats that are worth a step at the end
+	coarseDoubt    = 3    // standard errors that a basin may be behind another in the end
+	coarseSame     = 2    // ends that differ by less, in nats by the metric, are one
 )
 
-// coarseRounds are the evaluations from each start in a round, after which half go on.
-var coarseRounds = []int{4, 5, 6, 8, 25}
+// A coarseRound is a part of a search: so many evaluations at most from each start, with
+// so many terms and neighbours each, after which half of the starts go on, or keep.
+type coarseRound struct{ evals, terms, near, keep int }
+
+var coarseRounds = []coarseRound{
+	{6, 1000, 16, 4}, {6, 1000, 16, 4}, {8, 2000, 16, 3}, {25, 4000, 16, 2}, {8, 6000, 32, 2},
+}
 
 // A coarse is what the climbs of a coarse search share.
 type coarse struct {
 	f      *fit
 	op     *kernelmv.Op
-	like   *kernelmv.Vecchia
+	like   *kernelmv.Vecchia // of the round
+	near   []nearest         // that have been found in it
+	nn     int
 	lo, hi []float64 // of z
+	far    []float64 // log lengthscales beyond which an input hardly matters
 	free   []bool
 	share  []float64 // work areas of n numbers
 	resid  []float64
@@ -54,14 +61,15 @@ func (f *fit) coarseCandidates(ctx context.Context, extra []Candidate) ([]Candid
 		all = append(all, s.from(c))
 	}
 	live := slices.Clone(all)
-	for round, evals := range coarseRounds {
+	for i, r := range coarseRounds {
+		s.begin(r)
 		for _, a := range live {
-			if err := s.climb(ctx, a, evals); err != nil {
+			if err := s.climb(ctx, a, r.evals); err != nil {
 				return nil, err
 			}
 		}
 		slices.SortStableFunc(live, func(a, b *ascent) int { return cmp.Compare(b.value, a.value) })
-		live = s.thin(live, round)
+		live = thin(live, r.keep, i == len(coarseRounds)-1)
 	}
 	return s.candidates(all), nil
 }
@@ -75,16 +83,25 @@ func newCoarse(f *fit) (*coarse, error) {
 		return nil, err
 	}
 	op.SetTilesOnly(true) // no order of the points for products
-	s := &coarse{f: f, op: op, like: op.NewVecchia(coarseTerms, f.opt.Seed), share: make([]float64, n), resid: make([]float64, n)}
+	s := &coarse{f: f, op: op, share: make([]float64, n), resid: make([]float64, n)}
 	s.lo, s.hi = logRange(d)
 	s.free = make([]bool, d+3)
 	for j := range d {
-		s.hi[j] = math.Log(coarseRange * columnSD(f.std, j))
+		sd := columnSD(f.std, j)
+		s.hi[j] = math.Log(coarseRange * sd)
+		s.far = append(s.far, math.Log(coarseFar*sd))
 		s.free[j] = !f.flat[j]
 	}
 	s.hi[d] = math.Log(coarseVariance * varianceOf(f.std.Y))
 	s.free[d], s.free[d+1], s.free[d+2] = true, true, !f.opt.FixMean
 	return s, nil
+}
+
+// begin begins a round.
+func (s *coarse) begin(r coarseRound) {
+	if terms := min(r.terms, s.op.Dim()); s.like == nil || terms != s.like.Terms() || r.near != s.nn {
+		s.like, s.nn, s.near = s.op.NewVecchia(terms, s.f.opt.Seed), r.near, nil
+	}
 }
 
 // columnSD is the standard deviation of an input, 1 where it does not vary.
@@ -113,7 +130,7 @@ func varianceOf(y []float64) float64 {
 
 // thin returns the climbs that go on after a round: of those that have come to one
 // place the best, and of the others the better half.
-func (s *coarse) thin(live []*ascent, round int) []*ascent {
+func thin(live []*ascent, keep int, last bool) []*ascent {
 	var out []*ascent
 	for _, a := range live {
 		switch i := slices.IndexFunc(out, func(b *ascent) bool { return a.meets(b) }); {
@@ -125,17 +142,18 @@ func (s *coarse) thin(live []*ascent, round int) []*ascent {
 			out = append(out, a)
 		}
 	}
-	keep := max(coarseFinalists, (len(live)+1)/2)
-	if round == len(coarseRounds)-1 {
-		keep = coarseFinalists
+	if !last {
+		keep = max(keep, (len(live)+1)/2)
 	}
-	if len(out) <= keep {
-		return out
+	var next []*ascent
+	for i, a := range out {
+		if i < keep && (!last || i == 0 || !a.beyondDoubt(out[0])) {
+			next = append(next, a)
+		} else {
+			a.dropped = fmt.Sprintf("after %d evaluations: %.4g nats behind", a.evals, out[0].value-a.value)
+		}
 	}
-	for _, a := range out[keep:] {
-		a.dropped = fmt.Sprintf("after %d evaluations: %.4g nats behind", a.evals, out[0].value-a.value)
-	}
-	return out[:keep]
+	return next
 }
 
 // candidates returns all climbs, the best first, and beside those that are left and have

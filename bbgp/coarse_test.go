@@ -107,7 +107,7 @@ func TestCoarseValue(t *testing.T) {
 	}
 	p := Params{Kernel: "matern32", Mean: 0.2, Variance: 1.3, Noise: 0.2, Lengthscales: []float64{0.8, 1.7}}
 	a := s.from(Candidate{Parameters: p})
-	a.nn = f.raw.X.Rows
+	s.begin(coarseRound{near: f.raw.X.Rows})
 	if err := s.settle(context.Background(), a); err != nil {
 		t.Fatal(err)
 	}

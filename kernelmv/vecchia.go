@@ -33,6 +33,7 @@ import (
 // log ℓ_1..log ℓ_D, log σ_f², log σ_n², c, in this order.
 type Score struct {
 	Value    float64
+	Parts    []float64     // Value as a sum over groups of terms
 	Gradient []float64     // D + 3
 	Info     linalg.Matrix // (D+3)×(D+3)
 }
@@ -149,10 +150,11 @@ func (v *Vecchia) Evaluate(ctx context.Context, near *Nearest, r, share []float6
 		return nil, err
 	}
 	s := &Score{Gradient: make([]float64, d+3), Info: linalg.NewMatrix(d+3, d+3)}
-	for _, part := range v.sums {
-		s.Value += part
+	for b, part := range v.sums {
+		part -= 0.5 * float64(min(asm.CholLanes, terms-b*asm.CholLanes)) * math.Log(2*math.Pi*o.kernel.Variance)
+		s.Parts = append(s.Parts, v.weight*part)
+		s.Value += v.weight * part
 	}
-	s.Value = v.weight * (s.Value - 0.5*float64(terms)*math.Log(2*math.Pi*o.kernel.Variance))
 	o.engine.GramTo(linalg.Matrix{Rows: d + 3, Cols: 1, Stride: 1, Data: s.Gradient}, v.parts, v.right)
 	o.engine.GramTo(s.Info, v.parts, v.parts)
 	s.scale(v.weight, o.kernel.Variance)

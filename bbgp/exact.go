@@ -109,7 +109,12 @@ func (o *exactObjective) factor(ctx context.Context, p Params) error {
 	for i, v := range noise {
 		o.a.Data[i*o.a.Stride+i] += v
 	}
+	done := o.e.Par.Until(ctx)
 	chol, err := o.e.NewCholesky(o.a)
+	done()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	var notPD *linalg.NotPDError
 	if errors.As(err, &notPD) {
 		return fmt.Errorf("%w: %w", ErrNotFinite, err)
@@ -124,10 +129,12 @@ func (o *exactObjective) gradient(ctx context.Context, p Params, alpha []float64
 	if o.m.Rows != n {
 		o.m = linalg.NewMatrix(n, n)
 	}
+	done := o.e.Par.Until(ctx)
+	o.last.InverseTo(o.m)
+	done()
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	o.last.InverseTo(o.m)
 	o.e.Par.For(n, func(_, i int) {
 		row := o.m.Row(i)
 		for j, v := range row {

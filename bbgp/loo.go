@@ -91,7 +91,12 @@ func (l *LeftOut) set(m *Model, i int, meanLo, meanHi, lo, hi float64) {
 func (m *Model) looDense(ctx context.Context, p *prepared, l *LeftOut) error {
 	n := m.N()
 	inverse := linalg.NewMatrix(n, n)
+	done := p.e.Par.Until(ctx)
 	p.chol.InverseTo(inverse)
+	done()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	alpha := linalg.NewMatrix(n, 1)
 	for i, y := range m.y {
 		alpha.Data[i] = y - m.Parameters.Mean
@@ -103,7 +108,7 @@ func (m *Model) looDense(ctx context.Context, p *prepared, l *LeftOut) error {
 		l.set(m, i, mean, mean, v, v)
 	}
 	l.BoundKind = "exact"
-	return ctx.Err()
+	return nil
 }
 
 func (m *Model) looGauge(ctx context.Context, p *prepared, l *LeftOut) error {

@@ -70,7 +70,7 @@ func (a *app) checkFiles(c *cobra.Command, args []string) error {
 		}
 	}
 	for _, in := range ins {
-		if in.path != table.Stdin && sameOpen(a.stdout, in.path) {
+		if in.path != table.Stdin && sameOpen(a.out.w, in.path) {
 			return usagef("standard output goes to %v, which is read; send it to another file", in)
 		}
 	}

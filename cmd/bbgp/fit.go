@@ -117,6 +117,8 @@ func (a *app) fit(ctx context.Context, data string, f *fitFlags) error {
 			a.say("%s", n)
 		}
 	}
+	a.keeps.Store(true)
+	defer a.keeps.Store(false)
 	m, err := a.search(ctx, f, ts, opt)
 	ended := err // an interrupt or the end of the time keeps what there is
 	if err != nil && (m == nil || !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)) {
@@ -127,7 +129,8 @@ func (a *app) fit(ctx context.Context, data string, f *fitFlags) error {
 		a.say("%s: column %s: the target is %v in all %d rows; the model predicts it everywhere", ts.table.File, ts.plan.Target, ts.data.Y[0], len(ts.data.Y))
 	}
 	if ended == nil {
-		if err := advise(ctx, f, ts, m, opt.Engine); err != nil {
+		err := advise(ctx, f, ts, m, opt.Engine)
+		if ended = ctx.Err(); err != nil && ended == nil {
 			return err
 		}
 	}

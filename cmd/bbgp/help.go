@@ -87,7 +87,7 @@ func manPage(c *cobra.Command) string {
 			b.WriteByte('\n')
 		})
 	}
-	b.WriteString(".SH EXIT STATUS\n0 done, 1 internal error, 2 wrong command line, 3 wrong data, 4 budget ended, 5 refused for resources, 130 interrupted.\n")
+	b.WriteString(".SH EXIT STATUS\n0 done, 1 internal error, 2 wrong command line, 3 wrong data, 4 budget ended, 5 refused for resources, 130, 143 or 129 interrupted by SIGINT, SIGTERM or SIGHUP.\n")
 	return b.String()
 }
 

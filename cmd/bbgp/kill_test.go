@@ -163,7 +163,8 @@ func TestInterruptSaysTheBest(t *testing.T) {
 	if r := bbgpRun(t, "", "fit", train, "--target", "y", "--eps", "0.5", "--checkpoint", point, "--resume"); r.code != exitData || !strings.Contains(r.err, "eps was 0.001 and is 0.5") {
 		t.Errorf("exit %d: %s", r.code, r.err)
 	}
-	if r := bbgpRun(t, "", "fit", train, "--target", "y", "--checkpoint", train, "--resume"); r.code != exitData || !strings.Contains(r.err, "not a checkpoint") {
+	other := sample(t, dir, "other.csv", 30, 1)
+	if r := bbgpRun(t, "", "fit", train, "--target", "y", "--checkpoint", other, "--resume"); r.code != exitData || !strings.Contains(r.err, "not a checkpoint") {
 		t.Errorf("exit %d: %s", r.code, r.err)
 	}
 }

@@ -11,7 +11,8 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"strings"
-	"syscall"
+	"sync"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
@@ -31,10 +32,13 @@ const (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
-	stop()
-	os.Exit(code)
+	ctx, stop := signal.NotifyContext(context.Background(), interrupts()...)
+	a := newApp(os.Stdin, os.Stdout, os.Stderr)
+	context.AfterFunc(ctx, func() {
+		stop() // a second signal ends the program at once
+		a.leave(ctx)
+	})
+	os.Exit(a.run(ctx, os.Args[1:]))
 }
 
 // collectAt is the growth of the heap, per cent, after which garbage is collected:
@@ -42,51 +46,63 @@ func main() {
 const collectAt = 50
 
 // run executes a command line and returns its exit code.
-func run(ctx context.Context, args []string, in io.Reader, out, errw io.Writer) (code int) {
-	results := &resultWriter{w: out}
-	a := &app{in: in, out: results, stdout: out, errw: errw}
+func run(ctx context.Context, args []string, in io.Reader, out, errw io.Writer) int {
+	return newApp(in, out, errw).run(ctx, args)
+}
+
+func (a *app) run(ctx context.Context, args []string) (code int) {
 	if os.Getenv("GOGC") == "" {
 		defer debug.SetGCPercent(debug.SetGCPercent(collectAt))
 	}
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(-1)) // see keepWithin
 	defer func() {
 		if r := recover(); r != nil {
-			fmt.Fprintf(errw, "bbgp: internal error: %v; set BBGP_TRACE=1 to see where, and please report it with the output of bbgp info\n", r)
+			fmt.Fprintf(a.errw, "bbgp: internal error: %v; set BBGP_TRACE=1 to see where, and please report it with the output of bbgp info\n", r)
 			if os.Getenv("BBGP_TRACE") != "" {
-				errw.Write(debug.Stack())
+				a.errw.Write(debug.Stack())
 			}
 			code = exitInternal
 		}
 	}()
 	root := a.root()
 	root.SetArgs(args)
-	root.SetIn(in)
-	root.SetOut(results)
-	root.SetErr(errw)
+	root.SetIn(a.in)
+	root.SetOut(a.out)
+	root.SetErr(a.errw)
 	err := root.ExecuteContext(ctx)
-	if err == nil && results.err == nil {
+	if err == nil && a.out.err == nil {
 		return exitOK
 	}
-	if code = a.exitCode(err); results.err != nil {
-		code, err = exitInternal, fmt.Errorf("standard output: %w", results.err)
+	if code = a.exitCode(err); a.out.err != nil {
+		code, err = exitInternal, fmt.Errorf("standard output: %w", a.out.err)
 	}
-	line := strings.TrimSpace(err.Error())
 	if code == exitInterrupted {
-		line = "interrupted"
+		return a.interrupted(ctx)
 	}
-	if isTerminal(errw) {
+	a.last(strings.TrimSpace(err.Error()))
+	return code
+}
+
+// last writes the one line of a failure.
+func (a *app) last(line string) {
+	if isTerminal(a.errw) {
 		line += clearLine // a line of progress may be there
 	}
-	fmt.Fprintln(errw, "bbgp: "+line)
-	return code
+	fmt.Fprintln(a.errw, "bbgp: "+line)
 }
 
 // An app is one run of the program.
 type app struct {
-	in        io.Reader
-	out, errw io.Writer
-	stdout    any  // what out writes to
-	started   bool // a command's own code runs: flags and arguments were right
+	in       io.Reader
+	out      *resultWriter
+	errw     io.Writer
+	started  bool        // a command's own code runs: flags and arguments were right
+	keeps    atomic.Bool // there is or will be something that an interrupt must not lose
+	farewell sync.Once
+}
+
+func newApp(in io.Reader, out, errw io.Writer) *app {
+	return &app{in: in, out: &resultWriter{w: out}, errw: errw}
 }
 
 // usageError is a mistake in the command line.

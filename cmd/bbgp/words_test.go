@@ -17,7 +17,7 @@ import (
 
 // Every command begins its help with two examples of itself.
 func TestHelpBeginsWithExamples(t *testing.T) {
-	root := (&app{in: strings.NewReader(""), out: io.Discard, errw: io.Discard}).root()
+	root := newApp(nil, io.Discard, io.Discard).root()
 	for _, c := range root.Commands() {
 		r := want(t, exitOK, "help", c.Name())
 		before, _, ok := strings.Cut(r.out, "\nUsage:\n")
@@ -68,7 +68,7 @@ func TestCompletions(t *testing.T) {
 func TestManPages(t *testing.T) {
 	dir := t.TempDir()
 	want(t, exitOK, "man", dir)
-	root := (&app{in: strings.NewReader(""), out: io.Discard, errw: io.Discard}).root()
+	root := newApp(nil, io.Discard, io.Discard).root()
 	for _, c := range root.Commands() {
 		b, err := os.ReadFile(filepath.Join(dir, "bbgp-"+c.Name()+".1"))
 		if err != nil {

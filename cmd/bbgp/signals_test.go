@@ -1,0 +1,83 @@
+//go:build unix
+
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// interrupt sends a signal to a program that is started and returns its exit code.
+func interrupt(t *testing.T, c *exec.Cmd, s syscall.Signal) int {
+	t.Helper()
+	if err := c.Process.Signal(s); err != nil {
+		t.Fatal(err)
+	}
+	stuck := time.AfterFunc(time.Minute, func() { _ = c.Process.Kill() })
+	defer stuck.Stop()
+	err := c.Wait()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return c.ProcessState.ExitCode()
+}
+
+// A command that waits for a pipe ends at each signal with its code and leaves nothing.
+func TestSignalsWhileReading(t *testing.T) {
+	dir := t.TempDir()
+	all := everyCommand(t, dir)
+	out := filepath.Join(dir, "out")
+	for _, args := range [][]string{{"check", "-"}, {"fit", "-", "--target", "y", "--out", out}, {"predict", all[1][1], "-", "--out", out}, {"sample", all[1][1], "-"}} {
+		for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+			c, errw := command(t, "bbgp", args...)
+			c.Stderr = errw
+			in, err := c.StdinPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Start(); err != nil {
+				t.Fatal(err)
+			}
+			// It has begun to read once a pipe takes more than it can hold.
+			if _, err := in.Write([]byte("a,b,c,y\n" + strings.Repeat("1,2,3,4\n", 1<<14))); err != nil {
+				t.Fatal(err)
+			}
+			if code := interrupt(t, c, s); code != 128+int(s) || errw.String() != "bbgp: interrupted\n" {
+				t.Errorf("%q, %v: exit %d: %s", args, s, code, errw)
+			}
+			in.Close()
+		}
+	}
+	list, err := os.ReadDir(dir)
+	if err != nil || len(list) != 3 {
+		t.Errorf("the folder holds %v, %v", list, err)
+	}
+}
+
+// In dense factorisations, too, and what a fit has by then is saved.
+func TestSignalInDenseFit(t *testing.T) {
+	dir := t.TempDir()
+	train, model, point := sample(t, dir, "d.csv", 2500, 6), filepath.Join(dir, "m.bbgp"), filepath.Join(dir, "point")
+	c, errw := play(t, "bbgp", "fit", train, "--target", "y", "--method", "exact", "--out", model, "--checkpoint", point, "--progress", "json")
+	for range 1200 { // until an evaluation on all rows is kept
+		if sizeOf(point) > 60_000 {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	if code := interrupt(t, c, syscall.SIGTERM); code != 128+int(syscall.SIGTERM) {
+		t.Errorf("exit %d: %s", code, errw)
+	}
+	if strings.Contains(errw.String(), "the best so far") {
+		want(t, exitOK, "predict", model, train, "--out", filepath.Join(dir, "p"))
+	} else if !strings.Contains(errw.String(), "no step was completed") {
+		t.Errorf("%s", errw)
+	}
+}

@@ -87,9 +87,6 @@ type fitReport struct {
 }
 
 func (a *app) fit(ctx context.Context, data string, f *fitFlags) error {
-	if f.out == table.Stdin {
-		return usagef("--out - is no place for a model; name a file")
-	}
 	opt, err := f.options(ctx, a)
 	if err != nil {
 		return err
@@ -134,9 +131,8 @@ func (a *app) fit(ctx context.Context, data string, f *fitFlags) error {
 			return err
 		}
 	}
-	rep := &fitReport{Inputs: ts.plan.Names(), Blank: len(ts.set.Blank), Dropped: len(ts.set.Drop), Notes: ts.notes}
+	rep := &fitReport{Inputs: ts.plan.Names(), Blank: len(ts.set.Blank), Dropped: len(ts.set.Drop), Notes: ts.notes, Model: f.out}
 	if f.out != "" {
-		rep.Model = f.out
 		if err := m.Save(f.out); err != nil {
 			return err
 		}
@@ -236,6 +232,9 @@ func (f *fitFlags) options(ctx context.Context, a *app) (bbgp.Options, error) {
 		return opt, err
 	}
 	keepWithin(opt.Memory)
+	if f.out == table.Stdin {
+		return opt, usagef("--out - is no place for a model; name a file")
+	}
 	if f.maxSteps < 1 {
 		return opt, usagef("--max-steps %d is less than 1", f.maxSteps)
 	}

@@ -10,15 +10,14 @@ import (
 )
 
 // What an input does to the prediction m(x), beside its lengthscale, which tells how
-// fast m can change along it but not how much it does. With rows a and b drawn from the
-// training rows and c = b with the inputs of a group g from a (Janon et al. 2014, Jansen 1999)
+// fast m can change along it but not how much it does. The inputs fall into blocks (one
+// input, or those that are made of one column); a and b take each block from a row of the
+// training of its own, and c = b with the blocks of a group g from a. Then
 //
 //	first S_g = cov(m(a), m(c)) / V,   total T_g = E (m(b) - m(c))² / 2V,
 //
-// V the variance of m over the rows. For independent inputs these are Sobol's indices:
-// S_g is the share of V that the group explains alone, T_g what it explains with all
-// others. Where inputs depend on each other, T_g is still what exchanging the group
-// alone does.
+// V the variance of m(a), are Sobol's indices (Janon et al. 2014, Jansen 1999): S_g is the
+// share of V that the group explains alone, T_g what it explains with all others.
 
 // A Sensitivity holds Sobol's indices of a group of inputs, each between 0 and 1.
 type Sensitivity struct {
@@ -35,22 +34,19 @@ const (
 	sobolSeedword = 0x736f626f6c
 )
 
-// Sobol returns the indices of groups of inputs, given by their numbers from 0; an
-// input may be in several groups. nil stands for one group an input. The rows drawn
-// follow from seed. The cost is that of 256 to 4096 means for each group.
-func (m *Model) Sobol(ctx context.Context, e *linalg.Engine, groups [][]int, seed uint64) ([]Sensitivity, error) {
+// Sobol returns the indices of groups of blocks of inputs. A block lists inputs, from 0,
+// that belong together; blocks nil stands for one an input. A group lists blocks; groups
+// nil stands for each block alone. The rows drawn follow from seed. The cost is that of
+// 256 to 4096 means for each group.
+func (m *Model) Sobol(ctx context.Context, e *linalg.Engine, blocks, groups [][]int, seed uint64) ([]Sensitivity, error) {
 	d, n := m.D(), m.N()
-	if groups == nil {
-		for j := range d {
-			groups = append(groups, []int{j})
-		}
+	blocks = oneEach(blocks, d)
+	groups = oneEach(groups, len(blocks))
+	if err := checkLists("block", blocks, d); err != nil {
+		return nil, err
 	}
-	for i, g := range groups {
-		for _, j := range g {
-			if j < 0 || j >= d {
-				return nil, &DataError{Row: -1, Reason: fmt.Sprintf("group %d names input %d of %d", i, j, d)}
-			}
-		}
+	if err := checkLists("group", groups, len(blocks)); err != nil {
+		return nil, err
 	}
 	e, err := m.engineOr(e)
 	if err != nil {
@@ -66,8 +62,14 @@ func (m *Model) Sobol(ctx context.Context, e *linalg.Engine, groups [][]int, see
 	rng := rand.New(rand.NewPCG(seed, sobolSeedword))
 	a, b := linalg.NewMatrix(count, d), linalg.NewMatrix(count, d)
 	for i := range count {
-		copy(a.Row(i), m.x.Row(rng.IntN(n)))
-		copy(b.Row(i), m.x.Row(rng.IntN(n)))
+		for _, to := range [][]float64{a.Row(i), b.Row(i)} {
+			for _, block := range blocks {
+				from := m.x.Row(rng.IntN(n))
+				for _, j := range block {
+					to[j] = from[j]
+				}
+			}
+		}
 	}
 	fa, err := m.means(ctx, e, a, 0)
 	if err != nil {
@@ -79,12 +81,16 @@ func (m *Model) Sobol(ctx context.Context, e *linalg.Engine, groups [][]int, see
 	}
 	v := spread(fa.Mean, fb.Mean)
 	for i, g := range groups {
-		if !(v > 0) || !m.matters(g) {
+		var of []int
+		for _, block := range g {
+			of = append(of, blocks[block]...)
+		}
+		if !(v > 0) || !m.matters(of) {
 			continue
 		}
 		c := b.Clone()
 		for r := range count {
-			for _, j := range g {
+			for _, j := range of {
 				c.Set(r, j, a.At(r, j))
 			}
 		}
@@ -95,6 +101,29 @@ func (m *Model) Sobol(ctx context.Context, e *linalg.Engine, groups [][]int, see
 		out[i] = sensitivity(fa.Mean, fb.Mean, fc.Mean, v)
 	}
 	return out, nil
+}
+
+// oneEach returns lists, or for nil the lists {0}, {1}, ..
+func oneEach(lists [][]int, n int) [][]int {
+	if lists != nil {
+		return lists
+	}
+	out := make([][]int, n)
+	for i := range out {
+		out[i] = []int{i}
+	}
+	return out
+}
+
+func checkLists(what string, lists [][]int, n int) error {
+	for i, list := range lists {
+		for _, j := range list {
+			if j < 0 || j >= n {
+				return &DataError{Row: -1, Reason: fmt.Sprintf("%s %d names number %d of %d", what, i, j, n)}
+			}
+		}
+	}
+	return nil
 }
 
 // matters says whether an input of the group is in the distance.

@@ -199,7 +199,7 @@ func (r *demoReport) finish(f *demoFlags, y []float64, p *bbgp.Prediction) error
 	if err != nil {
 		return err
 	}
-	predicted, err := plots.Predicted("y", y, p.Mean, p.SDObs)
+	predicted, err := plots.Predicted("Held-out rows", "y", y, p.Mean, p.SDObs)
 	if err != nil {
 		return err
 	}

@@ -257,7 +257,7 @@ func TestReportAndCV(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range []string{"Model of y", "Relevance of the inputs", "held-out rows", "Effects of single inputs", "</html>"} {
+	for _, s := range []string{"Model of y", "What the inputs do", "rows of --data", "Effects of single inputs", "</html>"} {
 		if !bytes.Contains(b, []byte(s)) {
 			t.Errorf("the page has no %q", s)
 		}

@@ -155,11 +155,11 @@ func usefulRange(points []TracePoint) (lo, hi float64) {
 
 // Predicted draws observed against predicted values, with the 95 % intervals
 // of at most 200 of them.
-func Predicted(name string, observed, mean, sd []float64) (*plot.Plot, error) {
+func Predicted(title, name string, observed, mean, sd []float64) (*plot.Plot, error) {
 	if len(observed) == 0 {
 		return nil, fmt.Errorf("plots: Predicted: no points")
 	}
-	p := newPlot("Held-out rows", "predicted "+name, "observed "+name)
+	p := newPlot(title, "predicted "+name, "observed "+name)
 	pts := make(plotter.XYs, len(mean))
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for i := range pts {
@@ -190,8 +190,6 @@ func Predicted(name string, observed, mean, sd []float64) (*plot.Plot, error) {
 	}
 	s.Color, s.Shape, s.Radius = blue, draw.CircleGlyph{}, vg.Points(1.4)
 	p.Add(s, diagonal)
-	p.Legend.Add("row", s)
-	p.Legend.Add("predicted = observed", diagonal)
 	legendOnTop(p)
 	pad := 0.03 * max(hi-lo, 1e-9)
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = lo-pad, hi+pad, min(p.Y.Min, lo-pad), max(p.Y.Max, hi+pad)

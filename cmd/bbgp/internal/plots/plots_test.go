@@ -1,8 +1,6 @@
 package plots
 
 import (
-	"bbgp.dev/bbgp/score"
-
 	"bytes"
 	"image/png"
 	"math"
@@ -12,6 +10,8 @@ import (
 	"testing"
 
 	"gonum.org/v1/plot"
+
+	"bbgp.dev/bbgp/score"
 )
 
 func save(t *testing.T, p *plot.Plot, err error, name string) {
@@ -59,21 +59,27 @@ func TestPictures(t *testing.T) {
 		laws = append(laws, score.Normal(m, 0.2))
 		mean, sd, y = append(mean, m), append(sd, 0.2), append(y, m+0.2*rng.NormFloat64())
 	}
-	p, err = Predicted("y", y, mean, sd)
+	p, err = Predicted("Held-out rows", "y", y, mean, sd)
 	save(t, p, err, "predicted")
-	p, err = Predicted("y", y[:1], mean[:1], nil)
+	p, err = Predicted("Held-out rows", "y", y[:1], mean[:1], nil)
 	save(t, p, err, "one")
 	for name, draw := range map[string]func() (*plot.Plot, error){
-		"residuals":   func() (*plot.Plot, error) { return Residuals("y", y, mean, sd) },
+		"residuals":   func() (*plot.Plot, error) { return Residuals("Residuals", "y", mean, y, true) },
 		"calibration": func() (*plot.Plot, error) { return Calibration(y, laws) },
-		"effect":      func() (*plot.Plot, error) { return Effect("x", "y", y[:3], mean[:3], sd[:3]) },
-		"gaps":        func() (*plot.Plot, error) { return Gaps(trace) },
+		"effect": func() (*plot.Plot, error) {
+			return Effect(&Curve{Input: "x", X: y[:3], Mean: mean[:3], SD: sd[:3], Data: y[:9]}, "y", -3, 3)
+		},
+		"levels": func() (*plot.Plot, error) {
+			return Effect(&Curve{Input: "x", Levels: []string{"a", "b<c>", "long names are cut"}, Mean: mean[:3], SD: sd[:3]}, "y", -3, 3)
+		},
+		"quantiles": func() (*plot.Plot, error) { return Quantiles(y, laws) },
+		"gaps":      func() (*plot.Plot, error) { return Gaps(trace) },
 	} {
 		p, err := draw()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if svg, err := SVG(p, 400, 300); err != nil || !bytes.HasPrefix(svg, []byte("<svg")) || !bytes.Contains(svg, []byte("</svg>")) {
+		if svg, err := SVG(p); err != nil || !bytes.HasPrefix(svg, []byte("<svg")) || !bytes.Contains(svg, []byte("</svg>")) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -83,7 +89,7 @@ func TestPictures(t *testing.T) {
 	if _, err := Trace(nil); err == nil {
 		t.Error("a trace of nothing")
 	}
-	if _, err := Predicted("y", nil, nil, nil); err == nil {
+	if _, err := Predicted("Held-out rows", "y", nil, nil, nil); err == nil {
 		t.Error("predictions of nothing")
 	}
 }

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// reportOf fits a table and returns the page about the model.
+func reportOf(t *testing.T, table, target string, args ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	data := write(t, dir, "d.csv", table)
+	model, html := filepath.Join(dir, "m.bbgp"), filepath.Join(dir, "r.html")
+	want(t, exitOK, "fit", data, "--target", target, "--out", model, "--quiet")
+	for i, a := range args {
+		if a == "DATA" {
+			args[i] = data
+		}
+	}
+	want(t, exitOK, append([]string{"report", model, "--out", html}, args...)...)
+	b, err := os.ReadFile(html)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// A page about places has maps; without other rows it judges each row by the others.
+func TestReportOfPlaces(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 3))
+	table := "lon,lat,temp\n"
+	for range 150 {
+		a, b := r.Float64(), r.Float64()
+		table += fmt.Sprintf("%.4f,%.4f,%.4f\n", a, b, math.Sin(5*a)*math.Cos(4*b)+0.1*r.NormFloat64())
+	}
+	page := reportOf(t, table, "temp")
+	for _, s := range []string{"Mean of temp", "Standard deviation", "What the inputs do", "leave-one-out", "Quantiles of the residuals",
+		"<details>", "prefers-color-scheme", "currentColor"} {
+		if !strings.Contains(page, s) {
+			t.Errorf("the page lacks %q", s)
+		}
+	}
+	if strings.Contains(page, "#000000") || strings.Count(page, "<image") != 4 {
+		t.Errorf("%d pictures in the maps", strings.Count(page, "<image"))
+	}
+}
+
+// Dates are dates, a text is one panel, and rows of the training are known as such.
+func TestReportOfDatesAndTexts(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 3))
+	table := "day,machine,out\n"
+	for range 120 {
+		d, m := r.IntN(27), r.IntN(3)
+		table += fmt.Sprintf("2023-%02d-%02d,%s,%.4f\n", 1+r.IntN(12), 1+d, []string{"Alpha", "Beta", "<old>"}[m], float64(m)+0.05*float64(d)+0.1*r.NormFloat64())
+	}
+	page := reportOf(t, table, "out", "--data", "DATA")
+	for _, s := range []string{"2023-", "3 levels", "&lt;old&gt;", "The model was trained on 120 of them", "rows of --data"} {
+		if !strings.Contains(page, s) {
+			t.Errorf("the page lacks %q", s)
+		}
+	}
+	if strings.Contains(page, "<old>") {
+		t.Error("a level stands in the page as it is")
+	}
+}

@@ -60,17 +60,7 @@ func (m *Model) Sobol(ctx context.Context, e *linalg.Engine, blocks, groups [][]
 	}
 	count := min(max(sobolPairs/(n*(len(groups)+2)), leastSobol), mostSobol)
 	rng := rand.New(rand.NewPCG(seed, sobolSeedword))
-	a, b := linalg.NewMatrix(count, d), linalg.NewMatrix(count, d)
-	for i := range count {
-		for _, to := range [][]float64{a.Row(i), b.Row(i)} {
-			for _, block := range blocks {
-				from := m.x.Row(rng.IntN(n))
-				for _, j := range block {
-					to[j] = from[j]
-				}
-			}
-		}
-	}
+	a, b := m.drawBlocks(rng, count, blocks), m.drawBlocks(rng, count, blocks)
 	fa, err := m.means(ctx, e, a, 0)
 	if err != nil {
 		return nil, err
@@ -101,6 +91,20 @@ func (m *Model) Sobol(ctx context.Context, e *linalg.Engine, blocks, groups [][]
 		out[i] = sensitivity(fa.Mean, fb.Mean, fc.Mean, v)
 	}
 	return out, nil
+}
+
+// drawBlocks returns count rows, each block from a training row of its own.
+func (m *Model) drawBlocks(rng *rand.Rand, count int, blocks [][]int) linalg.Matrix {
+	x := linalg.NewMatrix(count, m.D())
+	for i := range count {
+		for _, block := range blocks {
+			from := m.x.Row(rng.IntN(m.N()))
+			for _, j := range block {
+				x.Set(i, j, from[j])
+			}
+		}
+	}
+	return x
 }
 
 // oneEach returns lists, or for nil the lists {0}, {1}, ..

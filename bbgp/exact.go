@@ -26,6 +26,11 @@ type exactObjective struct {
 	d    *Data // standardised
 	a, m linalg.Matrix
 	last *linalg.Cholesky // factor of K̂ at the last point, in a
+
+	// freeMean puts the best c, 1'K̂⁻¹y / 1'K̂⁻¹1, in place of that of the parameters;
+	// mean is the one of the last evaluation.
+	freeMean bool
+	mean     float64
 }
 
 func newExactObjective(e *linalg.Engine, d *Data, p Params) (*exactObjective, error) {
@@ -77,6 +82,9 @@ func (o *exactObjective) Evaluate(ctx context.Context, p Params, opt EvalOptions
 	}
 	alpha := linalg.NewMatrix(n, 1)
 	o.last.SolveTo(alpha, r)
+	if o.mean = p.Mean; o.freeMean {
+		o.mean += o.centre(r, alpha)
+	}
 	lml := -0.5 * (float64(n)*math.Log(2*math.Pi) + o.last.LogDet() + o.e.Dot(r.Data, alpha.Data))
 	if !finite(lml) {
 		return nil, fmt.Errorf("%w: value %v", ErrNotFinite, lml)
@@ -92,6 +100,29 @@ func (o *exactObjective) Evaluate(ctx context.Context, p Params, opt EvalOptions
 	}
 	ev.Seconds = time.Since(start).Seconds()
 	return ev, nil
+}
+
+// centre takes the best constant from r, n×1, and what it is in alpha = K̂⁻¹r, and returns it.
+func (o *exactObjective) centre(r, alpha linalg.Matrix) float64 {
+	u := linalg.NewMatrix(r.Rows, 1)
+	for i := range u.Data {
+		u.Data[i] = 1
+	}
+	o.last.SolveTo(u, u)
+	info, sum := 0.0, 0.0
+	for i, v := range u.Data {
+		info += v
+		sum += alpha.Data[i]
+	}
+	if !(info > 0) {
+		return 0
+	}
+	shift := sum / info
+	for i, v := range u.Data {
+		r.Data[i] -= shift
+		alpha.Data[i] -= shift * v
+	}
+	return shift
 }
 
 // factor sets last to the Cholesky factor of K̂ at p.

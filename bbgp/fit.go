@@ -153,15 +153,16 @@ func (f *fit) train(ctx context.Context, m *Model) (*Model, error) {
 		work, cancel = context.WithDeadlineCause(ctx, f.count.start.Add(f.opt.Time), errTime)
 		defer cancel()
 	}
-	starts, err := f.starts(work)
-	if err != nil {
-		return nil, f.ended(ctx, err)
-	}
 	r := &m.Result
-	if err := f.predictPeak(work, r, starts[0]); err != nil {
+	var err error
+	if r.Starts, err = f.search(work); err != nil {
 		return nil, f.ended(ctx, err)
 	}
-	obj, err := f.opt.newObjective(f.std, starts[0])
+	starts := live(r.Starts)
+	if err := f.predictPeak(work, r, starts[0].Parameters); err != nil {
+		return nil, f.ended(ctx, err)
+	}
+	obj, err := f.opt.newObjective(f.std, starts[0].Parameters)
 	if err != nil {
 		return nil, err
 	}

@@ -35,7 +35,7 @@ import (
 
 const (
 	journalMagic   = "bbgpjrnl"
-	journalVersion = 1
+	journalVersion = 2 // 1: before there was a search of few rows
 	journalStart   = int64(len(journalMagic) + 4)
 	recordHead     = 8
 	mostRecord     = 1 << 31
@@ -258,7 +258,7 @@ func (o *Options) identity(d *Data) ([]byte, error) {
 		"data": hex.EncodeToString(h.Sum(nil)), "rows": d.X.Rows, "inputs": d.X.Cols,
 		"kernel": o.Kernel, "method": o.Method, "optimizer": o.Optimizer, "eps": o.Eps, "probes": o.Probes,
 		"lml_stderr": o.LMLStdErr, "rank": o.Rank, "neighbours": o.Neighbours, "precision": o.Precision,
-		"no_scale": o.NoScale, "scale_floor": o.ScaleFloor, "fix_mean": o.FixMean, "seed": o.Seed, "prefit_rows": o.PrefitRows,
+		"no_scale": o.NoScale, "scale_floor": o.ScaleFloor, "fix_mean": o.FixMean, "seed": o.Seed, "prefit_rows": o.PrefitRows, "restarts": o.Restarts,
 		"memory": o.Memory, "costs": o.Costs, "start": o.Start, "isa": o.Engine.Impl.Name,
 	})
 }

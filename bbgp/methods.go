@@ -17,6 +17,11 @@ func (o *Options) wrap(obj objective, d *Data) objective {
 	if o.Journal != nil {
 		obj = &journaled{obj: obj, journal: o.Journal}
 	}
+	return o.complete(obj, d)
+}
+
+// complete is wrap without the journal.
+func (o *Options) complete(obj objective, d *Data) objective {
 	if d.repeats != nil {
 		obj = mergedObjective{obj, d}
 	}

@@ -75,6 +75,7 @@ type Result struct {
 	DF              float64            `json:"df"`           // degrees of freedom of intervals; 0: rows are many, they are normal
 	NoiseDF         float64            `json:"noise_df"`     // of Student's t noise; 0: normal
 	Stopped         string             `json:"stopped"`      // converged, max-steps, time, cancelled or stalled
+	Starts          []Candidate        `json:"starts"`       // of the search: what was tried and what became of it
 	Warnings        []string           `json:"warnings"`
 	SecondsByPhase  map[string]float64 `json:"seconds_by_phase"`
 	Trace           []Step             `json:"trace"`

@@ -63,6 +63,10 @@ type Options struct {
 	// PrefitRows is the size of that subset, at most half of the rows; 0 means
 	// 500, a negative value none, as in the paper.
 	PrefitRows int
+	// Restarts is the number of starts of the search, beside those of random rows; 0
+	// means as many as the budget of the choice allows, a larger number more for those
+	// who doubt.
+	Restarts int
 	// Seed starts every random stream of the run.
 	Seed uint64
 	// Memory is a budget in bytes; 0 means none. What cannot fit is refused
@@ -165,6 +169,8 @@ func (o Options) settle(n, d int) (Options, error) {
 		return o, &OptionError{"lmlstderr", fmt.Sprintf("%v is not a positive number", o.LMLStdErr)}
 	case o.Probes < 0 || o.Probes > 63:
 		return o, &OptionError{"probes", fmt.Sprintf("%d is not between 1 and 63", o.Probes)}
+	case o.Restarts < 0 || o.Restarts > mostRestarts:
+		return o, &OptionError{"restarts", fmt.Sprintf("%d is not between 0 and %d", o.Restarts, mostRestarts)}
 	case o.MaxSteps < 0:
 		return o, &OptionError{"maxsteps", fmt.Sprintf("%d is negative", o.MaxSteps)}
 	}

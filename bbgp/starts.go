@@ -2,12 +2,15 @@ package bbgp
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
-	"time"
 )
 
-// Where the search on all rows begins.
+// The fits of random subsets, which find what a smooth and noisy function needs.
+
+// usualStarts are their names.
+var usualStarts = []string{"all ones", "smooth"}
 
 // subsetStarts are the starts of the pre-fit: all ones, and a smoother function
 // with less noise.
@@ -30,52 +33,36 @@ const (
 	exactLevel  = 2048 // rows of a subset up to which it is fitted exactly
 )
 
-// starts returns where the search on all rows may begin: at opt.Start, or all
-// ones, or where the fits of random subsets of growing size have led: the first
+// prefit returns where the fits of random subsets of growing size have led: the first
 // one from several starts, each further one from where the last ended. A small
 // subset can drive the noise to its floor, from where a search on more rows does
 // not come back: the noise is set to at least 0.01 (method card, section 7 f). If
 // the floor is right nevertheless, that shows in the likelihood: both are tried.
-func (f *fit) starts(ctx context.Context) ([]Params, error) {
-	d := f.raw.X.Cols
+func (f *fit) prefit(ctx context.Context) ([]Candidate, error) {
 	n := f.raw.X.Rows
 	rows := min(f.opt.PrefitRows, n/2)
 	for rows > 50 && !f.denseFits(rows) {
 		rows /= 2
 	}
-	switch {
-	case f.opt.Start != nil:
-		return []Params{f.opt.Start.Clone()}, nil
-	case rows < 50:
-		return []Params{DefaultParams(f.opt.Kernel, d)}, nil
-	case f.opt.Method == "exact" && n <= 2*f.opt.PrefitRows:
-		rows = n
+	if rows < 50 {
+		return []Candidate{{From: "all ones", By: "none", Parameters: DefaultParams(f.opt.Kernel, f.raw.X.Cols), LML: unknown}}, nil
 	}
-	whole := rows == n
-	began := time.Now()
 	before := *f.count
-	fisher := before.seconds["fisher"]
-	defer func() {
-		f.count.seconds["fisher"] = fisher
-		f.count.seconds["prefit"] += time.Since(began).Seconds()
-		if !whole { // evaluations are counted on all rows only
-			f.count.evals, f.count.passes = before.evals, before.passes
-		}
+	defer func() { // evaluations are counted on all rows only
+		f.count.evals, f.count.passes = before.evals, before.passes
 	}()
-	best, bestLML := DefaultParams(f.opt.Kernel, d), math.Inf(-1)
-	for _, p := range subsetStarts(f.opt.Kernel, d) {
+	c := Candidate{From: "all ones", By: "subset", Parameters: DefaultParams(f.opt.Kernel, f.raw.X.Cols),
+		Value: Bound(math.Inf(-1)), Rows: rows, LML: unknown}
+	for i, p := range subsetStarts(f.opt.Kernel, f.raw.X.Cols) {
 		end, err := f.climb(ctx, rows, []Params{p})
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		if err == nil && end.ev.LML > bestLML {
-			best, bestLML = end.p, end.ev.LML
+		if err == nil && end.ev.LML > float64(c.Value) {
+			c.From, c.Parameters, c.Value = usualStarts[i], end.p, Bound(end.ev.LML)
 		}
 	}
-	if whole {
-		return []Params{best}, nil
-	}
-	starts := noiseStarts(best)
+	starts := noiseStarts(c.Parameters)
 	for rows *= levelGrowth; rows <= n/levelGrowth; rows *= levelGrowth {
 		end, err := f.climb(ctx, rows, starts)
 		if ctx.Err() != nil {
@@ -83,10 +70,22 @@ func (f *fit) starts(ctx context.Context) ([]Params, error) {
 		}
 		if err == nil {
 			starts = []Params{end.p}
+			c.Value, c.Rows = Bound(end.ev.LML), rows
 		}
 	}
-	return starts, nil
+	c.Evaluations = f.count.evals - before.evals
+	var out []Candidate
+	for i := range starts {
+		c.Parameters = starts[i]
+		if out = append(out, c); i == 0 && len(starts) > 1 {
+			out[0].From += fmt.Sprintf(", noise raised to %g", resetNoise)
+		}
+	}
+	return out, nil
 }
+
+// unknown stands for a likelihood that was not evaluated.
+var unknown = Bound(math.NaN())
 
 // denseFits says whether an exact fit takes a quarter of the budget at most.
 func (f *fit) denseFits(rows int) bool {
@@ -123,7 +122,11 @@ func (f *fit) climb(ctx context.Context, rows int, starts []Params) (point, erro
 	if t.rough = rows > f.opt.PrefitRows; t.rough {
 		t.eps = max(t.eps, float64(f.raw.X.Cols+3)/2)
 	}
-	start, err := t.choose(ctx, starts)
+	var from []*Candidate
+	for _, p := range starts {
+		from = append(from, &Candidate{Parameters: p})
+	}
+	start, err := t.choose(ctx, from)
 	if err == nil {
 		_, err = t.run(ctx, start)
 	}
@@ -156,35 +159,4 @@ func (f *fit) levelObjective(sub *Data, p Params) (objective, error) {
 		return newExactObjective(f.opt.Engine, sub, p)
 	}
 	return newKrylovObjective(f.opt.Engine, sub, p)
-}
-
-// choose returns the start with the greatest likelihood; if that was evaluated
-// last, the first stage begins with its evaluation.
-func (t *trainer) choose(ctx context.Context, starts []Params) (Params, error) {
-	if len(starts) == 1 {
-		return starts[0], nil
-	}
-	best := point{}
-	t.eval.Seed, t.eval.Eps = t.opt.Seed, coarseEps*t.eps
-	for _, p := range starts {
-		target := math.Inf(-1)
-		if best.ev != nil {
-			target = best.ev.LML
-		}
-		t.out = t.outOf(p)
-		pt, err := t.bold(ctx, p, t.out, target)
-		if err != nil {
-			if ctx.Err() != nil || best.ev == nil {
-				return p, err
-			}
-			continue
-		}
-		t.fresh = !pt.ev.Rejected && pt.ev.LML > target
-		t.report(pt, t.fresh)
-		if t.fresh {
-			best = pt
-		}
-	}
-	t.cur = best
-	return best.p, nil
 }

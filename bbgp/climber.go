@@ -1,0 +1,171 @@
+package bbgp
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"bbgp.dev/linalg"
+)
+
+// A surface is a likelihood that is cheap to evaluate: its value and derivatives by
+// log ℓ_1..log ℓ_D, log σ_f², log σ_n² at p, with the best c, which it returns. It
+// fails with an error that wraps ErrNotFinite where rounding leaves no value.
+type surface func(ctx context.Context, p Params) (value float64, grad []float64, mean float64, err error)
+
+// A climber climbs a surface from one start by quasi-Newton steps in a trust box, as
+// many at a time as it is told, so that many can be compared on their way.
+type climber struct {
+	from  string
+	p     Params
+	z     []float64
+	value float64
+	evals int
+	done  bool // no step promises climbWorth nats, or none succeeds
+
+	at    surface
+	limit int // rows, which bound σ_f²/σ_n²
+	fixed []bool
+	grad  []float64
+	met   metric
+	reach float64
+	fails int
+}
+
+const (
+	climbReach = 1.5   // of a first step, in logarithms
+	climbFar   = 4     // of any step
+	climbWorth = 0.005 // nats that are worth a step
+	climbFails = 7     // steps in turn that end a climb
+)
+
+// newClimber evaluates the start; a start that has no value is done at -Inf.
+func newClimber(ctx context.Context, e *linalg.Engine, at surface, p Params, fixed []bool, rows int) *climber {
+	d := len(p.Lengthscales)
+	c := &climber{p: p.Clone(), at: at, limit: rows, fixed: fixed, reach: climbReach, value: math.Inf(-1)}
+	c.z = logVector(p)[:d+2]
+	c.met = metric{e: e, keep: true, base: linalg.NewMatrix(d+2, d+2)}
+	c.evals++
+	v, g, mean, err := at(ctx, p)
+	if err != nil {
+		c.done = true
+		return c
+	}
+	c.value, c.grad, c.p.Mean = v, g, mean
+	// A first step along the gradient as long as the reach allows.
+	norm := 0.0
+	for i, s := range g {
+		if i >= d || !fixed[i] {
+			norm += s * s
+		}
+	}
+	c.curve(max(math.Sqrt(norm), 1) / climbReach)
+	return c
+}
+
+// curve sets the curvature that is assumed where pairs tell none.
+func (c *climber) curve(v float64) {
+	for i := range c.z {
+		c.met.base.Set(i, i, v)
+	}
+}
+
+// climb takes steps until so many evaluations are spent or no step promises anything.
+// It returns the error of a context that ended.
+func (c *climber) climb(ctx context.Context, evals int) error {
+	for end := c.evals + evals; c.evals < end && !c.done; {
+		delta, gain := c.plan()
+		if gain < climbWorth {
+			if c.reach < climbReach && c.held(delta) {
+				c.reach *= 2
+				continue
+			}
+			c.done = true
+			break
+		}
+		c.evals++
+		z := slices.Clone(c.z)
+		for i := range z {
+			z[i] += delta[i]
+		}
+		q := c.paramsAt(z)
+		v, g, mean, err := c.at(ctx, q)
+		if err != nil && !notFinite(err) {
+			return err
+		}
+		c.judge(delta, gain, z, q, v, g, mean, err == nil)
+	}
+	return ctx.Err()
+}
+
+// judge takes the step δ or shortens the reach.
+func (c *climber) judge(delta []float64, gain float64, z []float64, q Params, v float64, g []float64, mean float64, ok bool) {
+	if !ok || !(v > c.value) {
+		if ok {
+			c.met.push(delta, c.grad, g)
+		}
+		longest := 0.0
+		for _, s := range delta {
+			longest = max(longest, math.Abs(s))
+		}
+		c.reach = longest / 4
+		c.fails++
+		c.done = c.fails == climbFails
+		return
+	}
+	c.met.push(delta, c.grad, g)
+	if k := len(c.met.pairs); k > 0 {
+		s, y := c.met.pairs[k-1].s, c.met.pairs[k-1].y
+		sy, yy := 0.0, 0.0
+		for i := range s {
+			sy += s[i] * y[i]
+			yy += y[i] * y[i]
+		}
+		c.curve(yy / sy)
+	}
+	switch ratio := (v - c.value) / gain; {
+	case ratio > 0.5:
+		c.reach = min(2*c.reach, climbFar)
+	case ratio < 0.1:
+		c.reach /= 2
+	}
+	c.z, c.p, c.value, c.grad, c.fails = z, q, v, g, 0
+	c.p.Mean = mean
+}
+
+// plan maximises the model within the reach and the ranges of the parameters.
+func (c *climber) plan() (delta []float64, gain float64) {
+	d := len(c.z) - 2
+	low, high := logRange(d)
+	low, high = low[:d+2], high[:d+2]
+	room := math.Log(mostCondition / float64(c.limit))
+	high[d] = min(high[d], c.z[d+1]+room)
+	low[d+1] = max(low[d+1], c.z[d]-room)
+	free := make([]bool, d+2)
+	for i := range free {
+		free[i] = i >= d || !c.fixed[i]
+		low[i] = min(max(low[i]-c.z[i], -c.reach), 0)
+		high[i] = max(min(high[i]-c.z[i], c.reach), 0)
+	}
+	return c.met.step(c.grad, low, high, free)
+}
+
+func (c *climber) held(delta []float64) bool {
+	for _, v := range delta {
+		if math.Abs(v) > 0.99*c.reach {
+			return true
+		}
+	}
+	return false
+}
+
+// paramsAt returns the parameters at z; fixed inputs keep theirs.
+func (c *climber) paramsAt(z []float64) Params {
+	p := fromLog(c.p.Kernel, append(slices.Clone(z), c.p.Mean), make([]bool, len(z)-2))
+	for j, f := range c.fixed {
+		if f {
+			p.Lengthscales[j] = c.p.Lengthscales[j]
+		}
+	}
+	return p
+}

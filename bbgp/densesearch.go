@@ -1,0 +1,141 @@
+package bbgp
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// The search of few rows: dense evaluations of all of them from many starts. All
+// climb a few steps, the better part goes on, and so on; the last few converge.
+
+const (
+	// A search spends about so much on its evaluations, in evaluations of so many rows.
+	denseBudget = 400
+	denseUnit   = 150
+	mostDense   = 900 // evaluations of a search of very few rows
+	leastDense  = 90
+	startShare  = 14 // evaluations a start
+	mostStarts  = 40
+	finalists   = 3
+	sameNats    = 0.02 // two candidates are at one place if they differ by less,
+	samePlace   = 0.05 // and no logarithm that matters by more
+)
+
+// denseEvaluations is how many evaluations a search of n rows may take.
+func (f *fit) denseEvaluations(n int) int {
+	c, d := f.opt.Costs, f.raw.X.Cols
+	unit := exactCost(denseUnit, d, c)
+	return int(min(max(denseBudget*unit/(exactCost(n, d, c)+unit/8), leastDense), mostDense))
+}
+
+// denseSearch returns candidates, the best first.
+func (f *fit) denseSearch(ctx context.Context) ([]Candidate, error) {
+	n := f.std.X.Rows
+	at, err := f.denseSurface(f.std)
+	if err != nil {
+		return nil, err
+	}
+	evals := f.denseEvaluations(n)
+	count := min(max(evals/startShare, 8), mostStarts)
+	if f.opt.Restarts > 0 {
+		count = max(f.opt.Restarts, 2)
+	}
+	var climbers []*climber
+	for _, s := range designStarts(f.opt.Kernel, f.std.X, f.flat, count, f.opt.Seed) {
+		p := s.p
+		c := newClimber(ctx, f.opt.Engine, at, p, f.flat, n)
+		c.from = s.from
+		climbers = append(climbers, c)
+	}
+	return halve(ctx, climbers)
+}
+
+// halve lets all climbers climb, the better part of them farther, and the best few to
+// their end. It returns candidates, the best first.
+func halve(ctx context.Context, all []*climber) ([]Candidate, error) {
+	dropped := make(map[*climber]string, len(all))
+	live := slices.Clone(all)
+	for round, steps := range []int{6, 8, 12, 80} {
+		keep := max(finalists, len(all)>>(round+1))
+		for _, c := range live {
+			if err := c.climb(ctx, steps); err != nil {
+				return nil, err
+			}
+		}
+		live = rank(live, dropped, fmt.Sprintf("after %d steps", steps))
+		if round < 3 && len(live) > keep {
+			for _, c := range live[keep:] {
+				dropped[c] = fmt.Sprintf("after %d evaluations: %.4g nats behind", c.evals, live[0].value-c.value)
+			}
+			live = live[:keep]
+		}
+	}
+	for _, c := range live[min(1, len(live)):] {
+		dropped[c] = fmt.Sprintf("at its end: %.4g nats behind", live[0].value-c.value)
+	}
+	out := make([]Candidate, 0, len(all))
+	order := slices.Clone(all)
+	slices.SortStableFunc(order, func(a, b *climber) int { return cmp.Compare(b.value, a.value) })
+	for _, c := range order {
+		out = append(out, Candidate{From: c.from, By: "dense", Parameters: c.p, Value: Bound(c.value), Rows: c.limit,
+			LML: Bound(c.value), Evaluations: c.evals, Dropped: dropped[c]})
+	}
+	return out, nil
+}
+
+// rank sorts climbers, the best first, and takes out those that are where a better one is.
+func rank(live []*climber, dropped map[*climber]string, when string) []*climber {
+	slices.SortStableFunc(live, func(a, b *climber) int { return cmp.Compare(b.value, a.value) })
+	var out []*climber
+next:
+	for _, c := range live {
+		if math.IsInf(c.value, -1) {
+			dropped[c] = "no value: rounding"
+			continue
+		}
+		for _, b := range out {
+			if c.near(b) {
+				dropped[c] = when + ": where " + b.from + " has led, too"
+				continue next
+			}
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// near says whether two climbers are at one place.
+func (c *climber) near(b *climber) bool {
+	if math.Abs(c.value-b.value) > sameNats {
+		return false
+	}
+	for i := range c.z {
+		if d := len(c.z) - 2; i < d && (c.fixed[i] || min(c.z[i], b.z[i]) > math.Log(100)) {
+			continue // neither has an effect
+		}
+		if math.Abs(c.z[i]-b.z[i]) > samePlace {
+			return false
+		}
+	}
+	return true
+}
+
+// denseSurface returns the likelihood of d by dense evaluations.
+func (f *fit) denseSurface(d *Data) (surface, error) {
+	obj, err := newExactObjective(f.opt.Engine, d, DefaultParams(f.opt.Kernel, d.X.Cols))
+	if err != nil {
+		return nil, err
+	}
+	obj.freeMean = !f.opt.FixMean
+	whole := f.opt.complete(obj, d)
+	return func(ctx context.Context, p Params) (float64, []float64, float64, error) {
+		ev, err := whole.Evaluate(ctx, p, EvalOptions{Gradient: true})
+		if err != nil {
+			return 0, nil, 0, err
+		}
+		return ev.LML, logGradient(ev.Gradient, p)[:len(p.Lengthscales)+2], obj.mean, nil
+	}, nil
+}

@@ -1,0 +1,97 @@
+package bbgp
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+)
+
+// The search for the right maximum: candidates → judge → climb → a look about.
+
+// search returns candidates for the training on all rows; those that are not dropped
+// are to be judged.
+func (f *fit) search(ctx context.Context) ([]Candidate, error) {
+	began := time.Now()
+	fisher := f.count.seconds["fisher"]
+	defer func() {
+		f.count.seconds["fisher"] = fisher
+		f.count.seconds["prefit"] += time.Since(began).Seconds()
+	}()
+	switch {
+	case f.opt.Start != nil:
+		return []Candidate{{From: "given", By: "none", Parameters: f.opt.Start.Clone(), LML: unknown}}, nil
+	case f.opt.PrefitRows < 0:
+		return []Candidate{{From: "all ones", By: "none", Parameters: DefaultParams(f.opt.Kernel, f.raw.X.Cols), LML: unknown}}, nil
+	case f.fewRows():
+		return f.denseSearch(ctx)
+	}
+	return f.prefit(ctx)
+}
+
+// searchRows is the number of rows up to which starts are compared by dense evaluations.
+const searchRows = 700
+
+// fewRows says whether starts are compared by dense evaluations of all rows.
+func (f *fit) fewRows() bool {
+	n := f.raw.X.Rows
+	return n <= searchRows && f.denseFits(n) && (f.opt.Method == "exact" || f.opt.Method == "bbgp")
+}
+
+// live returns the candidates that are not dropped.
+func live(all []Candidate) []*Candidate {
+	var out []*Candidate
+	for i := range all {
+		if all[i].Dropped == "" {
+			out = append(out, &all[i])
+		}
+	}
+	return out
+}
+
+// choose returns the start with the greatest likelihood of all rows, and tells the
+// others why they are left; if the winner was evaluated last, the first stage begins
+// with its evaluation.
+func (t *trainer) choose(ctx context.Context, starts []*Candidate) (Params, error) {
+	best := starts[0]
+	if len(starts) == 1 {
+		return best.Parameters, nil
+	}
+	at := point{}
+	t.eval.Seed, t.eval.Eps = t.opt.Seed, coarseEps*t.eps
+	for _, c := range starts {
+		target := math.Inf(-1)
+		if at.ev != nil {
+			target = at.ev.LML
+		}
+		t.out = t.outOf(c.Parameters)
+		pt, err := t.bold(ctx, c.Parameters, t.out, target)
+		if err != nil {
+			if ctx.Err() != nil || at.ev == nil {
+				return c.Parameters, err
+			}
+			c.Dropped = "no likelihood of all rows: " + err.Error()
+			continue
+		}
+		t.fresh = !pt.ev.Rejected && pt.ev.LML > target
+		t.report(pt, t.fresh)
+		c.judged(pt.ev)
+		if !t.fresh {
+			c.Dropped = fmt.Sprintf("at the comparison: %.4g nats behind", target-float64(c.LML))
+			continue
+		}
+		if at.ev != nil {
+			best.Dropped = fmt.Sprintf("at the comparison: %.4g nats behind", pt.ev.LML-at.ev.LML)
+		}
+		best, at = c, pt
+	}
+	t.cur = at
+	return at.p, nil
+}
+
+// judged notes what an evaluation on all rows tells.
+func (c *Candidate) judged(ev *Evaluation) {
+	if c.LML, c.StdErr = Bound(ev.LML), ev.StdErr; ev.Rejected {
+		c.LML, c.Bounded = Bound(ev.Upper), true
+	}
+}

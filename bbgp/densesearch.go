@@ -44,7 +44,7 @@ func (f *fit) denseSearch(ctx context.Context) ([]Candidate, error) {
 		count = max(f.opt.Restarts, 2)
 	}
 	var climbers []*climber
-	for _, s := range designStarts(f.opt.Kernel, f.std.X, f.flat, count, f.opt.Seed) {
+	for _, s := range designStarts(f.opt.Kernel, f.std, f.flat, count, f.opt.Seed) {
 		p := s.p
 		c := newClimber(ctx, f.opt.Engine, at, p, f.flat, n)
 		c.from = s.from

@@ -4,9 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
-
-	"bbgp.dev/linalg"
 )
 
 // The designed starts of a search: lengthscales from the distance of near rows to
@@ -25,40 +22,53 @@ type designed struct {
 const (
 	mostRestarts = 1000 // that may be asked for
 	longest      = 10.0 // the longest lengthscale of a start, times √D
+	leastGap     = 1e-3 // and the shortest at least
 	designNoises = 3
 )
 
 var designNoise = [designNoises]float64{0.02, 0.5, 1e-3}
 
-// designStarts returns so many starts for standardised inputs x, those of today first.
-func designStarts(kernel string, x linalg.Matrix, fixed []bool, count int, seed uint64) []designed {
-	d := x.Cols
-	out := []designed{}
-	for i, p := range subsetStarts(kernel, d) {
+// designStarts returns so many starts for d, those of the pre-fit first.
+func designStarts(kernel string, d *Data, fixed []bool, count int, seed uint64) []designed {
+	var out []designed
+	for i, p := range subsetStarts(kernel, d.X.Cols) {
 		out = append(out, designed{usualStarts[i], p})
 	}
+	sd := make([]float64, d.X.Cols)
 	var active []int
-	for j := range d {
-		if !fixed[j] {
+	for j := range sd {
+		if sd[j] = columnSD(d, j); !fixed[j] {
 			active = append(active, j)
 		}
 	}
-	near := typicalGap(x, active, seed)
+	if len(active) == 0 {
+		return out
+	}
+	near := min(max(nearGap(d, sd, fixed), leastGap), 1)
 	ladder := (count - len(out) + 1) / 2
 	if len(active) == 1 {
 		ladder = count - len(out)
 	}
 	top := longest * math.Sqrt(float64(len(active)))
+	variance := varianceOf(d.Y)
 	for i := range ladder {
-		p := DefaultParams(kernel, d)
+		p := DefaultParams(kernel, d.X.Cols)
 		l := near * math.Pow(top/near, (float64(i)+0.5)/float64(ladder))
 		for _, j := range active {
 			p.Lengthscales[j] = l
 		}
 		p.Noise = designNoise[i%designNoises]
-		out = append(out, designed{fmt.Sprintf("lengths %.2g, noise %.2g", l, p.Noise), p})
+		out = append(out, designed{fmt.Sprintf("lengths %.2g sd, noise %.2g", l, p.Noise), p})
 	}
-	return append(out, cube(kernel, d, active, near, top, count-len(out), seed)...)
+	out = append(out, cube(kernel, d.X.Cols, active, near, top, count-len(out), seed)...)
+	for i := len(usualStarts); i < len(out); i++ {
+		p := &out[i].p
+		for j := range sd {
+			p.Lengthscales[j] *= sd[j]
+		}
+		p.Variance, p.Noise = variance, max(p.Noise*variance, minParam)
+	}
+	return out
 }
 
 // cube returns a Latin hypercube of so many starts in the logarithms of the lengths.
@@ -76,35 +86,4 @@ func cube(kernel string, d int, active []int, near, top float64, count int, seed
 		}
 	}
 	return out
-}
-
-// gapRows are the rows whose nearest neighbours tell what is near.
-const gapRows = 100
-
-// typicalGap is the median distance of a row to the nearest row at another place, over
-// the active inputs: half of it is the shortest length that rows could tell.
-func typicalGap(x linalg.Matrix, active []int, seed uint64) float64 {
-	rows := subset(x.Rows, gapRows, seed+4)
-	gaps := make([]float64, 0, len(rows))
-	for _, i := range rows {
-		least := math.Inf(1)
-		a := x.Row(i)
-		for k := range x.Rows {
-			b, sum := x.Row(k), 0.0
-			for _, j := range active {
-				sum += (a[j] - b[j]) * (a[j] - b[j])
-			}
-			if sum > 0 {
-				least = min(least, sum)
-			}
-		}
-		if !math.IsInf(least, 1) {
-			gaps = append(gaps, math.Sqrt(least))
-		}
-	}
-	if len(gaps) == 0 {
-		return 1
-	}
-	slices.Sort(gaps)
-	return min(max(gaps[len(gaps)/2], 1e-3), 1)
 }

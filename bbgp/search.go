@@ -1,7 +1,10 @@
 package bbgp
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/gob"
 	"fmt"
 	"math"
 	"time"
@@ -24,9 +27,29 @@ func (f *fit) search(ctx context.Context) ([]Candidate, error) {
 	case f.opt.PrefitRows < 0:
 		return []Candidate{{From: "all ones", By: "none", Parameters: DefaultParams(f.opt.Kernel, f.raw.X.Cols), LML: unknown}}, nil
 	case f.fewRows():
-		return f.denseSearch(ctx)
+		return f.kept("dense", func() ([]Candidate, error) { return f.denseSearch(ctx) })
 	}
 	return f.prefit(ctx)
+}
+
+// kept returns candidates of an earlier run from the journal, or finds and keeps them.
+func (f *fit) kept(what string, find func() ([]Candidate, error)) ([]Candidate, error) {
+	j, key := f.opt.Journal, sha256.Sum256([]byte("candidates "+what))
+	if j != nil {
+		var all []Candidate
+		if e := j.take(key); e != nil && gob.NewDecoder(bytes.NewReader(e.State)).Decode(&all) == nil {
+			return all, nil
+		}
+	}
+	all, err := find()
+	if err == nil && j != nil {
+		var b bytes.Buffer
+		if err := gob.NewEncoder(&b).Encode(all); err != nil {
+			return nil, err
+		}
+		j.add(&entry{Key: key, Value: &Evaluation{}, State: b.Bytes()})
+	}
+	return all, err
 }
 
 // searchRows is the number of rows up to which starts are compared by dense evaluations.

@@ -44,7 +44,7 @@ func newClimber(ctx context.Context, e *linalg.Engine, at surface, p Params, fix
 	d := len(p.Lengthscales)
 	c := &climber{p: p.Clone(), at: at, limit: rows, fixed: fixed, reach: climbReach, value: math.Inf(-1)}
 	c.z = logVector(p)[:d+2]
-	c.met = metric{e: e, keep: true, base: linalg.NewMatrix(d+2, d+2)}
+	c.met = metric{e: e, keep: true}
 	c.evals++
 	v, g, mean, err := at(ctx, p)
 	if err != nil {
@@ -65,9 +65,11 @@ func newClimber(ctx context.Context, e *linalg.Engine, at surface, p Params, fix
 
 // curve sets the curvature that is assumed where pairs tell none.
 func (c *climber) curve(v float64) {
+	b := linalg.NewMatrix(len(c.z), len(c.z))
 	for i := range c.z {
-		c.met.base.Set(i, i, v)
+		b.Set(i, i, v)
 	}
+	c.met.base = denseInformation{b}
 }
 
 // climb takes steps until so many evaluations are spent or no step promises anything.

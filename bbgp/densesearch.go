@@ -24,9 +24,9 @@ const (
 	samePlace   = 0.05 // and no logarithm that matters by more
 )
 
-// denseEvaluations is how many evaluations a search of n rows may take.
-func (f *fit) denseEvaluations(n int) int {
-	c, d := f.opt.Costs, f.raw.X.Cols
+// denseEvaluations is how many evaluations a search of n rows of d inputs may take.
+func (o *Options) denseEvaluations(n, d int) int {
+	c := orStandard(o.Costs)
 	unit := exactCost(denseUnit, d, c)
 	return int(min(max(denseBudget*unit/(exactCost(n, d, c)+unit/8), leastDense), mostDense))
 }
@@ -38,11 +38,12 @@ func (f *fit) denseSearch(ctx context.Context) ([]Candidate, error) {
 	if err != nil {
 		return nil, err
 	}
-	evals := f.denseEvaluations(n)
+	evals := f.opt.denseEvaluations(n, f.std.X.Cols)
 	count := min(max(evals/startShare, 8), mostStarts)
 	if f.opt.Restarts > 0 {
 		count = max(f.opt.Restarts, 2)
 	}
+	began := f.count.evals
 	var climbers []*climber
 	for _, s := range designStarts(f.opt.Kernel, f.std, f.flat, count, f.opt.Seed) {
 		p := s.p
@@ -50,7 +51,12 @@ func (f *fit) denseSearch(ctx context.Context) ([]Candidate, error) {
 		c.from = s.from
 		climbers = append(climbers, c)
 	}
-	return halve(ctx, climbers)
+	all, err := halve(ctx, climbers)
+	f.count.evals = began
+	for _, c := range all {
+		f.count.evals += c.Evaluations
+	}
+	return all, err
 }
 
 // halve lets all climbers climb, the better part of them farther, and the best few to

@@ -168,7 +168,7 @@ func (f *fit) train(ctx context.Context, m *Model) (*Model, error) {
 	}
 	t := f.trainer(obj, f.std, "train")
 	t.constant = f.flat
-	t.stageSteps, t.maxEvals = stageStepsOf(f.opt.Method), max(f.count.evals+1, f.opt.MaxSteps)
+	t.stageSteps, t.maxEvals = stageStepsOf(f.opt.Method), f.count.evals+f.opt.MaxSteps
 	search := t.run
 	if f.opt.Optimizer == "adam" {
 		search = t.runAdam
@@ -183,7 +183,7 @@ func (f *fit) train(ctx context.Context, m *Model) (*Model, error) {
 		climb, cancel = context.WithDeadlineCause(work, f.count.start.Add(f.opt.Time*4/5), errTime)
 	}
 	why, err := search(climb, start)
-	if err == nil && f.wantsPolish(t.cur.ev) {
+	if err == nil && f.wantsPolish(t) {
 		err = f.polish(climb, t)
 	}
 	cancel()
@@ -208,10 +208,10 @@ func (f *fit) train(ctx context.Context, m *Model) (*Model, error) {
 
 // wantsPolish says whether the noise of the probes hides gains that dense
 // evaluations would see, where predictions come from a dense factor in any case.
-func (f *fit) wantsPolish(ev *Evaluation) bool {
-	n := f.raw.X.Rows
+func (f *fit) wantsPolish(t *trainer) bool {
+	ev, n := t.cur.ev, f.raw.X.Rows
 	return f.opt.Method == "bbgp" && f.opt.Optimizer != "adam" && n <= denseRows && f.denseFits(n) &&
-		ev.StdErr > polishWorth*f.opt.Eps && f.count.evals < f.opt.MaxSteps
+		ev.StdErr > polishWorth*f.opt.Eps && f.count.evals < t.maxEvals
 }
 
 // polish goes on with dense evaluations, which for few rows cost little more.
@@ -223,7 +223,7 @@ func (f *fit) polish(ctx context.Context, t *trainer) error {
 	last := f.trainer(f.opt.wrap(obj, f.std), f.std, "train")
 	last.constant = f.flat
 	last.eps, last.rough = min(last.eps, polishWorth*f.opt.Eps), true
-	last.stageSteps, last.maxEvals = stageStepsOf("exact"), min(f.count.evals+polishEvals, f.opt.MaxSteps)
+	last.stageSteps, last.maxEvals = stageStepsOf("exact"), min(f.count.evals+polishEvals, t.maxEvals)
 	_, err = last.run(ctx, t.cur.p)
 	switch {
 	case last.cur.ev != nil:

@@ -24,7 +24,8 @@ type Options struct {
 	// Optimizer is lbfgs, levenberg or adam; "" means lbfgs, and adam for the
 	// methods iterative and rr, whose values are too noisy for anything else.
 	Optimizer string
-	// MaxSteps ends the training after so many evaluations on all rows; 0 means 400.
+	// MaxSteps ends the training after so many evaluations on all rows, those of the
+	// search of few rows not among them; 0 means 400.
 	MaxSteps int
 	// Eps bounds the bias of an evaluation and is the gain below which training
 	// stops, in nats; 0 means 1.

@@ -74,11 +74,21 @@ func NewPlan(ctx context.Context, d *Data, opt Options) (*Plan, error) {
 	r := &fit.Result
 	p.Precision, p.Rank, p.Neighbours, p.Probes = r.Precision, r.Rank, r.Neighbours, r.Probes
 	grow := float64(n) / float64(p.Sample)
-	did := float64(max(r.Evaluations, 1))
+	did, searched := float64(max(r.Evaluations, 1)), 0.0
+	if set.searchesDense(p.Sample, d.X.Cols) {
+		searched = float64(searchedBy(r))
+		did = max(did-searched, 1)
+	}
 	evals := math.Min(UsualEvaluations*math.Pow(did/UsualEvaluations, min(2/(grow*grow), 0.5)), float64(set.MaxSteps))
 	p.Evaluations = int(evals + 0.5)
 	if set.Method == "exact" {
-		p.CPUSeconds = denseCPU(r, evals/did, grow, n <= 2*set.PrefitRows)
+		more := 1.0
+		if searched > 0 && set.searchesDense(n, d.X.Cols) {
+			more = exactCost(n, d.X.Cols, set.Costs) / exactCost(p.Sample, d.X.Cols, set.Costs) *
+				float64(set.denseEvaluations(n, d.X.Cols)) / float64(set.denseEvaluations(p.Sample, d.X.Cols))
+			p.Evaluations += set.denseEvaluations(n, d.X.Cols)
+		}
+		p.CPUSeconds = denseCPU(r, evals/did, grow, more)
 		p.Seconds = p.CPUSeconds * r.Seconds / r.CPUSeconds
 	} else {
 		at, power, err := evaluateLarger(ctx, m, sub, fit.Parameters, sample)
@@ -138,13 +148,18 @@ func (l larger) cpu(grow, power float64) float64 {
 }
 
 // denseCPU is the CPU time of a dense fit of grow times the rows of r's and more
-// times its evaluations; the information matrix has a size of its own, and so has
-// the pre-fit, but for small tables, where it is on all rows.
-func denseCPU(r *Result, more, grow float64, small bool) float64 {
+// times its evaluations; the information matrix has a size of its own, and the search
+// takes search times that of r.
+func denseCPU(r *Result, more, grow, search float64) float64 {
 	once, each := r.SecondsByPhase["prefit"], r.SecondsByPhase["fisher"]
 	left := max(r.Seconds-once-each, 0)
-	if small {
-		once *= math.Pow(grow, 3)
+	return (search*once + more*(each+left*math.Pow(grow, 3))) * r.CPUSeconds / r.Seconds
+}
+
+// searchedBy is the number of evaluations that the search of a fit took.
+func searchedBy(r *Result) (evals int) {
+	for _, c := range r.Starts {
+		evals += c.Evaluations
 	}
-	return (once + more*(each+left*math.Pow(grow, 3))) * r.CPUSeconds / r.Seconds
+	return evals
 }

@@ -23,10 +23,10 @@ func (f *fit) search(ctx context.Context) ([]Candidate, error) {
 	}()
 	switch {
 	case f.opt.Start != nil:
-		return []Candidate{{From: "given", By: "none", Parameters: f.opt.Start.Clone(), LML: unknown}}, nil
+		return []Candidate{{From: "given", By: "none", Parameters: f.opt.Start.Clone(), LML: unasked}}, nil
 	case f.opt.PrefitRows < 0:
-		return []Candidate{{From: "all ones", By: "none", Parameters: DefaultParams(f.opt.Kernel, f.raw.X.Cols), LML: unknown}}, nil
-	case f.fewRows():
+		return []Candidate{{From: "all ones", By: "none", Parameters: DefaultParams(f.opt.Kernel, f.raw.X.Cols), LML: unasked}}, nil
+	case f.opt.searchesDense(f.raw.X.Rows, f.raw.X.Cols):
 		return f.kept("dense", func() ([]Candidate, error) { return f.denseSearch(ctx) })
 	}
 	return f.prefit(ctx)
@@ -52,13 +52,13 @@ func (f *fit) kept(what string, find func() ([]Candidate, error)) ([]Candidate, 
 	return all, err
 }
 
-// searchRows is the number of rows up to which starts are compared by dense evaluations.
-const searchRows = 700
+// Up to searchRows rows starts are compared by dense evaluations; with more than
+// searchInputs inputs the steps would cost more than these.
+const searchRows, searchInputs = 700, 100
 
-// fewRows says whether starts are compared by dense evaluations of all rows.
-func (f *fit) fewRows() bool {
-	n := f.raw.X.Rows
-	return n <= searchRows && f.denseFits(n) && (f.opt.Method == "exact" || f.opt.Method == "bbgp")
+// searchesDense says whether starts of n rows are compared by dense evaluations of all.
+func (o *Options) searchesDense(n, d int) bool {
+	return n <= searchRows && d <= searchInputs && o.hasRoom(4*exactBytes(n)) && (o.Method == "exact" || o.Method == "bbgp")
 }
 
 // live returns the candidates that are not dropped.

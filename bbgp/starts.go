@@ -45,14 +45,14 @@ func (f *fit) prefit(ctx context.Context) ([]Candidate, error) {
 		rows /= 2
 	}
 	if rows < 50 {
-		return []Candidate{{From: "all ones", By: "none", Parameters: DefaultParams(f.opt.Kernel, f.raw.X.Cols), LML: unknown}}, nil
+		return []Candidate{{From: "all ones", By: "none", Parameters: DefaultParams(f.opt.Kernel, f.raw.X.Cols), LML: unasked}}, nil
 	}
 	before := *f.count
 	defer func() { // evaluations are counted on all rows only
 		f.count.evals, f.count.passes = before.evals, before.passes
 	}()
 	c := Candidate{From: "all ones", By: "subset", Parameters: DefaultParams(f.opt.Kernel, f.raw.X.Cols),
-		Value: Bound(math.Inf(-1)), Rows: rows, LML: unknown}
+		Value: Bound(math.Inf(-1)), Rows: rows, LML: unasked}
 	for i, p := range subsetStarts(f.opt.Kernel, f.raw.X.Cols) {
 		end, err := f.climb(ctx, rows, []Params{p})
 		if ctx.Err() != nil {
@@ -84,8 +84,8 @@ func (f *fit) prefit(ctx context.Context) ([]Candidate, error) {
 	return out, nil
 }
 
-// unknown stands for a likelihood that was not evaluated.
-var unknown = Bound(math.NaN())
+// unasked stands for a likelihood that was not evaluated.
+var unasked = Bound(math.NaN())
 
 // denseFits says whether an exact fit takes a quarter of the budget at most.
 func (f *fit) denseFits(rows int) bool {
@@ -136,7 +136,7 @@ func (f *fit) climb(ctx context.Context, rows int, starts []Params) (point, erro
 	f.seen.learn(t.cur.ev, t.cur.p)
 	for j, still := range t.constant {
 		if still && !f.flat[j] {
-			t.cur.p.Lengthscales[j] = 1 // unknown to the subset
+			t.cur.p.Lengthscales[j] = 1 // unasked to the subset
 		}
 	}
 	return t.cur, nil

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -233,7 +234,8 @@ func TestCase27Outliers(t *testing.T) {
 		f := fitCase(t, data)
 		said := strings.Join(f.report.Warnings, "\n")
 		mean, _, _ := f.predictAt(t, "x", test)
-		flat := rmse(mean, truth) > 0.5 // a line at the mean is 0.7 off
+		// A line at the mean is 0.7 off. Likelier still may be a fit that follows single rows.
+		flat := rmse(mean, truth) > 0.5 && slices.Max(mean)-slices.Min(mean) < 0.5
 		if flat && !strings.Contains(said, "no structure found") {
 			t.Errorf("fold %d: a silent collapse: %s", fold, said)
 		}

@@ -28,6 +28,7 @@ type fitFlags struct {
 	optimizer string
 	maxSteps  int
 	start     string
+	restarts  int
 	fixMean   bool
 	json      bool
 	progress  progressFlags
@@ -72,6 +73,7 @@ func (f *fitFlags) addTraining(fl *pflag.FlagSet) {
 	fl.StringVar(&f.optimizer, "optimizer", "", "levenberg, lbfgs or adam (default: by method)")
 	fl.IntVar(&f.maxSteps, "max-steps", 400, "most evaluations on all rows")
 	fl.StringVar(&f.start, "start", "", "parameters (JSON) to start from")
+	fl.IntVar(&f.restarts, "restarts", 0, "starts of the search (0: as many as the budget of the choice allows; more for those who doubt)")
 	fl.BoolVar(&f.fixMean, "fix-mean", false, "keep the constant mean at its start")
 }
 
@@ -238,7 +240,7 @@ func (f *fitFlags) options(ctx context.Context, a *app) (bbgp.Options, error) {
 	if f.maxSteps < 1 {
 		return opt, usagef("--max-steps %d is less than 1", f.maxSteps)
 	}
-	opt.Optimizer, opt.MaxSteps, opt.FixMean = f.optimizer, f.maxSteps, f.fixMean
+	opt.Optimizer, opt.MaxSteps, opt.FixMean, opt.Restarts = f.optimizer, f.maxSteps, f.fixMean, f.restarts
 	if f.start != "" {
 		if opt.Start, err = readParams(f.start); err != nil {
 			return opt, err

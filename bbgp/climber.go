@@ -21,7 +21,7 @@ type climber struct {
 	z     []float64
 	value float64
 	evals int
-	done  bool // no step promises climbWorth nats, or none succeeds
+	done  bool // no step promises worth nats, or none succeeds
 
 	at    surface
 	limit int // rows, which bound σ_f²/σ_n²
@@ -29,20 +29,22 @@ type climber struct {
 	grad  []float64
 	met   metric
 	reach float64
+	worth float64
 	fails int
 }
 
 const (
 	climbReach = 1.5   // of a first step, in logarithms
 	climbFar   = 4     // of any step
-	climbWorth = 0.005 // nats that are worth a step
+	climbWorth = 0.005 // nats that are worth a step on the way
+	endWorth   = 1e-6  // and at the end
 	climbFails = 7     // steps in turn that end a climb
 )
 
 // newClimber evaluates the start; a start that has no value is done at -Inf.
 func newClimber(ctx context.Context, e *linalg.Engine, at surface, p Params, fixed []bool, rows int) *climber {
 	d := len(p.Lengthscales)
-	c := &climber{p: p.Clone(), at: at, limit: rows, fixed: fixed, reach: climbReach, value: math.Inf(-1)}
+	c := &climber{p: p.Clone(), at: at, limit: rows, fixed: fixed, reach: climbReach, worth: climbWorth, value: math.Inf(-1)}
 	c.z = logVector(p)[:d+2]
 	c.met = metric{e: e, keep: true}
 	c.evals++
@@ -77,7 +79,7 @@ func (c *climber) curve(v float64) {
 func (c *climber) climb(ctx context.Context, evals int) error {
 	for end := c.evals + evals; c.evals < end && !c.done; {
 		delta, gain := c.plan()
-		if gain < climbWorth {
+		if gain < c.worth {
 			if c.reach < climbReach && c.held(delta) {
 				c.reach *= 2
 				continue

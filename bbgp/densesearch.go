@@ -67,6 +67,9 @@ func halve(ctx context.Context, all []*climber) ([]Candidate, error) {
 	for round, steps := range []int{6, 8, 12, 80} {
 		keep := max(finalists, len(all)>>(round+1))
 		for _, c := range live {
+			if round == 3 && !math.IsInf(c.value, -1) {
+				c.worth, c.done, c.fails, c.reach = endWorth, false, 0, max(c.reach, 0.1)
+			}
 			if err := c.climb(ctx, steps); err != nil {
 				return nil, err
 			}

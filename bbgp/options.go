@@ -161,19 +161,8 @@ func (o Options) settle(n, d int) (Options, error) {
 			return o, &OptionError{c.name, fmt.Sprintf("%q is not one of %v", c.value, c.of)}
 		}
 	}
-	switch {
-	case !finite(o.Eps) || o.Eps < 0:
-		return o, &OptionError{"eps", fmt.Sprintf("%v is not a positive number", o.Eps)}
-	case !finite(o.ScaleFloor) || o.ScaleFloor < 0:
-		return o, &OptionError{"scalefloor", fmt.Sprintf("%v is not a number of at least 0", o.ScaleFloor)}
-	case !finite(o.LMLStdErr) || o.LMLStdErr < 0:
-		return o, &OptionError{"lmlstderr", fmt.Sprintf("%v is not a positive number", o.LMLStdErr)}
-	case o.Probes < 0 || o.Probes > 63:
-		return o, &OptionError{"probes", fmt.Sprintf("%d is not between 1 and 63", o.Probes)}
-	case o.Restarts < 0 || o.Restarts > mostRestarts:
-		return o, &OptionError{"restarts", fmt.Sprintf("%d is not between 0 and %d", o.Restarts, mostRestarts)}
-	case o.MaxSteps < 0:
-		return o, &OptionError{"maxsteps", fmt.Sprintf("%d is negative", o.MaxSteps)}
+	if err := o.checkNumbers(); err != nil {
+		return o, err
 	}
 	setNumber(&o.Eps, 1)
 	setNumber(&o.LMLStdErr, 1e-3)
@@ -190,6 +179,25 @@ func (o Options) settle(n, d int) (Options, error) {
 		o.Engine = e
 	}
 	return o, nil
+}
+
+// checkNumbers returns an *OptionError for the first number out of range.
+func (o *Options) checkNumbers() error {
+	switch {
+	case !finite(o.Eps) || o.Eps < 0:
+		return &OptionError{"eps", fmt.Sprintf("%v is not a positive number", o.Eps)}
+	case !finite(o.ScaleFloor) || o.ScaleFloor < 0:
+		return &OptionError{"scalefloor", fmt.Sprintf("%v is not a number of at least 0", o.ScaleFloor)}
+	case !finite(o.LMLStdErr) || o.LMLStdErr < 0:
+		return &OptionError{"lmlstderr", fmt.Sprintf("%v is not a positive number", o.LMLStdErr)}
+	case o.Probes < 0 || o.Probes > 63:
+		return &OptionError{"probes", fmt.Sprintf("%d is not between 1 and 63", o.Probes)}
+	case o.Restarts < 0 || o.Restarts > mostRestarts:
+		return &OptionError{"restarts", fmt.Sprintf("%d is not between 0 and %d", o.Restarts, mostRestarts)}
+	case o.MaxSteps < 0:
+		return &OptionError{"maxsteps", fmt.Sprintf("%d is negative", o.MaxSteps)}
+	}
+	return nil
 }
 
 func setNumber[T int | float64](p *T, v T) {

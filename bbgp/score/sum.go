@@ -21,17 +21,38 @@ type Score struct {
 	R2         float64 `json:"r2"` // share of the variance of the truths that is explained
 }
 
+// A jsonScore is a Score with null for what does not exist.
+type jsonScore struct {
+	N          int      `json:"n"`
+	RMSE       *float64 `json:"rmse"`
+	NLPD       *float64 `json:"nlpd"`
+	Coverage95 *float64 `json:"coverage95"`
+	RMSEStd    *float64 `json:"rmse_std"`
+	NLPDStd    *float64 `json:"nlpd_std"`
+	R2         *float64 `json:"r2"`
+}
+
 // MarshalJSON writes the score.
 func (s Score) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
-		N          int      `json:"n"`
-		RMSE       *float64 `json:"rmse"`
-		NLPD       *float64 `json:"nlpd"`
-		Coverage95 *float64 `json:"coverage95"`
-		RMSEStd    *float64 `json:"rmse_std"`
-		NLPDStd    *float64 `json:"nlpd_std"`
-		R2         *float64 `json:"r2"`
-	}{s.N, orNull(s.RMSE), orNull(s.NLPD), orNull(s.Coverage95), orNull(s.RMSEStd), orNull(s.NLPDStd), orNull(s.R2)})
+	return json.Marshal(jsonScore{s.N, orNull(s.RMSE), orNull(s.NLPD), orNull(s.Coverage95),
+		orNull(s.RMSEStd), orNull(s.NLPDStd), orNull(s.R2)})
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (s *Score) UnmarshalJSON(b []byte) error {
+	var j jsonScore
+	if err := json.Unmarshal(b, &j); err != nil {
+		return err
+	}
+	*s = Score{j.N, orNaN(j.RMSE), orNaN(j.NLPD), orNaN(j.Coverage95), orNaN(j.RMSEStd), orNaN(j.NLPDStd), orNaN(j.R2)}
+	return nil
+}
+
+func orNaN(v *float64) float64 {
+	if v == nil {
+		return math.NaN()
+	}
+	return *v
 }
 
 func orNull(v float64) *float64 {

@@ -82,6 +82,7 @@ func (r *reading) request(file string, names []string) (table.Request, error) {
 
 // A trainingSet is a table made ready for a fit.
 type trainingSet struct {
+	held  *heldRows
 	table *table.Table
 	plan  *inputs.Plan
 	set   *inputs.Set

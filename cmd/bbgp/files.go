@@ -13,7 +13,7 @@ import (
 
 // The flags that name files, of all commands.
 var (
-	outFlags = []string{"out", "blanks", "checkpoint", "plot"}
+	outFlags = []string{"out", "holdout-out", "blanks", "checkpoint", "plot"}
 	inFlags  = []string{"holdout", "start", "params", "costs", "data", configFlag}
 )
 

@@ -33,6 +33,7 @@ type fitFlags struct {
 	json      bool
 	progress  progressFlags
 
+	heldOut    string // file for what --holdout kept back
 	checkpoint string
 	resume     bool
 	robust     bool
@@ -55,6 +56,7 @@ func (a *app) fitCommand() *cobra.Command {
 	f.read.add(fl)
 	fl.StringVarP(&f.out, "out", "o", "", "file for the model (default: it is not kept)")
 	fl.StringVar(&f.holdout, "holdout", "", "table with the same columns to score the predictions on, or a share of the rows to keep for that, such as 10%")
+	fl.StringVar(&f.heldOut, "holdout-out", "", "file for the held-out rows with their predictions")
 	fl.StringVar(&f.blanks, "blanks", "", "file for predictions of the rows without a target")
 	fl.StringVar(&f.checkpoint, "checkpoint", "", "file that keeps every step, to go on from after an end of any kind")
 	fl.BoolVar(&f.resume, "resume", false, "go on from the file of --checkpoint, if there is one")
@@ -101,12 +103,13 @@ func (a *app) fit(ctx context.Context, data string, f *fitFlags) error {
 	if err != nil {
 		return err
 	}
-	var held *bbgp.Data
 	switch {
 	case share > 0:
-		held, err = ts.holdOut(share, opt.Seed)
+		err = ts.holdOut(share, opt.Seed)
 	case f.holdout != "":
-		held, err = a.heldTable(ts, f)
+		err = a.heldTable(ts, f)
+	case f.heldOut != "":
+		err = usagef("--holdout-out needs --holdout")
 	}
 	if err != nil {
 		return err
@@ -140,7 +143,7 @@ func (a *app) fit(ctx context.Context, data string, f *fitFlags) error {
 		}
 	}
 	if ended == nil {
-		if err := a.afterFit(ctx, f, ts, m, opt.Engine, held, rep); err != nil {
+		if err := a.afterFit(ctx, f, ts, m, opt.Engine, rep); err != nil {
 			return err
 		}
 	}
@@ -262,21 +265,23 @@ func (f *fitFlags) options(ctx context.Context, a *app) (bbgp.Options, error) {
 	return opt, err
 }
 
-// afterFit predicts the held-out table and the rows without a target.
-func (a *app) afterFit(ctx context.Context, f *fitFlags, ts *trainingSet, m *bbgp.Model, e *linalg.Engine, held *bbgp.Data, rep *fitReport) error {
-	if held != nil {
+// afterFit predicts the rows held out, which the model keeps in mind, and those
+// without a target.
+func (a *app) afterFit(ctx context.Context, f *fitFlags, ts *trainingSet, m *bbgp.Model, e *linalg.Engine, rep *fitReport) error {
+	if h := ts.held; h != nil {
 		if f.progress.format == "plain" && !f.progress.quiet {
-			a.say("predicting %d held-out rows", len(held.Y))
+			a.say("predicting %d held-out rows", len(h.data.Y))
 		}
-		p, err := predictRows(ctx, m, ts.plan, e, held.X, bbgp.PredictOptions{SD: true, NoiseScale: held.NoiseScale, NoiseExtra: held.NoiseExtra})
-		if err != nil {
+		var err error
+		if ts.plan.HeldOut, err = h.score(ctx, a, m, ts.plan, e, f.heldOut); err != nil {
 			return err
 		}
-		s, err := m.Score(p, held.Y)
-		if err != nil {
-			return err
+		rep.Holdout = &ts.plan.HeldOut.Score
+		if m.Extra = ts.plan.Encode(); f.out != "" {
+			if err := m.Save(f.out); err != nil {
+				return err
+			}
 		}
-		rep.Holdout = &s
 	}
 	if f.blanks == "" || len(ts.set.Blank) == 0 {
 		return nil

@@ -1,15 +1,19 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
 	"bbgp.dev/bbgp"
+	"bbgp.dev/cmd/bbgp/internal/inputs"
 	"bbgp.dev/cmd/bbgp/internal/table"
+	"bbgp.dev/linalg"
 )
 
 // known is a number in words, a dash where there is none.
@@ -28,6 +32,45 @@ func covered(s bbgp.Score) string {
 	return fmt.Sprintf("%.1f %% in the 95 %% interval", 100*s.Coverage95)
 }
 
+// heldRows are rows that a fit keeps back to score the model.
+type heldRows struct {
+	data  *bbgp.Data
+	rows  []int // of the table, from 0
+	table string
+	share float64
+	seed  uint64
+}
+
+// score predicts the rows, writes them to path unless that is "", and returns what the
+// model keeps of them.
+func (h *heldRows) score(ctx context.Context, a *app, m *bbgp.Model, plan *inputs.Plan, e *linalg.Engine, path string) (*inputs.HeldOut, error) {
+	d := h.data
+	p, err := predictRows(ctx, m, plan, e, d.X, bbgp.PredictOptions{SD: true, NoiseScale: d.NoiseScale, NoiseExtra: d.NoiseExtra})
+	if err != nil {
+		return nil, err
+	}
+	s, err := m.Score(p, d.Y)
+	if err != nil {
+		return nil, err
+	}
+	out := &inputs.HeldOut{Table: h.table, Share: h.share, Seed: h.seed, Score: s}
+	for i := 0; i < len(d.Y); i += 1 + len(d.Y)/mostPoints {
+		if !math.IsInf(p.SDObs[i], 0) { // of a text that the model has not seen
+			out.Rows = append(out.Rows, inputs.HeldRow{Row: h.rows[i] + 1, Y: d.Y[i], Mean: p.Mean[i], SDObs: p.SDObs[i]})
+		}
+	}
+	if path == "" {
+		return out, nil
+	}
+	return out, writeFile(path, a.out, func(w *rowWriter) error {
+		w.header("row", plan.Target, "mean", "sd", "sd_obs")
+		for i, y := range d.Y {
+			w.row(float64(h.rows[i]+1), y, p.Mean[i], p.SD[i], p.SDObs[i])
+		}
+		return nil
+	})
+}
+
 // share returns the share of the rows that --holdout asks to keep, 0 where it
 // names a table.
 func (f *fitFlags) share() (float64, error) {
@@ -44,11 +87,11 @@ func (f *fitFlags) share() (float64, error) {
 }
 
 // holdOut takes a random share of the rows out of the training.
-func (ts *trainingSet) holdOut(share float64, seed uint64) (*bbgp.Data, error) {
+func (ts *trainingSet) holdOut(share float64, seed uint64) error {
 	n := len(ts.data.Y)
 	k := int(share*float64(n) + 0.5)
 	if k < 1 || k >= n {
-		return nil, usagef("--holdout: %.4g %% of %d rows leave nothing to fit or nothing to score", 100*share, n)
+		return usagef("--holdout: %.4g %% of %d rows leave nothing to fit or nothing to score", 100*share, n)
 	}
 	order := rand.New(rand.NewPCG(seed, 0x686f6c64)).Perm(n) // the second word is the stream of this use
 	out, in := order[:k], order[k:]
@@ -59,28 +102,34 @@ func (ts *trainingSet) holdOut(share float64, seed uint64) (*bbgp.Data, error) {
 	for i, r := range in {
 		rows[i] = ts.set.Rows[r]
 	}
+	ts.held = &heldRows{data: held, share: share, seed: seed}
+	for _, r := range out {
+		ts.held.rows = append(ts.held.rows, ts.set.Rows[r])
+	}
 	ts.data, ts.set.Rows = ts.data.Rows(in), rows
 	ts.notes = append(ts.notes, fmt.Sprintf("%s, drawn at random: held out to score the predictions, %s used", table.Rows(k), table.Rows(len(in))))
-	return held, nil
+	return nil
 }
 
 // heldTable reads the table of --holdout: before the fit, which a fault of it would
 // waste.
-func (a *app) heldTable(ts *trainingSet, f *fitFlags) (*bbgp.Data, error) {
+func (a *app) heldTable(ts *trainingSet, f *fitFlags) error {
 	read := f.read
 	read.target = ts.plan.Target
 	t, err := a.load(f.holdout, planReading(ts.plan, read))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	set, err := ts.plan.Held(t)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if !f.progress.quiet {
 		for _, note := range ts.plan.HeldNotes(set) {
 			a.say("%s: %s", t.File, note)
 		}
 	}
-	return &bbgp.Data{X: set.X, Y: set.Y, NoiseScale: set.Scale, NoiseExtra: set.Extra}, nil
+	ts.held = &heldRows{table: filepath.Base(t.File), rows: set.Rows,
+		data: &bbgp.Data{X: set.X, Y: set.Y, NoiseScale: set.Scale, NoiseExtra: set.Extra}}
+	return nil
 }

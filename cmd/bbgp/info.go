@@ -102,6 +102,8 @@ type modelReport struct {
 	Inputs []inputs.Input `json:"inputs"`
 	Rule   string         `json:"missing"`
 	File   bbgp.FileInfo  `json:"file"`
+	// HeldOut is nil where the fit kept nothing back.
+	HeldOut *inputs.HeldOut `json:"held_out,omitempty"`
 }
 
 func (a *app) modelInfo(path string, asJSON bool) error {
@@ -114,13 +116,16 @@ func (a *app) modelInfo(path string, asJSON bool) error {
 		return err
 	}
 	if asJSON {
-		return writeJSON(a.out, &modelReport{Result: m.Result, Target: plan.Target, Inputs: plan.Inputs, Rule: plan.Rule, File: file})
+		return writeJSON(a.out, &modelReport{Result: m.Result, Target: plan.Target, Inputs: plan.Inputs, Rule: plan.Rule, File: file, HeldOut: plan.HeldOut})
 	}
 	fmt.Fprintf(a.out, "model of %s, %d rows, %d inputs, kernel %s, fitted by method %s\n", plan.Target, m.Result.N, m.D(), m.Parameters.Kernel, m.Result.Method)
 	if err := writeParameters(a.out, m); err != nil {
 		return err
 	}
 	writeInputs(a.out, m, plan)
+	if h := plan.HeldOut; h != nil {
+		fmt.Fprintf(a.out, "held out      %s: RMSE %.5g, R² %s, NLPD %s, %s\n", h.What(), h.Score.RMSE, known("%.4f", h.Score.R2), known("%.4g", h.Score.NLPD), covered(h.Score))
+	}
 	return writeModelFile(a.out, m, file)
 }
 

@@ -120,6 +120,9 @@ func (a *app) report(ctx context.Context, path string, f *reportFlags) error {
 	shown := min(len(result.Warnings), warningsShown)
 	pg := &page{Title: "Model of " + plan.Target, Warnings: result.Warnings[:shown], More: result.Warnings[shown:], Facts: facts(m), Relevance: r.relevances(),
 		Foot: fmt.Sprintf("bbgp %s, fitted in %.1f s on %s, seed %d", versionString(), result.Seconds, result.ISA, result.Seed)}
+	if h := plan.HeldOut; h != nil {
+		pg.Facts = append(pg.Facts, scoreFact("held out by the fit", h.Score))
+	}
 	check := func() (*section, error) { return r.leftOut(ctx, pg) }
 	if f.data != "" {
 		check = func() (*section, error) { return a.heldOut(ctx, r, pg) }
@@ -128,6 +131,7 @@ func (a *app) report(ctx context.Context, path string, f *reportFlags) error {
 		func() (*section, error) { return r.maps(ctx) },
 		func() (*section, error) { return r.effects(ctx) },
 		func() (*section, error) { return r.interactions(ctx) },
+		func() (*section, error) { return r.keptBack() },
 		check,
 		func() (*section, error) { return trainingSection(m) },
 	} {

@@ -68,3 +68,31 @@ func TestReportOfDatesAndTexts(t *testing.T) {
 		t.Error("a level stands in the page as it is")
 	}
 }
+
+// The rows that a fit held out, and how the model did there, stay with the model; a
+// table of them is as long as the share.
+func TestHeldOutIsKept(t *testing.T) {
+	dir := t.TempDir()
+	data, model, held := sample(t, dir, "d.csv", 150, 1), filepath.Join(dir, "m.bbgp"), filepath.Join(dir, "held.csv")
+	r := object(t, want(t, exitOK, "fit", data, "--target", "y", "--out", model, "--holdout", "20%", "--holdout-out", held, "--quiet", "--json").out)
+	b, err := os.ReadFile(held)
+	if err != nil || strings.Count(string(b), "\n") != 31 || !strings.HasPrefix(string(b), "row,y,mean,sd,sd_obs\n") {
+		t.Errorf("%v\n%s", err, b)
+	}
+	kept := object(t, want(t, exitOK, "info", model, "--json").out)["held_out"].(map[string]any)
+	if rows := kept["rows"].([]any); len(rows) != 30 || kept["share"] != 0.2 {
+		t.Errorf("%v", kept)
+	}
+	if a, b := kept["score"].(map[string]any)["rmse"], r["holdout"].(map[string]any)["rmse"]; a != b {
+		t.Errorf("RMSE %v, the fit said %v", a, b)
+	}
+	if out := want(t, exitOK, "info", model).out; !strings.Contains(out, "held out      30 rows, 20 % drawn with seed 0: RMSE") {
+		t.Error(out)
+	}
+	html := filepath.Join(dir, "r.html")
+	want(t, exitOK, "report", model, "--out", html)
+	if b, err = os.ReadFile(html); err != nil || !strings.Contains(string(b), "Rows that the fit had not seen") {
+		t.Errorf("the page does not show them: %v", err)
+	}
+	want(t, exitUsage, "fit", data, "--target", "y", "--holdout-out", held)
+}

@@ -56,6 +56,21 @@ func (r *reporter) leftOut(ctx context.Context, pg *page) (*section, error) {
 	return r.compare(c, "Each training row predicted from all others, at the parameters of the model: optimistic by little where rows are many.", true)
 }
 
+// keptBack draws the rows that the fit held out.
+func (r *reporter) keptBack() (*section, error) {
+	h := r.plan.HeldOut
+	if h == nil || len(h.Rows) == 0 {
+		return nil, nil
+	}
+	s := &section{Title: "Rows that the fit had not seen", Text: h.What() + "."}
+	var y, mean, sd []float64
+	for _, row := range h.Rows {
+		y, mean, sd = append(y, row.Y), append(mean, row.Mean), append(sd, row.SDObs)
+	}
+	pl, err := plots.Predicted("Held out", r.plan.Target, y, mean, sd)
+	return s, s.add(pl, err, "Close to the dashed line is good; bars are 95 % intervals of some rows.")
+}
+
 func scoreFact(name string, sc score.Score) fact {
 	return fact{name, fmt.Sprintf("%d rows: RMSE %.5g, R² %s, NLPD %s, %s",
 		sc.N, sc.RMSE, known("%.4f", sc.R2), known("%.4g", sc.NLPD), covered(sc))}

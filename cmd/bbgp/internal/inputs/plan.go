@@ -52,6 +52,8 @@ type Plan struct {
 	// Cells that are missing beside the usual ones, and the target's mark of decimals.
 	NA            []string `json:"na,omitempty"`
 	TargetDecimal string   `json:"target_decimal,omitempty"`
+	// HeldOut is not followed but told: how the model did on rows that the fit had not seen.
+	HeldOut *HeldOut `json:"held_out,omitempty"`
 }
 
 // Rules are the ways to treat a missing input, the default first.

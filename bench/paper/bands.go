@@ -13,10 +13,10 @@ type series struct {
 	ended bool // the training was done with: it stays where it is
 }
 
-// at returns the value at x: the last one at or before it, or, with smooth set,
-// the straight line in log x between the neighbours. It is NaN before the first x and
-// after the last, unless the training ended there by itself.
-func (s *series) at(x float64, smooth bool) float64 {
+// at returns the value at x, the last one at or before it: between two of them nothing
+// was measured. It is NaN before the first x and after the last, unless the training
+// ended there by itself.
+func (s *series) at(x float64) float64 {
 	i, found := slices.BinarySearch(s.x, x)
 	switch {
 	case found:
@@ -27,11 +27,8 @@ func (s *series) at(x float64, smooth bool) float64 {
 		return s.y[i]
 	case i == 0, i == len(s.x) && !s.ended:
 		return math.NaN()
-	case i == len(s.x) || !smooth:
-		return s.y[i-1]
 	}
-	t := math.Log(x/s.x[i-1]) / math.Log(s.x[i]/s.x[i-1])
-	return s.y[i-1] + t*(s.y[i]-s.y[i-1])
+	return s.y[i-1]
 }
 
 func (s *series) points() plotter.XYs {
@@ -49,7 +46,7 @@ const gridPoints = 120
 
 // bandOf makes a band on a grid of equal ratios, where at least half of the
 // series that have values have one.
-func bandOf(all []series, smooth bool) band {
+func bandOf(all []series) band {
 	all = slices.DeleteFunc(slices.Clone(all), func(s series) bool { return len(s.x) == 0 })
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for _, s := range all {
@@ -63,7 +60,7 @@ func bandOf(all []series, smooth bool) band {
 		x := min(lo*math.Pow(hi/lo, float64(i)/(gridPoints-1)), hi)
 		var v []float64
 		for _, s := range all {
-			if y := s.at(x, smooth); !math.IsNaN(y) {
+			if y := s.at(x); !math.IsNaN(y) {
 				v = append(v, y)
 			}
 		}

@@ -80,6 +80,8 @@ type panel struct {
 	logY       bool
 	lowX, topX float64
 	lowY, topY float64
+	seen       plotter.XYs // what is drawn
+	keys       []style     // of the legend
 }
 
 func newPanel(title, x, y string, logY bool) *panel {
@@ -101,7 +103,7 @@ func newPanel(title, x, y string, logY bool) *panel {
 	grid.Vertical.Color = color.NRGBA{0, 0, 0, 0x20}
 	p.Add(grid)
 	inf := math.Inf(1)
-	return &panel{p, logY, inf, -inf, inf, -inf}
+	return &panel{p: p, logY: logY, lowX: inf, topX: -inf, lowY: inf, topY: -inf}
 }
 
 // point is (x, y) on the axes.
@@ -115,6 +117,7 @@ func (n *panel) point(x, y float64) plotter.XY {
 // see widens the range of the panel.
 func (n *panel) see(p plotter.XY) {
 	n.lowX, n.topX, n.lowY, n.topY = min(n.lowX, p.X), max(n.topX, p.X), min(n.lowY, p.Y), max(n.topY, p.Y)
+	n.seen = append(n.seen, p)
 }
 
 // band draws a band and its median. Values beyond top are cut there; the range
@@ -169,6 +172,11 @@ func (n *panel) stroke(pts plotter.XYs, s style) error {
 	}
 	l.Color, l.Width, l.Dashes = s.color, s.width, s.dashes
 	n.p.Add(l)
+	for i := 1; i < len(pts); i++ { // between the points, too, a line is in a legend's way
+		for t := 0.0; t < 1; t += 0.25 {
+			n.seen = append(n.seen, plotter.XY{X: pts[i-1].X + t*(pts[i].X-pts[i-1].X), Y: pts[i-1].Y + t*(pts[i].Y-pts[i-1].Y)})
+		}
+	}
 	return nil
 }
 
@@ -190,23 +198,35 @@ func (n *panel) signs(pts plotter.XYs, s style) error {
 	return nil
 }
 
-// settle sets the axes.
-func (n *panel) settle() *plot.Plot {
+// settle sets the axes and puts the legend where the least is drawn.
+func (n *panel) settle() (*plot.Plot, error) {
 	p := n.p
 	if !(n.lowX <= n.topX) {
 		n.lowX, n.topX, n.lowY, n.topY = 0, 1, 0, 1
 	}
 	padX, padY := max(0.02*(n.topX-n.lowX), 1e-3), max(0.04*(n.topY-n.lowY), 1e-3)
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = n.lowX-padX, n.topX+padX, n.lowY-padY, n.topY+padY
-	return p
-}
-
-// legend is drawn on a strip of its own.
-func legend(styles []style) (plot.Legend, error) {
-	l := plot.NewLegend()
-	l.TextStyle.Font.Variant, l.TextStyle.Font.Size = "Sans", vg.Points(9)
-	l.Top, l.Left, l.ThumbnailWidth, l.Padding = true, true, vg.Points(26), vg.Points(4)
-	for _, s := range styles {
+	if len(n.keys) == 0 {
+		return p, nil
+	}
+	least := math.MaxInt
+	for _, c := range []struct{ top, left bool }{{true, false}, {false, false}, {true, true}, {false, true}} {
+		if k := n.covered(c.top, c.left); k < least {
+			least, p.Legend.Top, p.Legend.Left = k, c.top, c.left
+		}
+	}
+	if least > 0 { // room of its own
+		room := 0.05 * float64(len(n.keys)) * (p.Y.Max - p.Y.Min)
+		if p.Legend.Top {
+			p.Y.Max += room
+		} else {
+			p.Y.Min -= room
+		}
+	}
+	l := &p.Legend
+	l.TextStyle.Font.Variant, l.TextStyle.Font.Size = "Sans", vg.Points(7.5)
+	l.ThumbnailWidth, l.Padding = vg.Points(22), vg.Points(1.5)
+	for _, s := range n.keys {
 		line := &plotter.Line{LineStyle: draw.LineStyle{Color: s.color, Width: s.width, Dashes: s.dashes}}
 		if s.glyph == nil {
 			l.Add(s.title, line)
@@ -214,35 +234,52 @@ func legend(styles []style) (plot.Legend, error) {
 		}
 		sign, err := plotter.NewScatter(plotter.XYs{{X: 0, Y: 0}})
 		if err != nil {
-			return l, err
+			return nil, err
 		}
-		sign.GlyphStyle = draw.GlyphStyle{Color: s.color, Shape: s.glyph, Radius: vg.Points(2.6)}
+		sign.GlyphStyle = draw.GlyphStyle{Color: s.color, Shape: s.glyph, Radius: vg.Points(2.2)}
 		l.Add(s.title, line, sign)
 	}
-	return l, nil
+	return p, nil
+}
+
+// covered counts the points that a legend in a corner would hide.
+func (n *panel) covered(top, left bool) (k int) {
+	wide, high := 0.5*(n.topX-n.lowX), 0.055*float64(len(n.keys)+1)*(n.topY-n.lowY)
+	for _, p := range n.seen {
+		x, y := n.topX-p.X, p.Y-n.lowY
+		if left {
+			x = p.X - n.lowX
+		}
+		if top {
+			y = n.topY - p.Y
+		}
+		if x < wide && y < high {
+			k++
+		}
+	}
+	return k
 }
 
 const (
 	panelWidth, panelHeight = 10.5 * vg.Centimeter, 7.5 * vg.Centimeter
-	legendWidth             = 6.8 * vg.Centimeter
 	dotsPerInch             = 100
 )
 
-// saveFigure writes panels in rows, with a legend on the right, as PNG and SVG.
-func saveFigure(base string, panels [][]*panel, styles []style) error {
+// saveFigure writes panels in rows, as PNG and SVG.
+func saveFigure(base string, panels [][]*panel) error {
 	rows, cols := len(panels), len(panels[0])
-	width, height := vg.Length(cols)*panelWidth+legendWidth, vg.Length(rows)*panelHeight
+	width, height := vg.Length(cols)*panelWidth, vg.Length(rows)*panelHeight
 	raster := vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(dotsPerInch))}
 	vector := vgsvg.New(width, height)
 	plots := make([][]*plot.Plot, rows)
 	for i, row := range panels {
 		for _, n := range row {
-			plots[i] = append(plots[i], n.settle())
+			p, err := n.settle()
+			if err != nil {
+				return err
+			}
+			plots[i] = append(plots[i], p)
 		}
-	}
-	key, err := legend(styles)
-	if err != nil {
-		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(base), 0o755); err != nil {
 		return err
@@ -253,14 +290,13 @@ func saveFigure(base string, panels [][]*panel, styles []style) error {
 	}{{"png", raster}, {"svg", vector}} {
 		all := draw.New(c)
 		all.FillPolygon(color.White, []vg.Point{all.Min, {X: all.Max.X, Y: all.Min.Y}, all.Max, {X: all.Min.X, Y: all.Max.Y}})
-		left := draw.Crop(all, vg.Points(4), -legendWidth, vg.Points(4), -vg.Points(4))
+		inside := draw.Crop(all, vg.Points(4), -vg.Points(8), vg.Points(4), -vg.Points(4))
 		tiles := draw.Tiles{Rows: rows, Cols: cols, PadX: vg.Points(12), PadY: vg.Points(10)}
 		for i, row := range plots {
 			for j, p := range row {
-				p.Draw(tiles.At(left, j, i))
+				p.Draw(tiles.At(inside, j, i))
 			}
 		}
-		key.Draw(draw.Crop(all, width-legendWidth+vg.Points(8), 0, 0, -vg.Points(24)))
 		if err := saveTo(base+"."+c.ext, c); err != nil {
 			return err
 		}

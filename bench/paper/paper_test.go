@@ -131,27 +131,23 @@ func TestBands(t *testing.T) {
 		t.Errorf("the median of nothing is %v", q)
 	}
 	s := series{x: []float64{1, 10, 10, 100}, y: []float64{5, 6, 7, 9}, ended: true}
-	for _, c := range []struct {
-		x      float64
-		smooth bool
-		want   float64
-	}{{0.5, false, math.NaN()}, {1, false, 5}, {9, false, 5}, {10, true, 7}, {math.Sqrt(1000), true, 8}, {1e4, true, 9}} {
-		if got := s.at(c.x, c.smooth); math.Abs(got-c.want) > 1e-12 || math.IsNaN(got) != math.IsNaN(c.want) {
-			t.Errorf("at(%v, %v) = %v, want %v", c.x, c.smooth, got, c.want)
+	for _, c := range []struct{ x, want float64 }{{0.5, math.NaN()}, {1, 5}, {9, 5}, {10, 7}, {math.Sqrt(1000), 7}, {1e4, 9}} {
+		if got := s.at(c.x); math.Abs(got-c.want) > 1e-12 || math.IsNaN(got) != math.IsNaN(c.want) {
+			t.Errorf("at(%v) = %v, want %v", c.x, got, c.want)
 		}
 	}
-	if s.ended = false; !math.IsNaN(s.at(101, true)) {
+	if s.ended = false; !math.IsNaN(s.at(101)) {
 		t.Error("a run that a cap ended goes on")
 	}
 	if q := quantile([]float64{1, math.Inf(1), 2}, 0.5); q != 2 {
 		t.Errorf("the median of 1, 2 and never is %v", q)
 	}
-	b := bandOf([]series{{x: []float64{1, 4}, y: []float64{0, 2}}, {x: []float64{1, 2}, y: []float64{4, 8}, ended: true}, {}, {}, {}}, false)
+	b := bandOf([]series{{x: []float64{1, 4}, y: []float64{0, 2}}, {x: []float64{1, 2}, y: []float64{4, 8}, ended: true}, {}, {}, {}})
 	last := len(b.x) - 1
 	if b.x[0] != 1 || b.x[last] != 4 || b.mid[0] != 2 || b.mid[last] != 5 || b.low[last] != 3.5 || b.high[last] != 6.5 {
 		t.Errorf("the band is %+v", b)
 	}
-	if e := bandOf(nil, true); len(e.x) != 0 {
+	if e := bandOf(nil); len(e.x) != 0 {
 		t.Errorf("the band of nothing is %v", e)
 	}
 }

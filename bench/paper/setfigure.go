@@ -20,17 +20,16 @@ func setFigure(base, set string, runs []*record) error {
 	steps, seconds := "evaluations of the objective", "CPU seconds of training"
 	panels := [][]*panel{
 		{newPanel(set+": test error", steps, "RMSE, standardised", true), newPanel(set+": objective and exact LML", steps, "nats per row", false)},
-		{newPanel(set+": test error", seconds, "RMSE, standardised", true), newPanel(set+": objective and exact LML", seconds, "nats per row", false)},
+		{newPanel("", seconds, "RMSE, standardised", true), newPanel("", seconds, "nats per row", false)},
 	}
 	top := ceiling(runs)
-	var styles []style
 	for _, name := range names {
 		if strings.HasSuffix(name, withPrefit) {
 			continue // in the tables
 		}
 		group := groups[name]
 		s := styleOf(name, group[0].Head.Title)
-		styles = append(styles, s)
+		panels[0][1].keys = append(panels[0][1].keys, s)
 		for i, x := range []func(*row) float64{evaluationOf, cpuOf} {
 			var errors, values []series
 			var wrong, exact plotter.XYs
@@ -42,12 +41,11 @@ func setFigure(base, set string, runs []*record) error {
 				exact = append(exact, lml.points()...)
 			}
 			for k, d := range []struct {
-				lines  []series
-				signs  plotter.XYs
-				smooth bool
-				top    float64
-			}{{errors, wrong, true, math.Inf(1)}, {values, exact, false, top}} {
-				if err := panels[i][k].band(bandOf(d.lines, d.smooth), s, d.top); err != nil {
+				lines []series
+				signs plotter.XYs
+				top   float64
+			}{{errors, wrong, math.Inf(1)}, {values, exact, top}} {
+				if err := panels[i][k].band(bandOf(d.lines), s, d.top); err != nil {
 					return err
 				}
 				if err := panels[i][k].signs(d.signs, s); err != nil {
@@ -56,7 +54,7 @@ func setFigure(base, set string, runs []*record) error {
 			}
 		}
 	}
-	return saveFigure(base, panels, styles)
+	return saveFigure(base, panels)
 }
 
 // ceiling is a little above the best exact likelihood a row that was measured: an
@@ -82,34 +80,33 @@ func biasFigure(base string, runs []*record) error {
 	panels := [][]*panel{{
 		newPanel("bike: work", "evaluations of the objective", "passes per evaluation", true),
 		newPanel("bike: test error", "evaluations of the objective", "RMSE, standardised", true),
-		newPanel("bike: test error", "CPU seconds of training", "RMSE, standardised", true),
+		newPanel("", "CPU seconds of training", "RMSE, standardised", true),
 	}}
 	_, groups := byMethod(runs)
-	var styles []style
 	for _, name := range biasMethods() {
 		group := groups[name]
 		if len(group) == 0 {
 			continue
 		}
 		s := biasStyle(name)
-		styles = append(styles, s)
+		panels[0][0].keys = append(panels[0][0].keys, s)
 		var work, byStep, bySecond []series
 		for _, r := range group {
 			work = append(work, r.passes())
 			byStep, bySecond = append(byStep, r.curve(evaluationOf, rmseOf)), append(bySecond, r.curve(cpuOf, rmseOf))
 		}
 		inf := math.Inf(1)
-		if err := panels[0][0].band(bandOf(work, false), s, inf); err != nil {
+		if err := panels[0][0].band(bandOf(work), s, inf); err != nil {
 			return err
 		}
-		if err := panels[0][1].band(bandOf(byStep, true), s, inf); err != nil {
+		if err := panels[0][1].band(bandOf(byStep), s, inf); err != nil {
 			return err
 		}
-		if err := panels[0][2].band(bandOf(bySecond, true), s, inf); err != nil {
+		if err := panels[0][2].band(bandOf(bySecond), s, inf); err != nil {
 			return err
 		}
 	}
-	return saveFigure(base, panels, styles)
+	return saveFigure(base, panels)
 }
 
 func biasStyle(name string) style {
@@ -152,16 +149,15 @@ func (s *settings) studyFigure(base string) error {
 		{newPanel("block size", "columns of the block, probes and y", "passes", true), newPanel("float32 products", "noise", "nats off float64 (1e-6: none)", true)},
 		{newPanel("preconditioner: work", "noise", "passes", true), newPanel("preconditioner: probes", "noise", "standard error, nats", true)},
 	}
-	var styles []style
 	add := func(n *panel, s style, pts plotter.XYs) error {
 		if len(pts) == 0 {
 			return nil
 		}
+		n.keys = append(n.keys, s)
 		return n.line(pts, s)
 	}
 	for i, v := range someNoise {
-		st := style{title: fmt.Sprintf("block: noise %g, rank %d", v, studyRank), color: []color.NRGBA{black, purple, sky}[i], glyph: draw.CircleGlyph{}, width: vg.Points(1.3)}
-		styles = append(styles, st)
+		st := style{title: fmt.Sprintf("noise %g, rank %d", v, studyRank), color: []color.NRGBA{black, purple, sky}[i], glyph: draw.CircleGlyph{}, width: vg.Points(1.3)}
 		pts := pick(block, func(c *cell) bool { return c.Noise == v }, func(c *cell) (x, y float64) { return float64(c.Probes + 1), float64(c.Passes) })
 		if err := add(panels[0][0], st, pts); err != nil {
 			return err
@@ -174,19 +170,18 @@ func (s *settings) studyFigure(base string) error {
 		}
 	}
 	for i, name := range []string{"f32", "auto"} {
-		st := style{title: "products: " + []string{"float32", "as the program chooses"}[i], color: []color.NRGBA{vermilion, blue}[i], glyph: draw.SquareGlyph{}, width: vg.Points(1.3), dashes: [][]vg.Length{nil, dash}[i]}
-		styles = append(styles, st)
+		st := style{title: []string{"float32", "as the program chooses"}[i], color: []color.NRGBA{vermilion, blue}[i], glyph: draw.SquareGlyph{}, width: vg.Points(1.3), dashes: [][]vg.Length{nil, dash}[i]}
 		pts := pick(precision, func(c *cell) bool { return c.Precision == name },
 			func(c *cell) (x, y float64) { return c.Noise, max(math.Abs(c.LML-f64[c.Noise]), 1e-6) })
 		if err := add(panels[0][1], st, pts); err != nil {
 			return err
 		}
 	}
-	return s.precondPanels(base, panels, styles, precond)
+	return s.precondPanels(base, panels, precond)
 }
 
 // precondPanels completes the figure of the studies.
-func (s *settings) precondPanels(base string, panels [][]*panel, styles []style, cells []cell) error {
+func (s *settings) precondPanels(base string, panels [][]*panel, cells []cell) error {
 	for _, k := range []struct {
 		rank, near int
 		title      string
@@ -194,24 +189,26 @@ func (s *settings) precondPanels(base string, panels [][]*panel, styles []style,
 		dashes     []vg.Length
 		glyph      draw.GlyphDrawer
 	}{
-		{100, 0, "P: rank 100", green, dotted, draw.TriangleGlyph{}}, {300, 0, "P: rank 300", green, dash, draw.TriangleGlyph{}}, {1000, 0, "P: rank 1000", green, nil, draw.TriangleGlyph{}},
-		{0, 16, "P: 16 neighbours", orange, dotted, draw.RingGlyph{}}, {0, 64, "P: 64 neighbours", orange, dash, draw.RingGlyph{}}, {0, 128, "P: 128 neighbours", orange, nil, draw.RingGlyph{}},
-		{192, 32, "P: rank 192, 32 neighbours", purple, nil, draw.SquareGlyph{}}, {-1, -1, "P: as the program chooses", blue, nil, draw.CircleGlyph{}},
+		{100, 0, "rank 100", green, dotted, draw.TriangleGlyph{}}, {300, 0, "rank 300", green, dash, draw.TriangleGlyph{}}, {1000, 0, "rank 1000", green, nil, draw.TriangleGlyph{}},
+		{0, 16, "16 neighbours", orange, dotted, draw.RingGlyph{}}, {0, 64, "64 neighbours", orange, dash, draw.RingGlyph{}}, {0, 128, "128 neighbours", orange, nil, draw.RingGlyph{}},
+		{192, 32, "rank 192, 32 neighbours", purple, nil, draw.SquareGlyph{}}, {-1, -1, "as the program chooses", blue, nil, draw.CircleGlyph{}},
 	} {
 		st := style{title: k.title, color: k.color, dashes: k.dashes, glyph: k.glyph, width: vg.Points(1.3)}
-		styles = append(styles, st)
 		is := func(c *cell) bool { return c.Rank == k.rank && c.Neighbours == k.near && c.Failure == "" }
 		for i, y := range []func(*cell) float64{func(c *cell) float64 { return float64(c.Passes) }, func(c *cell) float64 { return c.StdErr }} {
 			pts := pick(cells, is, func(c *cell) (float64, float64) { return c.Noise, y(c) })
 			if len(pts) == 0 {
 				continue
 			}
+			if i == 0 {
+				panels[1][i].keys = append(panels[1][i].keys, st)
+			}
 			if err := panels[1][i].line(pts, st); err != nil {
 				return err
 			}
 		}
 	}
-	return saveFigure(base, panels, styles)
+	return saveFigure(base, panels)
 }
 
 // pick takes points of the cells that are wanted and have a value.

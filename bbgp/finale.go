@@ -28,6 +28,8 @@ func (f *fit) complete(ctx context.Context, m *Model, t *trainer) {
 		}
 	}
 	f.adopt(ctx, m, best.p, ev)
+	f.opt.guide.unguide(r)
+	f.judge(m)
 	f.count.seconds["final"] += time.Since(began).Seconds()
 	f.remarks(m)
 	f.cost(r)
@@ -117,6 +119,9 @@ func (f *fit) remarks(m *Model) {
 		if math.IsInf(l, 1) && !f.flat[j] {
 			r.Irrelevant = append(r.Irrelevant, m.Names[j])
 		}
+	}
+	if r.NoStructure {
+		return
 	}
 	if len(r.Irrelevant) > 0 {
 		r.warn("%d of %d inputs were found irrelevant: %v", len(r.Irrelevant), m.D(), r.Irrelevant)

@@ -34,9 +34,9 @@ func Fit(ctx context.Context, d *Data, opt Options) (*Model, error) {
 	if err := opt.checkMemory(d.X.Rows, full.X.Rows, d.X.Cols); err != nil {
 		return nil, err
 	}
-	opt.guided = tooFewRows(full.X.Rows, d.X.Cols) && !opt.NoScale
 	f := &fit{opt: &opt, raw: d, full: full, count: &counters{
 		start: time.Now(), cpu0: cpuTime(), progress: opt.Progress, seconds: map[string]float64{}}}
+	opt.guide = f.guide()
 	m := f.newModel()
 	if constant(full.Y) {
 		f.constantModel(m)
@@ -52,9 +52,6 @@ func Fit(ctx context.Context, d *Data, opt Options) (*Model, error) {
 		}
 	}
 	m, err = f.train(ctx, m)
-	if m != nil && opt.guided {
-		m.Result.unguided()
-	}
 	if m != nil && opt.Journal != nil && opt.Journal.err != nil {
 		m.Result.warn("the checkpoint could not be written to its end: %v", opt.Journal.err)
 	}

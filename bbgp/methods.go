@@ -25,8 +25,8 @@ func (o *Options) complete(obj objective, d *Data) objective {
 	if d.repeats != nil {
 		obj = mergedObjective{obj, d}
 	}
-	if o.guided {
-		obj = guided{obj, d.repeats != nil}
+	if o.guide.weight > 0 {
+		obj = guided{obj, o.guide}
 	}
 	return obj
 }

@@ -83,7 +83,7 @@ type Options struct {
 	// Progress, if not nil, is called after each step, on the calling goroutine.
 	Progress func(Step)
 
-	guided       bool   // by the priors of few rows
+	guide        guide  // of few rows
 	methodReason string // why Method is what it is
 	probesReason string // why Probes are
 	autoProbes   bool   // nobody has asked for a number

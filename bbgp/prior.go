@@ -5,15 +5,14 @@ import (
 	"math"
 )
 
-// With no more rows than parameters the likelihood has no interior maximum: it
-// often grows as lengthscales and variance run off together, or as the noise goes
+// With no more rows than parameters the likelihood has no interior maximum, and with
+// not many more a poor one: it often grows as lengthscales and variance run off together, or as the noise goes
 // to zero, and intervals become razor-thin. Such fits add weak normal priors of
 // the logarithms, in standardised units:
 //
 //	log ℓ_j ~ N(log √D, 1),   log σ_f² ~ N(0, 1),   log σ_n² ~ N(log 0.1, 2²).
 //
-// Repeated rows tell the noise without a prior. The priors only guide the search:
-// the likelihood that is reported is without them.
+// The priors only guide the search: the likelihood that is reported is without them.
 
 const (
 	priorNoise   = 0.1
@@ -23,9 +22,30 @@ const (
 // tooFewRows says whether n rows cannot identify the parameters of D inputs.
 func tooFewRows(n, d int) bool { return n <= d+3 }
 
-// logPrior returns the logarithm of the priors, up to a constant; grad, if not
-// nil, receives what they add to the derivatives by the natural parameters.
-func logPrior(p Params, repeats bool, grad *Gradient) float64 {
+// A guide says how far the priors count in the fit of n rows of d inputs: in full up to
+// d + 3 rows, not at all from 10 d on, and in proportion between. known says that the
+// noise needs none: repeated rows tell it, or its variances were given.
+type guide struct {
+	weight float64
+	known  bool
+}
+
+func (f *fit) guide() guide {
+	n, d := f.full.X.Rows, f.raw.X.Cols
+	if f.opt.NoScale {
+		return guide{}
+	}
+	w := 1.0
+	if !tooFewRows(n, d) {
+		w = max(float64(10*d-n)/float64(10*d-(d+3)), 0)
+	}
+	return guide{w, f.raw.X.Rows < n || f.full.NoiseExtra != nil}
+}
+
+// logPrior returns the logarithm of the priors in full, up to a constant, without that
+// of the noise if it is known; grad, if not nil, receives what they add to the
+// derivatives by the natural parameters.
+func logPrior(p Params, known bool, grad *Gradient) float64 {
 	sum := 0.0
 	term := func(v, center, sd float64, slope *float64) {
 		z := math.Log(v/center) / sd
@@ -39,7 +59,7 @@ func logPrior(p Params, repeats bool, grad *Gradient) float64 {
 		variance, noise = &grad.Variance, &grad.Noise
 	}
 	term(p.Variance, 1, 1, variance)
-	if !repeats {
+	if !known {
 		term(p.Noise, priorNoise, priorNoiseSD, noise)
 	}
 	center := math.Sqrt(float64(len(p.Lengthscales)))
@@ -58,12 +78,13 @@ func logPrior(p Params, repeats bool, grad *Gradient) float64 {
 // A guided objective adds the priors.
 type guided struct {
 	objective
-	repeats bool // there are repeated rows
+	guide
 }
 
 // Evaluate evaluates the likelihood times the priors.
 func (o guided) Evaluate(ctx context.Context, p Params, opt EvalOptions) (*Evaluation, error) {
-	value := logPrior(p, o.repeats, nil)
+	slope := &Gradient{Lengthscales: make([]float64, len(p.Lengthscales))}
+	value := o.weight * logPrior(p, o.known, slope)
 	if reject := opt.Reject; reject != nil {
 		opt.Reject = func(upper float64) bool { return reject(upper + value) }
 	}
@@ -71,8 +92,12 @@ func (o guided) Evaluate(ctx context.Context, p Params, opt EvalOptions) (*Evalu
 	if err != nil {
 		return nil, err
 	}
-	if ev.Gradient != nil {
-		logPrior(p, o.repeats, ev.Gradient)
+	if g := ev.Gradient; g != nil {
+		g.Variance += o.weight * slope.Variance
+		g.Noise += o.weight * slope.Noise
+		for j, s := range slope.Lengthscales {
+			g.Lengthscales[j] += o.weight * s
+		}
 	}
 	ev.add(value)
 	return ev, nil
@@ -85,11 +110,18 @@ func (ev *Evaluation) add(v float64) {
 	ev.Upper += v
 }
 
-// unguided takes the priors out of a result.
-func (r *Result) unguided() {
-	v := logPrior(r.Parameters, r.Distinct < r.N, nil)
+// unguide takes the priors out of a result.
+func (g guide) unguide(r *Result) {
+	if g.weight == 0 {
+		return
+	}
+	v := g.weight * logPrior(r.Parameters, g.known, nil)
 	r.LML -= v
 	r.Lower -= Bound(v)
 	r.Upper -= Bound(v)
-	r.warn("%d rows do not identify the lengthscales of %d inputs: weak priors keep the parameters bounded; intervals rest on them", r.N, r.D)
+	words := "do not identify"
+	if g.weight < 1 {
+		words = "hardly identify"
+	}
+	r.warn("%d rows %s the lengthscales of %d inputs: weak priors keep the parameters bounded; intervals rest on them", r.N, words, r.D)
 }

@@ -30,7 +30,7 @@ func advise(ctx context.Context, f *fitFlags, ts *trainingSet, m *bbgp.Model, e 
 		return nil
 	}
 	warn := func(format string, args ...any) { r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...)) }
-	if gain, ok := overNoise(ts.data, m, f.model.noScale || f.robust); ok && gain < structureNats {
+	if gain, ok := overNoise(ts.data, m, f.model.noScale || f.robust); ok && gain < structureNats && !r.NoStructure {
 		warn("no structure found: the log likelihood is %.3g above that of noise alone; look for inputs that tell more, or leave out rows that lie far off", gain)
 	}
 	for _, j := range vague(ts.data, m) {

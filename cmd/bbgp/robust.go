@@ -53,7 +53,7 @@ func robustFit(ctx context.Context, ts *trainingSet, opt bbgp.Options) (*bbgp.Mo
 				d.NoiseScale[i] *= base[i]
 			}
 		}
-		if opt.Start = nil; k >= robustFresh && last != nil {
+		if opt.Start = nil; k >= robustFresh && last != nil && !last.Result.NoStructure {
 			opt.Start = &last.Parameters
 		}
 		m, err := bbgp.Fit(ctx, &d, opt)

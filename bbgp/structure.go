@@ -1,0 +1,152 @@
+package bbgp
+
+import "math"
+
+// Whether the inputs tell the target at all. Where the likelihood is less than
+// structureNats above that of independent rows about one mean,
+//
+//	L0 = max over c, s² of Σ log N(y_i; c, s² d_i + e_i),
+//
+// the model is one of a constant: what a fit has found in so few rows is as likely to be
+// their noise, and the intervals that follow from it too short. Its mean is known to
+// 1/A, A = Σ 1/(s² d_i + e_i): in the terms of the process all lengthscales are infinite
+// and σ_f² = n/A, the information of one row. With K̂ = σ_f² 11' + Σ and r = y - c,
+//
+//	log det K̂ = log det Σ + log(1 + σ_f² A),   K̂⁻¹r = Σ⁻¹(r - σ_f² B/(1 + σ_f² A)),   B = 1'Σ⁻¹r.
+//
+// With no more rows than parameters no structure can be proven: priors hold. Rows that
+// repeat measure the noise, which is what goes wrong otherwise.
+
+const (
+	structureNats = 3
+	fewRepeats    = 2  // rows beside others at their place that measure the noise
+	manyRows      = 50 // rows a parameter, from which on intervals are normal
+)
+
+// judge makes m a model of a constant where no more than that was found, and says how
+// far the intervals of few rows are to be trusted.
+func (f *fit) judge(m *Model) {
+	r := &m.Result
+	n, d := r.N, r.D-len(r.Constant)
+	if r.Stopped == "converged" || r.Stopped == "stalled" {
+		c := f.constantFit()
+		gain := float64(r.Upper) + 2*r.StdErr - c.value
+		if !tooFewRows(n, d) && n-r.Distinct < fewRepeats && gain < structureNats {
+			f.flatten(m, c)
+			r.warn("no structure found: the log likelihood of the best model is %.3g above that of noise alone, too little to predict by; "+
+				"the model is the mean; look for inputs that tell more, or leave out rows that lie far off", r.LML-c.value)
+			r.adoptConstant(c)
+			if !f.opt.FixMean {
+				n--
+			}
+			r.DF = float64(max(n, 1))
+			return
+		}
+	}
+	// Numbers that were taken from the rows: mean, two variances, lengthscales, or next
+	// to one where priors hold.
+	if p := 1 + (1-f.opt.guide.weight)*float64(d+2); float64(n) < manyRows*p {
+		r.DF = max(float64(n)-p, 1)
+	}
+}
+
+// A constantFit is the model of independent rows about one mean.
+type constantFit struct {
+	mean, noise float64 // c and s²
+	value       float64 // L0
+	variance    float64 // σ_f² of the process that stands for it
+	lml         float64 // of that
+	a, b        float64
+	square      float64 // mean of (y - c)²/d
+}
+
+// constantFit fits all rows, which need not be merged.
+func (f *fit) constantFit() constantFit {
+	s := f.opt.scaling(f.full)
+	d := s.apply(f.full)
+	if d.NoiseExtra == nil { // s² scales all: its maximum is the mean square
+		return f.constantAt(d, max(f.constantAt(d, 1).square, minParam))
+	}
+	best := constantFit{value: math.Inf(-1)}
+	try := func(logNoise float64) float64 {
+		c := f.constantAt(d, math.Exp(logNoise))
+		if c.value > best.value {
+			best = c
+		}
+		return c.value
+	}
+	// A grid over log s², then golden section between the neighbours of its best.
+	const steps = 24
+	low, high := math.Log(minParam), math.Log(10*f.constantAt(d, 1).square+1)
+	at, top := low, math.Inf(-1)
+	for k := range steps + 1 {
+		u := low + (high-low)*float64(k)/steps
+		if v := try(u); v > top {
+			at, top = u, v
+		}
+	}
+	lo, hi := max(low, at-(high-low)/steps), min(high, at+(high-low)/steps)
+	const golden = 0.6180339887498949
+	for range 60 {
+		a, b := hi-golden*(hi-lo), lo+golden*(hi-lo)
+		if try(a) > try(b) {
+			hi = b
+		} else {
+			lo = a
+		}
+	}
+	return best
+}
+
+// constantAt fits the mean for a given s².
+func (f *fit) constantAt(d *Data, noise float64) constantFit {
+	c := constantFit{noise: noise}
+	logs, sum := 0.0, 0.0
+	for i, y := range d.Y {
+		v := noise*d.scaleOf(i) + at(d.NoiseExtra, i, 0)
+		c.a += 1 / v
+		sum += y / v
+		logs += math.Log(v)
+	}
+	switch {
+	case !f.opt.FixMean:
+		c.mean = sum / c.a
+	case f.opt.Start != nil:
+		c.mean = f.opt.Start.Mean
+	}
+	quad := 0.0
+	for i, y := range d.Y {
+		v, e := noise*d.scaleOf(i)+at(d.NoiseExtra, i, 0), y-c.mean
+		quad += e * e / v
+		c.b += e / v
+		c.square += e * e / d.scaleOf(i) / float64(len(d.Y))
+	}
+	n := float64(len(d.Y))
+	c.value = -0.5 * (logs + quad + n*math.Log(2*math.Pi))
+	c.variance = max(n/c.a, minParam)
+	grow := 1 + c.variance*c.a
+	c.lml = c.value - 0.5*(math.Log(grow)-c.variance*c.b*c.b/grow)
+	return c
+}
+
+// flatten makes m the process that stands for c.
+func (f *fit) flatten(m *Model, c constantFit) {
+	p := DefaultParams(m.Parameters.Kernel, m.D())
+	p.Mean, p.Variance, p.Noise = c.mean, c.variance, c.noise
+	for j := range p.Lengthscales {
+		p.Lengthscales[j] = math.Inf(1)
+	}
+	m.Parameters, m.Result.Parameters = p, p
+	m.weights, m.meanError = make([]float64, m.N()), 0
+	shrink := c.variance * c.b / (1 + c.variance*c.a)
+	for i, v := range noiseOf(p, f.std) {
+		m.weights[i] = (f.std.Y[i] - c.mean - shrink) / v
+	}
+	m.recipe.Rank, m.recipe.Neighbours, m.recipe.Node = -1, -1, 0
+}
+
+// adoptConstant reports the likelihood of a model of a constant.
+func (r *Result) adoptConstant(c constantFit) {
+	r.NoStructure = true
+	r.LML, r.Lower, r.Upper, r.StdErr, r.BoundKind = c.lml, Bound(c.lml), Bound(c.lml), 0, "exact"
+}

@@ -14,10 +14,12 @@ import (
 // the noise, and its mean is that of the rows, by their precision.
 func TestNoStructure(t *testing.T) {
 	for name, set := range map[string]func(d *Data, rng *rand.Rand){
-		"plain":    func(*Data, *rand.Rand) {},
-		"weights":  func(d *Data, rng *rand.Rand) { d.NoiseScale = positive(len(d.Y), rng) },
-		"known":    func(d *Data, rng *rand.Rand) { d.NoiseExtra = positive(len(d.Y), rng) },
-		"both":     func(d *Data, rng *rand.Rand) { d.NoiseScale, d.NoiseExtra = positive(len(d.Y), rng), positive(len(d.Y), rng) },
+		"plain":   func(*Data, *rand.Rand) {},
+		"weights": func(d *Data, rng *rand.Rand) { d.NoiseScale = positive(len(d.Y), rng) },
+		"known":   func(d *Data, rng *rand.Rand) { d.NoiseExtra = positive(len(d.Y), rng) },
+		"both": func(d *Data, rng *rand.Rand) {
+			d.NoiseScale, d.NoiseExtra = positive(len(d.Y), rng), positive(len(d.Y), rng)
+		},
 		"a repeat": func(d *Data, _ *rand.Rand) { copy(d.X.Row(3), d.X.Row(4)) },
 	} {
 		t.Run(name, func(t *testing.T) {

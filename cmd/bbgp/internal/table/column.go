@@ -33,6 +33,7 @@ type Column struct {
 
 	as              As
 	trained         byte // decimal mark, see Request
+	toldOrder       bool // Order was told
 	index           map[string]int32
 	ways            []*way
 	marked, grouped int // plain numbers with a decimal mark, those that may be groups of thousands

@@ -90,7 +90,8 @@ func (s *sample) by(delimiter byte) {
 	}
 	s.usual = 0
 	for n, c := range count {
-		if s.usual == 0 || c > count[s.usual] || c == count[s.usual] && first[n] < first[s.usual] {
+		more := c - count[s.usual]
+		if more > 0 || more == 0 && n > 1 && (s.usual == 1 || first[n] < first[s.usual]) {
 			s.usual = n
 		}
 	}
@@ -103,15 +104,19 @@ func (s *sample) score(delimiter byte) float64 {
 	if s.usual < 2 {
 		return 0
 	}
+	start := 0 // titles do not count
+	for len(s.cells[start]) < s.usual-1 || len(s.cells[start]) == 1 && s.usual > 2 {
+		start++
+	}
 	same, cells, numbers := 0, 0, 0
-	for i, c := range s.cells {
+	for i, c := range s.cells[start:] {
 		if i == 0 && len(c) == s.usual-1 {
 			same++ // a header without a name for the names of rows
 		}
 		if len(c) != s.usual {
 			continue
 		}
-		if same++; i == 0 && len(s.recs) > 1 {
+		if same++; i == 0 && len(s.recs) > start+1 {
 			continue // it may be a header
 		}
 		for _, cell := range c {
@@ -121,11 +126,11 @@ func (s *sample) score(delimiter byte) float64 {
 			}
 		}
 	}
-	share, quality := float64(same)/float64(len(s.recs)), float64(numbers)/float64(max(cells, 1))
+	share, quality := float64(same)/float64(len(s.recs)-start), float64(numbers)/float64(max(cells, 1))
 	if delimiter == Blanks && (quality < 0.5 || share < 0.6) {
 		return 0 // words of a text
 	}
-	return 2*share + quality
+	return 2*share + quality - 0.01*float64(start)
 }
 
 // numeric says whether a cell is a number in some way of writing, a date or missing.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -142,6 +143,11 @@ func uncomment(rec []byte) ([]byte, bool) {
 // they have, all of them words, and the line below has a number.
 func (s *sample) namesIn(above []byte, h *head) bool {
 	cells := splitCopy(above, h.delimiter)
+	if h.delimiter == Blanks {
+		for i, c := range cells {
+			cells[i] = bytes.TrimRight(c, ",;")
+		}
+	}
 	if len(cells) != s.usual || len(s.cells) == 0 || s.usual < 2 && len(cells) > 0 && bytes.IndexByte(cells[0], ' ') >= 0 {
 		return false
 	}
@@ -186,13 +192,25 @@ func (s *sample) isTitle(i int) bool {
 	full, next := filled(c), s.headerAt(i+1)
 	switch {
 	case len(c) < k-1:
-		return next || len(c) == 1
+		return len(c) == 1 || s.headerBelow(i+1)
 	case len(c) == k-1:
 		return next // else a header that has no name for the names of rows
 	case full <= 1:
 		return next || k > 2
 	}
-	return next && (2*full < k || full+2 <= k && filled(s.cells[i+1]) >= k)
+	return next && (2*full < k || full < k && filled(s.cells[i+1]) >= k && !hasUnit(s.cells[i+1]))
+}
+
+// headerBelow says whether a header follows at record i or behind lines that are too short.
+func (s *sample) headerBelow(i int) bool {
+	for i < len(s.cells) && len(s.cells[i]) < s.usual-1 {
+		i++
+	}
+	return s.headerAt(i)
+}
+
+func hasUnit(cells [][]byte) bool {
+	return slices.ContainsFunc(cells, func(c []byte) bool { return unitWord(string(c)) })
 }
 
 // headerAt says whether record i has words only, and numbers follow.
@@ -200,10 +218,19 @@ func (s *sample) headerAt(i int) bool {
 	if i+1 >= len(s.cells) || len(s.cells[i]) < s.usual || 5*filled(s.cells[i]) < 3*s.usual {
 		return false
 	}
+	words := 0
 	for _, c := range s.cells[i] {
-		if looks(c) == number {
-			return false
+		switch looks(c) {
+		case number:
+			if !aYear.Match(c) {
+				return false
+			}
+		case text:
+			words++
 		}
+	}
+	if words == 0 {
+		return false
 	}
 	for _, cells := range s.cells[i+1 : min(i+4, len(s.cells))] {
 		for _, c := range cells {
@@ -214,6 +241,9 @@ func (s *sample) headerAt(i int) bool {
 	}
 	return false
 }
+
+// aYear may be the name of a column.
+var aYear = regexp.MustCompile(`^(1[89]|2[01])[0-9]{2}$`)
 
 func filled(cells [][]byte) (n int) {
 	for _, c := range cells {

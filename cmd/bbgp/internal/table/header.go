@@ -2,6 +2,8 @@ package table
 
 import (
 	"bytes"
+	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -63,12 +65,18 @@ func (s *sample) startsWithRow(h *head) bool {
 // body returns the cells of the records behind the header.
 func (s *sample) body(from int) [][][]byte { return s.cells[min(from, len(s.cells)):] }
 
+// rdbFormat is a cell of the line under the header of a USGS file: 15s, 10d, 14n.
+var rdbFormat = regexp.MustCompile(`^[0-9]+[sdn]$`)
+
 // unitsRow says whether the line under the header tells units: words in columns that have
 // numbers below it, and no number.
 func (s *sample) unitsRow() bool {
 	rows := s.body(2)
 	if len(rows) == 0 || len(s.cells[1]) < s.usual-1 || filled(s.cells[1]) == 0 {
 		return false
+	}
+	if !slices.ContainsFunc(s.cells[1], func(c []byte) bool { return !rdbFormat.Match(c) }) {
+		return true
 	}
 	units, sure := 0, false
 	for j, u := range s.cells[1] {

@@ -54,7 +54,7 @@ type Request struct {
 func Load(r *Reader, q Request) (*Table, error) {
 	t := &Table{File: r.file, Delimiter: r.Delimiter, Decimal: r.Decimal, HasHeader: r.HasHeader, budget: r.opt.Memory}
 	for _, name := range r.Names {
-		t.Columns = append(t.Columns, &Column{Name: name, as: q.As[name], Order: q.Order[name], Decimal: r.Decimal, trained: q.Decimal[name]})
+		t.Columns = append(t.Columns, &Column{Name: name, as: q.As[name], Order: q.Order[name], Decimal: r.Decimal, trained: q.Decimal[name], toldOrder: q.Order[name] != ""})
 	}
 	if err := t.count(); err != nil {
 		return nil, err

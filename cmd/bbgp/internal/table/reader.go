@@ -146,7 +146,7 @@ func (r *Reader) raggedError(cells [][]byte) error {
 		if hint == "" {
 			hint = "; fill the missing ones or leave them empty between delimiters"
 			if r.Delimiter == Blanks {
-				hint = "; write NA where a cell is blank, for blanks cannot be told from the delimiter"
+				hint = "; write NA where a cell is blank, for blanks cannot be told from the delimiter" + r.further()
 			}
 		}
 		return r.errorf(r.Names[have], "the row has %d of %d cells%s", have, want, hint)
@@ -155,6 +155,14 @@ func (r *Reader) raggedError(cells [][]byte) error {
 		hint = r.surplusHint(cells)
 	}
 	return r.errorf("", "the row has %d cells, the header %d%s", have, want, hint)
+}
+
+// further asks whether the table begins further down.
+func (r *Reader) further() string {
+	if r.row > 3 || r.opt.Skip > 0 {
+		return ""
+	}
+	return "; if the table begins further down, --skip N leaves out N lines"
 }
 
 // surplusHint says what cells too many may come from.
@@ -167,7 +175,7 @@ func (r *Reader) surplusHint(cells [][]byte) string {
 	}
 	switch {
 	case r.Delimiter == Blanks:
-		what = "; cells with blanks in them need quotes"
+		what = "; cells with blanks in them need quotes" + r.further()
 	case r.Delimiter == ',' && digits == len(cells) && len(cells) == 2*len(r.Names):
 		what = "; numbers seem to have a decimal comma: use another delimiter, or quote them"
 	case digits < len(cells):

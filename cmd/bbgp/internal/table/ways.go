@@ -172,7 +172,10 @@ func (c *Column) decide(t *Table, marks map[byte]int) {
 		c.tellNumber(t, best)
 		return
 	}
-	c.as, c.Order = AsDate, best.order
+	c.as = AsDate
+	if best.order != "" {
+		c.Order = best.order
+	}
 	lo, hi := c.Range()
 	if c.Order == "" {
 		if c.Order = orderOfNumbers(lo, hi); c.Order == "" {
@@ -192,7 +195,7 @@ func (c *Column) decide(t *Table, marks map[byte]int) {
 
 // asked repeats the format that --date named.
 func (c *Column) asked() string {
-	if c.Order == "" {
+	if !c.toldOrder {
 		return ""
 	}
 	return fmt.Sprintf(" in the format %s that --date names", c.Order)
@@ -206,7 +209,7 @@ func (c *Column) toDays(t *Table) bool {
 	for i, v := range c.Num {
 		days, ok := c.Order.counted(v)
 		if !ok && !math.IsNaN(v) {
-			c.doubt(t, Place{Row: i + 1, Line: t.Line(i)}, nil, "%v is no date%s", v, c.asked())
+			c.doubt(t, Place{Row: i + 1, Line: t.Line(i)}, nil, "%.13g is no date%s", v, c.asked())
 			return false
 		}
 		c.Num[i] = days

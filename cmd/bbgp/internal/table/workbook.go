@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -96,9 +97,10 @@ func checkZip(label string, at io.ReaderAt, size, limit int64) error {
 	if err != nil {
 		return &Error{File: label, Text: "damaged zip archive or workbook: " + oneLine(err)}
 	}
-	book, total := false, uint64(0)
+	book, total, parts := false, uint64(0), map[string]bool{}
 	for _, f := range z.File {
 		name := strings.ToLower(f.Name)
+		parts[name] = true
 		book = book || name == "xl/workbook.xml"
 		if name == "content.xml" || name == "xl/workbook.bin" {
 			return &Error{File: label, Text: "is a spreadsheet of another kind than .xlsx; save it as .xlsx or as CSV"}
@@ -111,18 +113,33 @@ func checkZip(label string, at io.ReaderAt, size, limit int64) error {
 	case total > uint64(limit):
 		return &Error{File: label, Refused: true, Text: fmt.Sprintf("unpacks to %d bytes, more than the memory budget", total)}
 	}
+	types, err := z.Open("[Content_Types].xml")
+	if err != nil {
+		return &Error{File: label, Text: "damaged workbook: its list of parts is missing"}
+	}
+	defer types.Close()
+	list, err := io.ReadAll(io.LimitReader(types, 1<<24))
+	if err != nil {
+		return &Error{File: label, Text: "damaged workbook: " + oneLine(err)}
+	}
+	for _, m := range partName.FindAllSubmatch(list, -1) {
+		if name := string(m[1]); !parts[strings.ToLower(name)] {
+			return &Error{File: label, Text: "damaged workbook: " + Quote(name) + " is missing"}
+		}
+	}
 	for _, f := range z.File {
-		if strings.HasPrefix(f.Name, "xl/worksheets/") && strings.HasSuffix(f.Name, ".xml") {
-			if err := checkSheet(f); err != nil {
-				return &Error{File: label, Text: fmt.Sprintf("damaged workbook: %s: %s", Quote(f.Name), oneLine(err))}
-			}
+		if err := checkPart(f); err != nil {
+			return &Error{File: label, Text: fmt.Sprintf("damaged workbook: %s: %s", Quote(f.Name), oneLine(err))}
 		}
 	}
 	return nil
 }
 
-// checkSheet demands that a sheet is all there: the library stops at damage without a word.
-func checkSheet(f *zip.File) error {
+var partName = regexp.MustCompile(`PartName="/([^"]+)"`)
+
+// checkPart demands that a part has its checksum, and that a sheet is all there: the library
+// stops at damage without a word.
+func checkPart(f *zip.File) error {
 	r, err := f.Open()
 	if err != nil {
 		return err
@@ -141,7 +158,8 @@ func checkSheet(f *zip.File) error {
 			return err
 		}
 	}
-	if !bytes.HasSuffix(bytes.TrimSpace(tail), []byte("worksheet>")) {
+	isSheet := strings.HasPrefix(f.Name, "xl/worksheets/") && strings.HasSuffix(f.Name, ".xml")
+	if isSheet && !bytes.HasSuffix(bytes.TrimSpace(tail), []byte("worksheet>")) {
 		return errors.New("the sheet is cut short")
 	}
 	return nil

@@ -1,0 +1,97 @@
+package table
+
+import (
+	"strings"
+	"testing"
+)
+
+// Dates in the forms that people write, decided by the whole column.
+func TestWrittenDates(t *testing.T) {
+	for _, tc := range []struct {
+		name, cells, want, note string
+	}{
+		{"ISO", "2024-03-01,2024-03-02", "19783 19784", "year first"},
+		{"ISO with times", "2024-03-01 12:00,2024-03-02T06:00:00", "19783.5 19784.25", ""},
+		{"zones", "2015-01-01T05:25:00UTC,2015-01-01T06:00:00Z,2015-01-01T06:00:00+06:00,2015-01-01 06:00 GMT,2015-01-01T06:00:00-0600",
+			"16436.225694444445 16436.25 16436 16436.25 16436.5", ""},
+		{"slashes", "2024/03/01,2024/3/2", "19783 19784", ""},
+		{"points", "01.03.2024,2.3.2024", "19783 19784", "day first"},
+		{"points, two digits", "01.03.24,02.03.24", "19783 19784", ""},
+		{"points with times", "01.03.2024 12:00,02.03.2024 06:00:00", "19783.5 19784.25", ""},
+		{"day first", "13/04/2024,03/04/2024", "19826 19816", "day first"},
+		{"month first", "04/13/2024,04/03/2024", "19826 19816", "month first"},
+		{"month first with AM", "4/13/2024 12:00 PM,4/3/2024 6:00 AM", "19826.5 19816.25", ""},
+		{"dashes", "13-04-2024,03-04-2024", "19826 19816", "day first"},
+		{"in doubt", "03/04/2024,05/06/2024", "19816 19879",
+			`DOUBT t.csv: row 1 (line 2), column x: "03/04/2024" may be 2024-04-03 (dd/mm/yyyy) or 2024-03-04 (mm/dd/yyyy), and so may all of the column; say which with --date x:dd/mm/yyyy or --date x:mm/dd/yyyy`},
+		{"both ways the same", "01/01/2024,02/02/2024", "19723 19755", "day first"},
+		{"contradiction", "13/04/2024,04/13/2024", `"13/04/2024" "04/13/2024"`, ""},
+		{"months by name", "13-Apr-2024,03-Apr-24", "19826 19816", ""},
+		{"months by name, American", "\"Apr 13, 2024\",\"April 3, 2024\"", "19826 19816", ""},
+		{"months", "2024-03,2024-04", "19783 19814", ""},
+		{"with a missing one", "2024-03-01,NA,2024-03-02", "19783 - 19784", ""},
+		{"leap days", "29.02.2024,29.02.2023", `"29.02.2024" "29.02.2023"`, ""},
+		{"no dates: numbers", "1-2,3-4", `"1-2" "3-4"`, ""},
+		{"no dates: hours", "12:30,13:45", `"12:30" "13:45"`, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			in := "x\n"
+			for _, c := range strings.Split(strings.ReplaceAll(tc.cells, ", ", "@"), ",") {
+				in += strings.ReplaceAll(c, "@", ", ") + "\n"
+			}
+			got, notes := readAs(strings.ReplaceAll(in, "\n", ";7\n"), ReadOptions{Delimiter: ';'})
+			_, rows, _ := strings.Cut(got, " | ")
+			rows = strings.ReplaceAll(strings.ReplaceAll(rows, " 7 | ", " "), " 7", "")
+			if rows != tc.want || !strings.Contains(notes, tc.note) {
+				t.Errorf("%q\ngot  %s\nwant %s\nnotes %s", in, rows, tc.want, notes)
+			}
+		})
+	}
+}
+
+// What --date names is read so, or refused by row and value.
+func TestToldDates(t *testing.T) {
+	for _, tc := range []struct {
+		order       Order
+		cells, want string
+	}{
+		{"", "44927.25 44928", "19358.25 19359"},
+		{"", "20240301 20240302", "19783 19784"},
+		{"", "1709251200 1709337600", "19783 19784"},
+		{"", "1709251200000 1709337600000", "19783 19784"},
+		{"", "2001 2024", "11323 19723"},
+		{"", "0.5 0.7", "t.csv: column x: numbers from 0.5 to 0.7 are no dates of a known kind; name it with --date x:FORMAT, or leave --date out"},
+		{"", "2024-03-01 soon", `t.csv: row 2 (line 3), column x: "soon" is no date`},
+		{"", "20240301 20241301", "t.csv: row 2 (line 3), column x: 20241301 is no date"},
+		{MDY, "03/04/2024 05/06/2024", "19786 19849"},
+		{DMY, "03/04/2024 2024-04-04", "19816 19817"},
+		{DMY, "03/04/2024 04/13/2024", `t.csv: row 2 (line 3), column x: "04/13/2024" is no date in the format dd/mm/yyyy that --date names`},
+		{Excel, "1 2.5", "-25568 -25566.5"},
+		{Unix, "86400 0", "1 0"},
+	} {
+		in := "x,z\n" + strings.ReplaceAll(tc.cells, " ", ",1\n") + ",1\n"
+		r, err := NewReader("t.csv", strings.NewReader(in), ReadOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tab, err := Load(r, Request{As: map[string]As{"x": AsDate}, Order: map[string]Order{"x": tc.order}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if c := tab.Columns[0]; c.Doubt != nil {
+			got = c.Doubt.Error()
+		} else {
+			_, got, _ = strings.Cut(render(tab), " | ")
+			got = strings.TrimSuffix(strings.ReplaceAll(got, " 1 | ", " "), " 1")
+		}
+		if got != tc.want {
+			t.Errorf("%s %q: %s\nwant %s", tc.order, tc.cells, got, tc.want)
+		}
+	}
+	for s, want := range map[string]Order{"dd.mm.yyyy": DMY, "%m/%d/%Y": MDY, "yyyy-mm-dd HH:MM": YMD, "Excel": Excel, "d/m/yy": DMY, "yyyymmdd": Compact} {
+		if o, ok := ParseOrder(s); !ok || o != want {
+			t.Errorf("%s is %s, %v", s, o, ok)
+		}
+	}
+}

@@ -32,6 +32,7 @@ func (a *app) checkCommand() *cobra.Command {
 		},
 	}
 	read.add(c.Flags())
+	read.memory = c.Flags().String("memory", "", "memory budget of the table, such as 2GiB (default: 80% of what the container or else the machine has)")
 	c.Flags().BoolVar(&asJSON, "json", false, "report as one JSON object")
 	return c
 }

@@ -61,15 +61,10 @@ func readConfig(flags *pflag.FlagSet, path string) error {
 	flags.Visit(func(f *pflag.Flag) { given[f.Name] = true })
 	sc := bufio.NewScanner(f)
 	for line := 1; sc.Scan(); line++ {
-		text := sc.Text()
-		if i := strings.Index(text, "#"); i >= 0 {
-			text = text[:i]
-		}
-		if strings.TrimSpace(text) == "" {
+		name, value, ok := configLine(sc.Text())
+		if name == "" && !ok {
 			continue
 		}
-		name, value, ok := strings.Cut(text, "=")
-		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
 		if !ok {
 			return usagef("%s: line %d: %q is no `name = value`", path, line, name)
 		}
@@ -94,6 +89,34 @@ func readConfig(flags *pflag.FlagSet, path string) error {
 	return nil
 }
 
+// configLine divides a line; a comment begins with # at its start or behind a blank, unless
+// the value stands between single quotes.
+func configLine(text string) (name, value string, ok bool) {
+	name, value, ok = strings.Cut(text, "=")
+	value = strings.TrimSpace(value)
+	if i := strings.LastIndexByte(value, '\''); ok && i > 0 && value[0] == '\'' && !strings.Contains(name, "#") {
+		if rest := strings.TrimSpace(value[i+1:]); rest == "" || rest[0] == '#' {
+			return strings.TrimSpace(name), strings.ReplaceAll(value[1:i], "''", "'"), true
+		}
+	}
+	for i := range text {
+		if text[i] == '#' && (i == 0 || text[i-1] == ' ' || text[i-1] == '\t') {
+			text = text[:i]
+			break
+		}
+	}
+	name, value, ok = strings.Cut(text, "=")
+	return strings.TrimSpace(name), strings.TrimSpace(value), ok
+}
+
+// configValue quotes a value that would not be read as it is.
+func configValue(v string) string {
+	if _, back, _ := configLine("x = " + v); back == v {
+		return v
+	}
+	return "'" + strings.ReplaceAll(v, "'", "''") + "'"
+}
+
 // printConfig writes the flags as they stand.
 func printConfig(c *cobra.Command) error {
 	var err error
@@ -101,8 +124,11 @@ func printConfig(c *cobra.Command) error {
 		if f.Name == configFlag || f.Name == printFlag || f.Name == "help" || err != nil {
 			return
 		}
-		value := strings.TrimSuffix(strings.TrimPrefix(f.Value.String(), "["), "]")
-		_, err = fmt.Fprintf(c.OutOrStdout(), "%s = %s\n", f.Name, value)
+		value := f.Value.String()
+		if f.Value.Type() == "stringSlice" { // [a,b]; other values may end with a bracket
+			value = strings.TrimSuffix(strings.TrimPrefix(value, "["), "]")
+		}
+		_, err = fmt.Fprintf(c.OutOrStdout(), "%s = %s\n", f.Name, configValue(value))
 	})
 	return err
 }

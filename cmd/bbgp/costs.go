@@ -29,7 +29,7 @@ func readCosts(ctx context.Context, e *linalg.Engine, from string) (*bbgp.Costs,
 		c, err := bbgp.MeasureCosts(ctx, e)
 		return &c, err
 	}
-	b, err := os.ReadFile(from)
+	b, err := readSmall(from)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, usagef("--costs %s: no such file; standard, measured, or a file that bbgp bench costs --json has printed", from)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -17,7 +16,7 @@ import (
 // cvFlags are those of cv beside the training's.
 type cvFlags struct {
 	fit      fitFlags
-	folds    int
+	split    foldFlags
 	loo      bool
 	outliers int
 	plot     string
@@ -34,25 +33,32 @@ func (a *app) cvCommand() *cobra.Command {
 With --folds K, the model is fitted K times on all folds but one. With --loo, it is
 fitted once, on all rows, and every row is predicted from all others at the
 parameters found: no second fit, exact for --method exact and up to 3000 rows, within
-bounds otherwise. Rows that repeat, inputs and all, are left out together.`,
+bounds otherwise. Rows that repeat, inputs and all, are left out together.
+
+Rows that belong together tell of each other: with --group COLUMN those of one group
+stay in one fold, with --block COLUMNS each fold is a region of places or times, so
+that the scores are those of new groups, places and times.`,
 		Example: `  bbgp cv train.csv --target y
+  bbgp cv train.csv --target y --group patient --repeats 3
+  bbgp cv train.csv --target y --block lon,lat --folds 8
   bbgp cv train.csv --target y --loo --plot calibration --out rows.csv`,
 		Args: exactly("DATA.csv"),
 		RunE: func(c *cobra.Command, args []string) error {
 			a.started = true
-			if f.loo && c.Flags().Changed("folds") {
-				return usagef("--loo and --folds exclude each other")
+			if err := f.split.check(f.loo, c.Flags().Changed); err != nil {
+				return err
 			}
 			return a.crossValidate(c.Context(), args[0], &f)
 		},
 	}
 	fl := c.Flags()
-	fl.IntVar(&f.folds, "folds", 5, "folds, drawn at random by the seed")
+	f.split.add(fl)
 	fl.BoolVar(&f.loo, "loo", false, "leave single rows out of one fit instead")
 	fl.IntVar(&f.outliers, "outliers", 10, "rows to list whose standardised residuals are the largest")
 	fl.StringVar(&f.plot, "plot", "", "draw the calibration as NAME.png and NAME.svg")
 	fl.StringVarP(&f.out, "out", "o", "", "file for the predictions: row, target, mean, sd_obs, and z, the standardised residual")
 	f.fit.read.add(fl)
+	f.fit.read.memory = &f.fit.model.memory
 	f.fit.addTraining(fl)
 	f.fit.model.add(fl)
 	f.fit.machine.add(fl)
@@ -65,7 +71,7 @@ bounds otherwise. Rows that repeat, inputs and all, are left out together.`,
 // each predicted by a model that did not see it.
 type cvReport struct {
 	N          int               `json:"n"`
-	Kind       string            `json:"kind"` // folds or loo
+	Kind       string            `json:"kind"` // folds, groups, blocks or loo
 	Folds      []score.Score     `json:"folds"`
 	All        score.Score       `json:"all"`
 	Validation *score.Validation `json:"validation"` // of all rows; rows count from 1, in the table
@@ -100,14 +106,14 @@ func (a *app) crossValidate(ctx context.Context, data string, f *cvFlags) error 
 	if err != nil {
 		return err
 	}
+	if g := f.split.group; g != "" && !slices.Contains(f.fit.read.features, g) {
+		f.fit.read.ignore = append(f.fit.read.ignore, g)
+	}
 	ts, err := a.training(data, &f.fit.read, false)
 	if err != nil {
 		return err
 	}
 	n := ts.data.X.Rows
-	if !f.loo && (f.folds < 2 || f.folds > n) {
-		return usagef("--folds %d is not between 2 and the number of rows, %d", f.folds, n)
-	}
 	if f.outliers < 0 {
 		return usagef("--outliers %d is negative", f.outliers)
 	}
@@ -171,13 +177,24 @@ func (a *app) finishCV(f *cvFlags, r *cvReport, res *cvResult) error {
 }
 
 func (a *app) runFolds(ctx context.Context, f *cvFlags, ts *trainingSet, opt bbgp.Options, r *cvReport) (*cvResult, error) {
-	n := r.N
-	order := rand.New(rand.NewPCG(opt.Seed, 0x63766376)).Perm(n) // the second word is the stream of this use
-	r.Kind = "folds"
+	folds, err := f.split.split(ts, opt.Seed)
+	if err != nil {
+		return nil, err
+	}
+	r.Kind = f.split.kind()
 	res := &cvResult{}
-	for k := range f.folds {
-		lo, hi := k*n/f.folds, (k+1)*n/f.folds
-		train, test := ts.data.Rows(slices.Concat(order[:lo], order[hi:])), ts.data.Rows(order[lo:hi])
+	for k, out := range folds {
+		in := make([]bool, r.N)
+		for _, i := range out {
+			in[i] = true
+		}
+		var rest []int
+		for i := range in {
+			if !in[i] {
+				rest = append(rest, i)
+			}
+		}
+		train, test := ts.data.Rows(rest), ts.data.Rows(out)
 		m, err := bbgp.Fit(ctx, train, opt)
 		if err != nil {
 			return nil, err
@@ -191,14 +208,14 @@ func (a *app) runFolds(ctx context.Context, f *cvFlags, ts *trainingSet, opt bbg
 			return nil, err
 		}
 		for i, y := range test.Y {
-			res.add(ts.set.Rows[order[lo+i]], y, p.Laws[i])
+			res.add(ts.set.Rows[out[i]], y, p.Laws[i])
 			r.widen(p.SDLower[i], p.SDUpper[i])
 		}
-		res.scale += m.Scaling.YScale / float64(f.folds)
+		res.scale += m.Scaling.YScale / float64(len(folds))
 		r.Folds = append(r.Folds, s)
 		r.Seconds += m.Result.Seconds
 		if !f.fit.progress.quiet {
-			a.say("fold %d of %d: RMSE %.5g, NLPD %s", k+1, f.folds, s.RMSE, known("%.4g", s.NLPD))
+			a.say("fold %d of %d: RMSE %.5g, NLPD %s", k+1, len(folds), s.RMSE, known("%.4g", s.NLPD))
 		}
 	}
 	return res, nil
@@ -216,7 +233,10 @@ func (a *app) runLOO(ctx context.Context, f *cvFlags, ts *trainingSet, opt bbgp.
 	if err != nil {
 		return nil, err
 	}
+	live := newCounter(a.errw, f.fit.progress.quiet)
+	live.say("leaving single rows out")
 	l, err := m.LeaveOneOut(ctx, opt.Engine)
+	live.end()
 	if err != nil {
 		return nil, err
 	}

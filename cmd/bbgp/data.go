@@ -139,6 +139,9 @@ func (ts *trainingSet) locate(err error) error {
 
 // loadModel reads a model and how its inputs are made.
 func loadModel(path string) (*bbgp.Model, *inputs.Plan, error) {
+	if err := checkModel(path); err != nil {
+		return nil, nil, err
+	}
 	m, err := bbgp.Load(path)
 	var system *fs.PathError
 	if errors.As(err, &system) {

@@ -54,6 +54,7 @@ func (a *app) fitCommand() *cobra.Command {
 	}
 	fl := c.Flags()
 	f.read.add(fl)
+	f.read.memory = &f.model.memory
 	fl.StringVarP(&f.out, "out", "o", "", "file for the model (default: it is not kept)")
 	fl.StringVar(&f.holdout, "holdout", "", "table with the same columns to score the predictions on, or a share of the rows to keep for that, such as 10%")
 	fl.StringVar(&f.heldOut, "holdout-out", "", "file for the held-out rows with their predictions")
@@ -301,7 +302,7 @@ func (a *app) afterFit(ctx context.Context, f *fitFlags, ts *trainingSet, m *bbg
 
 // readParams reads a file of parameters.
 func readParams(path string) (*bbgp.Params, error) {
-	b, err := os.ReadFile(path)
+	b, err := readSmall(path)
 	if err != nil {
 		return nil, &table.Error{File: path, Text: fileReason(err)}
 	}

@@ -26,6 +26,34 @@ Flags:
 bbgp help COMMAND tells more about a command.{{end}}
 `
 
+// versionCommand prints what --version does.
+func (a *app) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "The version of the program",
+		Example: "  bbgp version\n  bbgp version | cut -d ' ' -f 2",
+		Args:    exactly(),
+		RunE: func(c *cobra.Command, args []string) error {
+			a.started = true
+			_, err := fmt.Fprintf(a.out, "bbgp %s\n", versionString())
+			return err
+		},
+	}
+}
+
+// kernelText is the section of the manual about covariance functions.
+const kernelText = `The covariance of the function at x and z is s² h(r), where r² = sum over the
+inputs d of ((x_d - z_d)/l_d)², s² is the variance of the function and l_d the
+lengthscale of input d:
+
+  matern12   h(r) = exp(-r)
+  matern32   h(r) = (1 + a) exp(-a),           a = sqrt(3) r
+  matern52   h(r) = (1 + a + a²/3) exp(-a),    a = sqrt(5) r
+  gaussian   h(r) = exp(-r²/2)
+
+Functions with matern12 are rough, those with matern32 have one derivative, those
+with matern52 two, those with gaussian all.`
+
 // manCommand writes manual pages from the same definitions as the help.
 func (a *app) manCommand() *cobra.Command {
 	return &cobra.Command{
@@ -86,6 +114,9 @@ func manPage(c *cobra.Command) string {
 			}
 			b.WriteByte('\n')
 		})
+	}
+	if c.Flags().Lookup("kernel") != nil {
+		fmt.Fprintf(&b, ".SH KERNELS\n.nf\n%s\n.fi\n", roff(kernelText))
 	}
 	b.WriteString(".SH EXIT STATUS\n0 done, 1 internal error, 2 wrong command line, 3 wrong data, 4 budget ended, 5 refused for resources, 130, 143 or 129 interrupted by SIGINT, SIGTERM or SIGHUP.\n")
 	return b.String()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -75,10 +76,17 @@ func (h *heldRows) score(ctx context.Context, a *app, m *bbgp.Model, plan *input
 // names a table.
 func (f *fitFlags) share() (float64, error) {
 	text, ok := strings.CutSuffix(f.holdout, "%")
+	v, err := strconv.ParseFloat(text, 64)
+	if _, none := os.Stat(f.holdout); !ok && err == nil && none != nil {
+		if !(v > 0 && v < 1) {
+			return 0, usagef("--holdout %s: there is no such table; --holdout %s%% keeps a share of the rows", f.holdout, f.holdout)
+		}
+		f.holdout = "" // no table
+		return v, nil
+	}
 	if !ok {
 		return 0, nil
 	}
-	v, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(v > 0 && v < 100) {
 		return 0, usagef("--holdout %q is not a share between 0%% and 100%%", f.holdout)
 	}

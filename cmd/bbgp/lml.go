@@ -36,6 +36,7 @@ func (a *app) lmlCommand() *cobra.Command {
 	}
 	fl := c.Flags()
 	f.read.add(fl)
+	f.read.memory = &f.model.memory
 	fl.StringVar(&f.params, "params", "", `file with {"kernel", "mean", "variance", "noise", "lengthscales"}, or all of a fit report`)
 	f.model.add(fl)
 	f.machine.add(fl)

@@ -2,12 +2,14 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strconv"
+	"strings"
 
 	"bbgp.dev/internal/outfile"
 )
@@ -26,8 +28,9 @@ func writeJSON(w io.Writer, v any) error {
 
 // A rowWriter writes rows of numbers as CSV; its first error stays.
 type rowWriter struct {
-	w   *bufio.Writer
-	buf []byte
+	w      *bufio.Writer
+	buf    []byte
+	digits int // significant ones; 0: all that are needed
 }
 
 func (r *rowWriter) header(names ...string) {
@@ -35,13 +38,29 @@ func (r *rowWriter) header(names ...string) {
 		if i > 0 {
 			r.w.WriteByte(',')
 		}
-		r.w.WriteString(n)
+		r.w.WriteString(csvCell(n))
 	}
 	r.w.WriteByte('\n')
 }
 
-// row writes numbers in the shortest form that reads back as the same bits, and
-// empty cells for what is not known: NaN and infinities.
+// csvCell quotes a cell that would not be read as one.
+func csvCell(s string) string {
+	if strings.ContainsAny(s, "\",;\r\n\t") || s != strings.TrimSpace(s) {
+		return `"` + strings.ReplaceAll(s, `"`, `""`) + `"`
+	}
+	return s
+}
+
+// texts writes the cells that a row begins with.
+func (r *rowWriter) texts(cells [][]string, row int) {
+	for _, c := range cells {
+		r.w.WriteString(csvCell(c[row]))
+		r.w.WriteByte(',')
+	}
+}
+
+// row writes numbers in the shortest form that reads back as the same bits, or with as
+// many digits as were asked for, and empty cells for what is not known: NaN and infinities.
 func (r *rowWriter) row(v ...float64) {
 	r.buf = r.buf[:0]
 	for i, x := range v {
@@ -49,7 +68,7 @@ func (r *rowWriter) row(v ...float64) {
 			r.buf = append(r.buf, ',')
 		}
 		if x-x == 0 {
-			r.buf = strconv.AppendFloat(r.buf, x, 'g', -1, 64)
+			r.buf = strconv.AppendFloat(r.buf, x, 'g', cmp.Or(r.digits, -1), 64)
 		}
 	}
 	r.buf = append(r.buf, '\n')

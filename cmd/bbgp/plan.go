@@ -26,6 +26,7 @@ func (a *app) planCommand() *cobra.Command {
 	}
 	fl := c.Flags()
 	f.read.add(fl)
+	f.read.memory = &f.model.memory
 	f.addTraining(fl)
 	f.model.add(fl)
 	f.machine.add(fl)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -29,6 +30,8 @@ type predictFlags struct {
 	out     string
 	json    bool
 	quiet   bool
+	keep    []string // columns to copy
+	digits  int
 }
 
 func (a *app) predictCommand() *cobra.Command {
@@ -53,6 +56,8 @@ func (a *app) predictCommand() *cobra.Command {
 	fl.StringVarP(&f.out, "out", "o", "-", "file for the predictions; - is standard output")
 	fl.BoolVar(&f.opt.Dense, "dense", false, "deviations by Cholesky of the whole matrix of the training rows: 8 n² bytes, no bounds needed")
 	fl.BoolVar(&f.opt.Rigorous, "rigorous", false, "bounds that hold for certain and not but for one in a million: slower")
+	fl.StringSliceVar(&f.keep, "keep", nil, "columns of the table to copy before the predictions, such as a key")
+	fl.IntVar(&f.digits, "digits", 0, "significant digits of the predictions (default: all)")
 	f.read.addFormat(fl)
 	f.machine.add(fl)
 	fl.BoolVar(&f.json, "json", false, "report as one JSON object (needs --out FILE)")
@@ -79,8 +84,14 @@ func (a *app) predict(ctx context.Context, path, data string, f *predictFlags) e
 	if !(f.opt.SDTol > 0) || !(f.opt.MeanTol > 0) {
 		return usagef("--sd-tol and --mean-tol must be positive")
 	}
+	if f.level > 1 && f.level < 100 {
+		f.level /= 100 // 95 is meant as 95 %
+	}
 	if !(f.level >= 0 && f.level < 1) {
-		return usagef("--interval %v is not a probability below 1", f.level)
+		return usagef("--interval %v is not a probability: 0.95, or 95 for 95 %%", f.level)
+	}
+	if err := checkOrder("predict", path, data); err != nil {
+		return err
 	}
 	f.opt.SD = f.opt.SD || f.bounds || f.level > 0 || f.opt.Dense || f.opt.Rigorous
 	e, err := f.machine.engine()
@@ -98,7 +109,14 @@ func (a *app) predict(ctx context.Context, path, data string, f *predictFlags) e
 	}
 	defer in.Close()
 	s.WantNoise = f.opt.SD
-	p := &predictor{model: m, plan: plan, stream: s, engine: e, flags: f}
+	if f.digits < 0 || f.digits > 17 {
+		return usagef("--digits %d is not between 1 and 17", f.digits)
+	}
+	kept, err := s.Keep(f.keep)
+	if err != nil {
+		return err
+	}
+	p := &predictor{model: m, plan: plan, stream: s, engine: e, flags: f, kept: kept, live: newCounter(a.errw, f.quiet || f.out == "-" && isTerminal(a.out))}
 	if err := writeFile(f.out, a.out, func(w *rowWriter) error { return p.run(ctx, w, len(plan.Inputs)) }); err != nil {
 		return err
 	}
@@ -126,7 +144,9 @@ type predictor struct {
 	rows    int
 	skipped int
 	scores  score.Sum
-	kind    string // of the bounds
+	kind    string   // of the bounds
+	kept    []string // names of the columns that are copied
+	live    *counter
 }
 
 func (p *predictor) run(ctx context.Context, w *rowWriter, d int) error {
@@ -140,7 +160,14 @@ func (p *predictor) run(ctx context.Context, w *rowWriter, d int) error {
 	if p.flags.bounds {
 		names = append(names, "mean_lower", "mean_upper", "sd_lower", "sd_upper")
 	}
-	w.header(names...)
+	for _, k := range p.kept {
+		if slices.Contains(names, k) {
+			return usagef("--keep %s: a column of the predictions is called so too", k)
+		}
+	}
+	w.header(slices.Concat(p.kept, names)...)
+	w.digits = p.flags.digits
+	defer p.live.end()
 	x := linalg.NewMatrix(blockRows, d)
 	y, ok := make([]float64, blockRows), make([]bool, blockRows)
 	for {
@@ -175,6 +202,7 @@ func (p *predictor) block(ctx context.Context, w *rowWriter, x linalg.Matrix, y 
 		p.rows++
 		if !ok[i] {
 			p.skipped++
+			w.texts(p.stream.Kept, i)
 			w.empty(cells)
 			continue
 		}
@@ -189,6 +217,7 @@ func (p *predictor) block(ctx context.Context, w *rowWriter, x linalg.Matrix, y 
 		if p.flags.bounds {
 			v = append(v, pred.MeanLower[i], pred.MeanUpper[i], pred.SDLower[i], pred.SDUpper[i])
 		}
+		w.texts(p.stream.Kept, i)
 		w.row(v...)
 		switch {
 		case math.IsNaN(y[i]): // the table does not tell
@@ -198,6 +227,7 @@ func (p *predictor) block(ctx context.Context, w *rowWriter, x linalg.Matrix, y 
 			p.scores.AddMean(y[i], pred.Mean[i])
 		}
 	}
+	p.live.tell("%s predicted", table.Rows(p.rows))
 	return w.w.Flush()
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	"golang.org/x/term"
 
 	"bbgp.dev/bbgp"
 )
@@ -47,9 +48,64 @@ func (p *progressFlags) reporter(w io.Writer, budget time.Duration) (func(bbgp.S
 	}
 	t := &teller{w: w, live: isTerminal(w) && os.Getenv("TERM") != "dumb", every: 500 * time.Millisecond, budget: budget}
 	if t.live {
-		t.every = 100 * time.Millisecond
+		t.every, t.width = 100*time.Millisecond, widthOf(w)
 	}
 	return t.tell, nil
+}
+
+// widthOf returns the columns of a terminal, 0 where they are not known.
+func widthOf(w io.Writer) int {
+	if f, ok := w.(*os.File); ok {
+		if n, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return n
+		}
+	}
+	return 0
+}
+
+// cut shortens a line that is to be rewritten: one that wraps leaves its beginning behind.
+func cut(line string, width int) string {
+	if r := []rune(line); width > 1 && len(r) >= width {
+		return string(r[:width-2]) + "…"
+	}
+	return line
+}
+
+// A counter rewrites a line on a terminal while a command works, and is silent elsewhere.
+type counter struct {
+	w     io.Writer // nil for silence
+	start time.Time
+	last  time.Time
+}
+
+func newCounter(w io.Writer, quiet bool) *counter {
+	if quiet || !isTerminal(w) || os.Getenv("TERM") == "dumb" {
+		w = nil
+	}
+	return &counter{w: w, start: time.Now()}
+}
+
+// tell says how far the work is, at most ten times a second, and not in the first half.
+func (c *counter) tell(format string, args ...any) {
+	if now := time.Now(); c.w != nil && now.Sub(c.start) > 500*time.Millisecond && now.Sub(c.last) > 100*time.Millisecond {
+		c.last = now
+		line := fmt.Sprintf("bbgp: "+format, args...) + fmt.Sprintf("  %.1f s", now.Sub(c.start).Seconds())
+		fmt.Fprint(c.w, cut(line, widthOf(c.w))+clearLine+"\r")
+	}
+}
+
+// say says at once what is being done.
+func (c *counter) say(text string) {
+	if c.w != nil {
+		fmt.Fprint(c.w, cut("bbgp: "+text, widthOf(c.w))+clearLine+"\r")
+	}
+}
+
+// end forgets the line.
+func (c *counter) end() {
+	if c.w != nil {
+		fmt.Fprint(c.w, clearLine)
+	}
 }
 
 // A teller writes lines of progress.
@@ -60,6 +116,7 @@ type teller struct {
 	budget time.Duration
 	last   time.Time
 	phase  string
+	width  int // of the terminal; 0: not known
 	// Of the evaluations on all rows: when the first one ended.
 	began float64
 	first int
@@ -81,7 +138,7 @@ func (t *teller) tell(s bbgp.Step) {
 	case !t.live || s.Phase == "final":
 		fmt.Fprintln(t.w, line)
 	default:
-		fmt.Fprint(t.w, bar(s)+line+clearLine+"\r")
+		fmt.Fprint(t.w, cut(bar(s)+line, t.width)+clearLine+"\r")
 	}
 }
 

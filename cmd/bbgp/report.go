@@ -112,6 +112,9 @@ func (a *app) report(ctx context.Context, path string, f *reportFlags) error {
 	if err != nil {
 		return err
 	}
+	live := newCounter(a.errw, false)
+	live.say("predicting for the pictures")
+	defer live.end()
 	r := &reporter{m: m, plan: plan, e: e, flags: f, rows: m.Training()}
 	if r.groups, err = r.sensitivities(ctx); err != nil {
 		return err

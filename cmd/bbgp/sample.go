@@ -80,6 +80,9 @@ func (a *app) sample(ctx context.Context, path, data string, f *sampleFlags) err
 	if f.opt.Draws < 1 || f.opt.Features < 1 {
 		return usagef("--draws and --features must be positive")
 	}
+	if err := checkOrder("sample", path, data); err != nil {
+		return err
+	}
 	e, err := f.machine.engine()
 	if err != nil {
 		return err

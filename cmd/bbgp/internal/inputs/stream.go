@@ -19,6 +19,9 @@ type Stream struct {
 	target int // -1 if the table has none
 
 	targetHow table.How
+	keep      []int // columns of the reader that are copied
+	// Kept holds their cells, of each row of the last Next.
+	Kept [][]string
 	// Extra names the columns that the model does not use.
 	Extra []string
 	// Unseen counts, per column, texts that training had not seen.
@@ -59,6 +62,20 @@ func (p *Plan) NewStream(file string, r *table.Reader) (*Stream, error) {
 	return s, nil
 }
 
+// Keep names columns whose cells are to be copied, as they are; it returns their names.
+func (s *Stream) Keep(columns []string) (names []string, err error) {
+	for _, c := range columns {
+		j, err := table.Find(s.file, s.r.Names, c)
+		if err != nil {
+			return nil, err
+		}
+		s.keep, names = append(s.keep, j), append(names, s.r.Names[j])
+	}
+	s.Kept = make([][]string, len(s.keep))
+	s.Extra = slices.DeleteFunc(s.Extra, func(n string) bool { return slices.Contains(names, n) })
+	return names, nil
+}
+
 // HasTarget says whether the table has the column of the target.
 func (s *Stream) HasTarget() bool { return s.target >= 0 }
 
@@ -68,6 +85,9 @@ func (s *Stream) HasTarget() bool { return s.target >= 0 }
 // It returns io.EOF with the last rows.
 func (s *Stream) Next(x linalg.Matrix, y []float64, ok []bool) (n int, err error) {
 	s.scale, s.extra = s.scale[:0], s.extra[:0]
+	for k := range s.Kept {
+		s.Kept[k] = s.Kept[k][:0]
+	}
 	for n < x.Rows {
 		cells, err := s.r.Next()
 		if err != nil {
@@ -78,6 +98,9 @@ func (s *Stream) Next(x linalg.Matrix, y []float64, ok []bool) (n int, err error
 			if v := s.r.Parse(cells[s.target], s.targetHow); !v.Inf {
 				y[n] = v.Num
 			}
+		}
+		for k, j := range s.keep {
+			s.Kept[k] = append(s.Kept[k], string(cells[j]))
 		}
 		if ok[n], err = s.row(x.Row(n), cells); err != nil {
 			return n, err

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -165,7 +166,7 @@ likelihood it computes comes with bounds of its bias.`,
 	root.AddCommand(a.fitCommand(), a.planCommand(), a.predictCommand(), a.sampleCommand(), a.lmlCommand(), a.cvCommand(), a.checkCommand(), a.infoCommand(), a.versionCommand(), a.benchCommand(), a.reportCommand(), a.demoCommand(), a.completionCommand(), a.manCommand())
 	a.addFileChecks(root) // inside addConfig, which may set the flags
 	addConfig(root)
-	if err := completeValues(root); err != nil {
+	if err := cmp.Or(completeValues(root), a.completeArgs(root)); err != nil {
 		panic("completions: " + err.Error()) // a flag registered twice
 	}
 	return root

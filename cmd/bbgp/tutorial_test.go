@@ -24,12 +24,12 @@ func TestTutorial(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table, err := os.ReadFile(filepath.Join(filepath.Dir(path), "tutorial", "flats.csv"))
+	table, err := os.ReadFile(filepath.Join(filepath.Dir(path), "tutorial", "lab.csv"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Chdir(t.TempDir())
-	write(t, ".", "flats.csv", string(table))
+	write(t, ".", "lab.csv", string(table))
 	parts := strings.Split(string(text), "```")
 	commands := 0
 	for k := 1; k < len(parts); k += 2 {
@@ -66,7 +66,7 @@ func TestTutorial(t *testing.T) {
 // tutorialRun runs a command line and returns what a terminal would show.
 func tutorialRun(t *testing.T, command string) string {
 	t.Helper()
-	args := strings.Fields(command)
+	args := shellWords(command)
 	switch args[0] {
 	case "cat":
 		b, err := os.ReadFile(args[1])
@@ -81,6 +81,40 @@ func tutorialRun(t *testing.T, command string) string {
 	}
 	t.Fatalf("a command that is not run: %s", command)
 	return ""
+}
+
+// shellWords divides a command line; single quotes hold a word together.
+func shellWords(command string) []string {
+	var words []string
+	for i, part := range strings.Split(command, "'") {
+		if i%2 == 1 {
+			words = append(words, part)
+		} else {
+			words = append(words, strings.Fields(part)...)
+		}
+	}
+	return words
+}
+
+// The command that check proposes for the table of the tutorial fits it.
+func TestProposedCommandFits(t *testing.T) {
+	lab, err := filepath.Abs(filepath.Join("..", "..", "docs", "tutorial", "lab.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := want(t, exitData, "check", lab, "--target", "Ausbeute", "--json")
+	command := object(t, r.out)["command"].(string)
+	words := shellWords(command)
+	if words[0] != "bbgp" || !strings.HasSuffix(command, "--target Ausbeute --ignore Probe --na '<0,5' --missing drop") {
+		t.Fatal(command)
+	}
+	fit := want(t, exitOK, append(words[1:], "--max-steps", "3", "--quiet")...)
+	if !strings.Contains(fit.out, "rows          128") {
+		t.Error(fit.out)
+	}
+	if again := want(t, exitOK, append([]string{"check"}, words[2:]...)...); strings.Contains(again.out, "problem:") {
+		t.Error(again.out)
+	}
 }
 
 var (

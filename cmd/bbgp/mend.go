@@ -29,7 +29,7 @@ func (a *app) mend(name string, read reading, r *checkReport, t *table.Table, fa
 			}
 			return nil // no flag mends it
 		}
-		mended := true
+		mended, fresh := true, false
 		for _, f := range faults {
 			mend := f.Mend
 			if len(mend) == 2 && mend[0] == "--missing" {
@@ -38,9 +38,10 @@ func (a *app) mend(name string, read reading, r *checkReport, t *table.Table, fa
 			if try == 0 {
 				r.Problems = append(r.Problems, checkProblem{f.Err.Error(), mendWords(mend)})
 			}
-			mended = mended && read.take(mend)
+			mended = mended && len(mend) > 1
+			fresh = read.take(mend) || fresh
 		}
-		if !mended {
+		if !mended || len(faults) > 0 && !fresh {
 			return nil
 		}
 		if len(faults) == 0 {

@@ -169,6 +169,10 @@ func Make(t *table.Table, opt Options) (p *Plan, notes []string, err error) {
 	}
 	if f := p.target(t, names); f != nil {
 		faults = append(faults, *f)
+	} else if j := slices.Index(names, p.Target); j >= 0 && p.Target != "" {
+		if note := sentinel(t.Columns[j]); note != "" {
+			notes = append(notes, note)
+		}
 	}
 	switch {
 	case len(faults) > 0:

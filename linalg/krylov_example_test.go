@@ -23,15 +23,6 @@ func (d diagonal) MulTo(_ context.Context, dst, src linalg.Matrix) error {
 	return nil
 }
 
-// identity is the preconditioner P = I.
-type identity struct{ n int }
-
-func (f identity) Dim() int                           { return f.n }
-func (f identity) LogDet() float64                    { return 0 }
-func (f identity) FInvTo(dst, src linalg.Matrix)      { dst.CopyFrom(src) }
-func (f identity) FInvTransTo(dst, src linalg.Matrix) { dst.CopyFrom(src) }
-func (f identity) SolveTo(dst, src linalg.Matrix)     { dst.CopyFrom(src) }
-
 func ExampleLanczos() {
 	e, err := linalg.NewEngine(nil, 1)
 	if err != nil {
@@ -43,7 +34,7 @@ func ExampleLanczos() {
 		exact += math.Log(a[i])
 	}
 	l := linalg.NewLanczos(e, 100, 1, linalg.LanczosOptions{})
-	l.Start(a, identity{100}, ones)
+	l.Start(a, linalg.Identity(100), ones)
 	var q linalg.Quad
 	upper, lower := make([]float64, 1), make([]float64, 1)
 	for range 6 {
@@ -69,7 +60,7 @@ func ExampleCG() {
 	a := diagonal{1, 2, 4}
 	b, x := linalg.NewMatrix(3, 1), linalg.NewMatrix(3, 1)
 	copy(b.Data, []float64{1, 1, 1})
-	res, err := linalg.NewCG(e, 3, 1).Solve(context.Background(), a, identity{3}, x, b, linalg.CGOptions{Tol: 1e-8})
+	res, err := linalg.NewCG(e, 3, 1).Solve(context.Background(), a, linalg.Identity(3), x, b, linalg.CGOptions{Tol: 1e-8})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -23,6 +23,7 @@ var ours = map[string][]string{
 	"cmd":      {"cmd", "internal", "bench", "bbgp", "kernelmv", "linalg", "asm"},
 	"bench":    {"bench", "bbgp", "kernelmv", "linalg", "asm"},
 	"gen":      {},
+	"examples": {"bbgp", "kernelmv", "linalg", "asm"},
 	"internal": {"internal", "bbgp", "kernelmv", "linalg", "asm"},
 }
 

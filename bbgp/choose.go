@@ -105,9 +105,17 @@ func (c *Costs) build(d, nn, m int) float64 {
 // nearCost is the cost a row of a preconditioner with nn neighbours and m columns
 // and of the passes of uses evaluations with it. A pass costs a tile row and the
 // preconditioner's two solves (the standard costs are fitted to pol and kin40k).
-func nearCost(n, d, nn, m, uses int, prec kernelmv.Precision, s seen, c *Costs) float64 {
-	pass := c.pair(d, prec)*float64(n) + c.Column*float64(m) + c.Neighbour*float64(nn)
+func nearCost(n int, work float64, d, nn, m, uses int, prec kernelmv.Precision, s seen, c *Costs) float64 {
+	pass := c.pair(d, prec)*work + c.Column*float64(m) + c.Neighbour*float64(nn)
 	return c.build(d, nn, m) + float64(uses)*(s.foreseen(n, nn)+1)*pass
+}
+
+// rowWork is what a product of n rows costs a row, in pairs of a dense one.
+func (o *EvalOptions) rowWork(n int) float64 {
+	if o.work > 0 {
+		return o.work
+	}
+	return float64(n)
 }
 
 // neighbours returns the number of neighbours of the least cost.
@@ -121,11 +129,21 @@ func neighbours(n, d, m int, prec kernelmv.Precision, opt EvalOptions) int {
 		if nn > n/8 && best > 0 {
 			break
 		}
-		if c := nearCost(n, d, nn, m, max(opt.Uses, 1), prec, s, costs); c < least {
+		if c := nearCost(n, opt.rowWork(n), d, nn, m, max(opt.Uses, 1), prec, s, costs); c < least {
 			best, least = nn, c
 		}
 	}
 	return best
+}
+
+// h2Rank is how many columns are tried where products are cheap: as many as tell whether
+// low rank alone will do, and none where that costs more than the passes that it saves.
+func h2Rank(n, rank int) int {
+	const rows = 50000
+	if n > rows {
+		return 0
+	}
+	return min(rank, fewColumns)
 }
 
 // activeInputs counts the inputs that the distance has.
@@ -160,6 +178,9 @@ func choosePrecond(n int, p Params, noise []float64, prec kernelmv.Precision, op
 			set.Rank, set.TraceTol = loudRank, loudTrace*total
 		}
 		set.Rank = min(set.Rank, n/4)
+		if opt.h2 {
+			set.Rank = h2Rank(n, set.Rank)
+		}
 		set.More = func(rank int, trace float64) bool {
 			return rank < fewColumns || rank < mixedRank && trace <= 3*smoothTrace*all || trace <= 3*noiseTraces*total
 		}
@@ -169,7 +190,7 @@ func choosePrecond(n int, p Params, noise []float64, prec kernelmv.Precision, op
 		switch {
 		case trace <= noiseTraces*total:
 			columns = rank
-		case smooth:
+		case smooth && !opt.h2:
 			columns = min(rank, mixedRank)
 			near = neighbours(n, d, columns, prec, opt)
 		default:

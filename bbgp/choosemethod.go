@@ -25,7 +25,7 @@ const gradProducts = 1.6
 func krylovCost(n, d int, c *Costs) float64 {
 	nn := neighbours(n, d, 0, kernelmv.F32, EvalOptions{Costs: c})
 	last := gradProducts*c.pair(d, kernelmv.F32) + c.pair(d, kernelmv.F64)
-	return float64(n) * (nearCost(n, d, nn, 0, 1, kernelmv.F32, unseen, c) + last*float64(n))
+	return float64(n) * (nearCost(n, float64(n), d, nn, 0, 1, kernelmv.F32, unseen, c) + last*float64(n))
 }
 
 // chooseMethod sets the method for n rows of d inputs, if none is asked for, and

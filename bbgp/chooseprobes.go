@@ -29,9 +29,9 @@ func chooseProbes(n, d, columns, near int, prec kernelmv.Precision, opt EvalOpti
 	case s.passes == 0 || prec != kernelmv.F64:
 		return fewProbes, usualProbes
 	}
-	products := c.Pair64.at(d) * float64(n)
+	products := c.Pair64.at(d) * opt.rowWork(n)
 	solves := c.Column*float64(columns) + c.Neighbour*float64(near)
-	pass, wide := products+solves, products+c.Wide64*float64(n)+2*solves
+	pass, wide := products+solves, products+c.Wide64*opt.rowWork(n)+2*solves
 	// The value is not to change with the gradient's being asked for: that counts always.
 	rest := c.build(d, near, columns) + gradProducts*products
 	passes := s.foreseen(n, near)

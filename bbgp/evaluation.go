@@ -46,6 +46,10 @@ type Evaluation struct {
 	Precision           string  // f32 or f64
 	PrecisionReason     string  // why
 	BoundKind           string  // rigorous or probable
+	Product             string  // dense or h2
+	Pairs               float64 // work of a product, in entries of a dense one
+	Tolerance           float64 // of an entry of K in units of σ_f², for h2
+	ProductDoubt        float64 // nats that what is left of it may do to LML
 	Node                float64 // lower end of the spectrum of F⁻¹K̂F⁻ᵀ used; 0 if unknown
 	Rejected            bool    // stopped early by EvalOptions.Reject; only Upper holds
 	Seconds             float64
@@ -62,9 +66,13 @@ type EvalOptions struct {
 	Uses             int     // evaluations that the next preconditioner is for, at least 1
 	Seen             seen    // what the last evaluation took
 	Seed             uint64
-	Precision        string // auto, f32 or f64
+	Precision        string  // auto, f32 or f64
+	Product          string  // auto, dense or h2
+	Tolerance        float64 // of h2 in float32; 0 lets the noise choose
 	Gradient         bool
-	Memory           int64 // budget of the whole computation in bytes; 0 means none
+	Memory           int64   // budget of the whole computation in bytes; 0 means none
+	work             float64 // of a product, in entries of a dense one a row; 0: n
+	h2               bool    // products are of form H2
 	// Reject, if not nil, is asked during the evaluation with the upper bound
 	// known so far; true ends it, Rejected set.
 	Reject func(upper float64) bool

@@ -44,6 +44,7 @@ func (f *fit) adopt(ctx context.Context, m *Model, p Params, ev *Evaluation) {
 	r.LML, r.StdErr, r.BoundKind = ev.LML, ev.StdErr, ev.BoundKind
 	r.Lower, r.Upper = ordered(ev)
 	r.Precision, r.PrecisionReason, r.Rank, r.Neighbours, r.Probes, r.Reason = ev.Precision, ev.PrecisionReason, ev.Rank, ev.Neighbours, ev.Probes, ev.Reason
+	r.Product, r.Tolerance, r.ProductDoubt = productName(ev), ev.Tolerance, ev.ProductDoubt
 	if r.Probes > f.opt.Probes {
 		r.ProbesReason += fmt.Sprintf("; at the end at least %d, and what the standard error asked for takes", minLastProbes)
 	}

@@ -40,6 +40,7 @@ type tail struct {
 	rest   float64 // r'Nr, or r'P⁻¹r/a
 	excess float64 // |F⁻¹r + T_t+1 tail|²: of r, what the process has not seen
 	fix    float64 // of tr log A
+	form   float64 // nats that the form of float64 products may have done to L
 	doubt  float64 // nats that float32 products may have done to L beside fix
 	shift  float64 // nats by which they make L come out too low beyond the first order,
 	unsure float64 // within so much
@@ -62,7 +63,7 @@ func (r *run) finish(ev *Evaluation) error {
 	ev.LML = -0.5 * (logs + b.meanG + t.q + t.rest)
 	ev.Lower = ev.LML - t.doubt
 	ev.Upper = -0.5*(logs+b.meanR+t.q) + t.doubt
-	ev.GradColumns, ev.Alpha = t.u.Cols, t.v.Data
+	ev.GradColumns, ev.Alpha, ev.ProductDoubt = t.u.Cols, t.v.Data, t.form
 	if !finite(ev.LML) {
 		return fmt.Errorf("%w: value %v", ErrNotFinite, ev.LML)
 	}
@@ -81,7 +82,7 @@ func (r *run) columns() (*tail, error) {
 	k := h.Dim()
 	start := time.Now()
 	t.y = linalg.NewMatrix(k, 0)
-	if r.opt.Gradient || r.prec == kernelmv.F32 {
+	if r.opt.Gradient || r.prec == kernelmv.F32 || r.h2 {
 		tol := gradTol
 		if o.exactGrad {
 			tol = gradTolEps

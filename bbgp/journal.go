@@ -258,6 +258,7 @@ func (o *Options) identity(d *Data) ([]byte, error) {
 		"data": hex.EncodeToString(h.Sum(nil)), "rows": d.X.Rows, "inputs": d.X.Cols,
 		"kernel": o.Kernel, "method": o.Method, "optimizer": o.Optimizer, "eps": o.Eps, "probes": o.Probes,
 		"lml_stderr": o.LMLStdErr, "rank": o.Rank, "neighbours": o.Neighbours, "precision": o.Precision,
+		"product": o.Product, "tolerance": o.Tolerance,
 		"no_scale": o.NoScale, "scale_floor": o.ScaleFloor, "fix_mean": o.FixMean, "seed": o.Seed, "prefit_rows": o.PrefitRows, "restarts": o.Restarts,
 		"memory": o.Memory, "costs": o.Costs, "start": o.Start, "isa": o.Engine.Impl.Name,
 	})
@@ -265,7 +266,7 @@ func (o *Options) identity(d *Data) ([]byte, error) {
 
 // callKey identifies a call of an objective.
 func callKey(kind string, p Params, opt EvalOptions) [sha256.Size]byte {
-	b := appendFloats([]byte(kind+" "+p.Kernel+" "+opt.Precision+" "), append([]float64{p.Mean, p.Variance, p.Noise, opt.Eps}, p.Lengthscales...))
+	b := appendFloats([]byte(kind+" "+p.Kernel+" "+opt.Precision+" "+opt.Product+" "), append([]float64{p.Mean, p.Variance, p.Noise, opt.Eps, opt.Tolerance}, p.Lengthscales...))
 	for _, v := range []uint64{uint64(opt.Probes), uint64(opt.Rank), uint64(opt.Neighbours), opt.Seed, uint64(opt.Memory), flagBits(opt.Gradient, opt.Reject != nil)} {
 		b = binary.LittleEndian.AppendUint64(b, v)
 	}

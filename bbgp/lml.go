@@ -30,6 +30,9 @@ type LMLReport struct {
 	Costs           *Costs             `json:"costs"` // by which the choices were made
 	Precision       string             `json:"precision"`
 	PrecisionReason string             `json:"precision_reason"`
+	Product         string             `json:"product"`       // dense or h2
+	Tolerance       float64            `json:"tolerance"`     // of an entry in σ_f², for h2
+	ProductDoubt    float64            `json:"product_doubt"` // nats that it may still do, within the bounds
 	ISA             string             `json:"isa"`
 	PeakBytes       int64              `json:"peak_bytes"`
 	SecondsByPhase  map[string]float64 `json:"seconds_by_phase"`
@@ -79,6 +82,7 @@ func LogMarginalLikelihood(ctx context.Context, d *Data, p Params, opt Options) 
 		Gradient: ev.Gradient, Passes: ev.Passes, Products: ev.Products, Rank: ev.Rank, Neighbours: ev.Neighbours, Reason: ev.Reason,
 		Probes: ev.Probes, ProbesReason: ev.ProbesReason, GradColumns: ev.GradColumns,
 		Method: opt.Method, MethodReason: opt.methodReason, Costs: opt.Costs, Precision: ev.Precision, PrecisionReason: ev.PrecisionReason,
+		Product: productName(ev), Tolerance: ev.Tolerance, ProductDoubt: ev.ProductDoubt,
 		ISA: opt.Engine.Impl.Name, SecondsByPhase: ev.SecondsByPhase, Warnings: []string{},
 	}
 	if r.Lower, r.Upper = ordered(ev); r.Probes > 0 && r.ProbesReason == "" {

@@ -61,6 +61,9 @@ type Result struct {
 	Optimizer       string             `json:"optimizer"`
 	Precision       string             `json:"precision"`
 	PrecisionReason string             `json:"precision_reason"`
+	Product         string             `json:"product"`       // dense or h2
+	Tolerance       float64            `json:"tolerance"`     // of an entry in σ_f², for h2
+	ProductDoubt    float64            `json:"product_doubt"` // nats that it may still do to LML, within the bounds
 	Rank            int                `json:"rank"`
 	Neighbours      int                `json:"neighbours"`
 	Reason          string             `json:"preconditioner_reason"`

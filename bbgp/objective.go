@@ -39,6 +39,7 @@ type krylovObjective struct {
 
 	probesReason string // why there are so many
 
+	finer   int       // steps by which tolerances of products have been made finer
 	wide    float64   // σ_n²/σ_f² at and below which float32 products have failed
 	v       []float64 // of the last evaluation, about K̂⁻¹(y-c): where the next one starts
 	seconds float64   // of the last Rebuild, charged to the next evaluation
@@ -93,7 +94,13 @@ func (o *krylovObjective) Rebuild(ctx context.Context, p Params, opt EvalOptions
 	if err := o.op.Reset(kernelOf(p), noiseOf(p, o.d)); err != nil {
 		return err
 	}
+	o.setForm(p, opt)
 	prec := o.likely(o.n, p, opt)
+	work, h2, err := o.op.Work(ctx, prec)
+	if err != nil {
+		return err
+	}
+	opt.work, opt.h2 = work/float64(o.n), h2
 	set, reason := choosePrecond(o.n, p, o.op.Noise(), prec, opt)
 	set.Seed = opt.Seed
 	pre, err := linalg.NewPrecond(ctx, o.e, o.op, o.op.Noise(), set)
@@ -172,6 +179,7 @@ func (o *krylovObjective) Evaluate(ctx context.Context, p Params, opt EvalOption
 	if err := o.op.Reset(kernelOf(p), noiseOf(p, o.d)); err != nil {
 		return nil, err
 	}
+	o.setForm(p, opt)
 	passes, wasted := 0, 0
 	run := func(prec kernelmv.Precision) (*Evaluation, error) {
 		r := &run{o: o, ctx: ctx, p: p, far: far, opt: opt, prec: prec, op: o.op.With(prec)}
@@ -183,6 +191,10 @@ func (o *krylovObjective) Evaluate(ctx context.Context, p Params, opt EvalOption
 	ev, err := run(prec)
 	if prec == kernelmv.F32 && opt.Precision != "f32" && errors.Is(err, errPrecision) {
 		o.wide, wasted, reason = max(o.wide, p.Noise/p.Variance), passes, "float32 products were not accurate enough"
+		ev, err = run(kernelmv.F64)
+	}
+	for errors.Is(err, errPrecision) && o.refineForm(ctx, p, opt) {
+		wasted = passes
 		ev, err = run(kernelmv.F64)
 	}
 	if errors.Is(err, errPrecision) {

@@ -49,6 +49,15 @@ type Options struct {
 	Costs *Costs
 	// Precision is auto, f32 or f64; "" means auto.
 	Precision string
+	// Product is the form of products with the covariance matrix: dense, h2 (an
+	// approximation of its far part to Tolerance, with up to three inputs in the distance),
+	// or auto, h2 where that is less work; "" means auto.
+	Product string
+	// Tolerance bounds the error of an entry in units of σ_f² in form h2, for the products
+	// of the iteration; corrections are made with a hundredth of it. 0 means 1e-3 of the
+	// noise, less with more rows. It is made finer where what it does to a likelihood is not
+	// far below Eps.
+	Tolerance float64
 	// NoScale takes inputs and target as they are.
 	NoScale bool
 	// ScaleFloor is added to the standard deviations that inputs and target are divided
@@ -150,12 +159,13 @@ func (o Options) settle(n, d int) (Options, error) {
 		return o, &OptionError{"optimizer", fmt.Sprintf("method %s needs adam", o.Method)}
 	}
 	set(&o.Precision, "auto")
+	set(&o.Product, forms[0])
 	for _, c := range []struct {
 		name, value string
 		of          []string
 	}{
 		{"kernel", o.Kernel, families}, {"method", o.Method, methods},
-		{"optimizer", o.Optimizer, optimizers}, {"precision", o.Precision, precisions},
+		{"optimizer", o.Optimizer, optimizers}, {"precision", o.Precision, precisions}, {"product", o.Product, forms},
 	} {
 		if !slices.Contains(c.of, c.value) {
 			return o, &OptionError{c.name, fmt.Sprintf("%q is not one of %v", c.value, c.of)}
@@ -190,6 +200,8 @@ func (o *Options) checkNumbers() error {
 		return &OptionError{"scalefloor", fmt.Sprintf("%v is not a number of at least 0", o.ScaleFloor)}
 	case !finite(o.LMLStdErr) || o.LMLStdErr < 0:
 		return &OptionError{"lmlstderr", fmt.Sprintf("%v is not a positive number", o.LMLStdErr)}
+	case !(o.Tolerance >= 0 && o.Tolerance < 1):
+		return &OptionError{"tolerance", fmt.Sprintf("%v is not between 0 and 1", o.Tolerance)}
 	case o.Probes < 0 || o.Probes > 63:
 		return &OptionError{"probes", fmt.Sprintf("%d is not between 1 and 63", o.Probes)}
 	case o.Restarts < 0 || o.Restarts > mostRestarts:
@@ -208,7 +220,7 @@ func setNumber[T int | float64](p *T, v T) {
 
 // evalOptions returns what the options say about single evaluations.
 func (o *Options) evalOptions() EvalOptions {
-	e := EvalOptions{Eps: o.Eps, Probes: o.Probes, Seed: o.Seed, Precision: o.Precision, Gradient: true, Memory: o.Memory, Costs: o.Costs}
+	e := EvalOptions{Eps: o.Eps, Probes: o.Probes, Seed: o.Seed, Precision: o.Precision, Product: o.Product, Tolerance: o.Tolerance, Gradient: true, Memory: o.Memory, Costs: o.Costs}
 	size := func(v int) int {
 		switch {
 		case v == 0:

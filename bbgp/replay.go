@@ -117,11 +117,13 @@ func replayedFault(e *entry) error { return &replayedError{e.Fault, e.Singular} 
 
 // The states of the objectives. That of the exact one is empty.
 
-func (o *krylovObjective) state() []byte { return append(floatState(o.wide), floatState(o.v...)...) }
+func (o *krylovObjective) state() []byte {
+	return append(floatState(o.wide, float64(o.finer)), floatState(o.v...)...)
+}
 
 func (o *krylovObjective) restore(b []byte) {
-	if v := stateFloats(b); len(v) == 1 || len(v) == 1+o.n {
-		o.wide, o.v = v[0], slices.Clone(v[1:])
+	if v := stateFloats(b); len(v) == 2 || len(v) == 2+o.n {
+		o.wide, o.finer, o.v = v[0], int(v[1]), slices.Clone(v[2:])
 	}
 }
 

@@ -21,6 +21,9 @@ type run struct {
 	prec kernelmv.Precision
 	op   linalg.SymOp // K̂ in prec
 
+	h2    bool    // products are of form H2
+	pairs float64 // that a product takes, in entries of a dense one
+
 	passes, products int
 	resid            linalg.Matrix // y - c
 	logConst         float64       // n log 2π + log det P
@@ -30,6 +33,10 @@ type run struct {
 func (r *run) evaluate() (*Evaluation, error) {
 	o := r.o
 	r.logConst = float64(o.n)*math.Log(2*math.Pi) + o.pre.LogDet()
+	var err error
+	if r.pairs, r.h2, err = o.op.Work(r.ctx, r.prec); err != nil {
+		return nil, err
+	}
 	if err := r.begin(); err != nil {
 		return nil, err
 	}
@@ -49,6 +56,7 @@ func (r *run) evaluate() (*Evaluation, error) {
 	if o.b.nodeOne && r.prec == kernelmv.F64 || o.lanczos.Exhausted() {
 		ev.BoundKind = "rigorous"
 	}
+	r.describe(ev)
 	if rejected {
 		ev.Rejected = true
 		ev.Upper = r.upper()

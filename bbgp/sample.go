@@ -2,7 +2,6 @@ package bbgp
 
 import (
 	"math"
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -56,21 +55,31 @@ func (o *krylovObjective) unsure32(p Params) float64 {
 func (r *run) sample(t *tail) error {
 	o, n := r.o, r.o.n
 	if r.prec == kernelmv.F64 {
+		if r.h2 {
+			if _, _, err := r.sampleRows(t); err != nil {
+				return err
+			}
+		}
 		kv := linalg.NewMatrix(n, 1)
 		if err := r.exactly(kv, t.v); err != nil {
 			return err
 		}
 		r.residual(t, kv)
+		t.doubt = t.form
 		return nil
 	}
 	doubt, entry, err := r.sampleRows(t)
 	if err != nil {
 		return err
 	}
-	second := secondOrder(entry, o.e.Dot(t.u.Data, t.u.Data))
+	square := o.e.Dot(t.u.Data, t.u.Data)
+	second := secondOrder(entry, square)
 	t.shift, t.unsure = tooLow*second, (tooLowError+largeA*o.b.high/float64(n*n))*second
+	if r.h2 { // the tolerance's part of the errors is the same in every product
+		t.shift = min(t.shift, tooLow*secondOrder(entryError*r.p.Variance, square))
+	}
 	if r.harmless() && doubt <= r.opt.Eps/20 {
-		t.doubt, t.q, t.kv = doubt, o.b.quadLow, t.own
+		t.doubt, t.q, t.kv = doubt+t.form, o.b.quadLow, t.own
 		r.seen(t)
 		return nil
 	}
@@ -79,7 +88,14 @@ func (r *run) sample(t *tail) error {
 
 // worstError is the largest change of an eigenvalue of K̂ by float32 products that
 // was seen (kernels card, section 7).
-func (r *run) worstError() float64 { return 2.5e-9 * float64(r.o.n) * r.p.Variance }
+func (r *run) worstError() float64 {
+	worst := 2.5e-9
+	if r.h2 {
+		_, tol, _ := r.o.op.Form()
+		worst += tol
+	}
+	return worst * float64(r.o.n) * r.p.Variance
+}
 
 // harmless reports that float32 products move no eigenvalue of K̂ by more than a
 // hundredth.
@@ -89,47 +105,29 @@ func (r *run) harmless() bool {
 
 // sampleRows estimates v'Ev and z'Ez for E = K64 - K32 from a random sample of
 // rows; z is a random combination Σ ±u_r, for which E[z'Ez] is the effect on
-// tr log A. doubt bounds half of both, entry is the rms of E by |Ez|.
+// tr log A. doubt bounds half of both, entry is the rms of E by |Ez|. In form H2 it
+// sets t.form by the same rows.
 func (r *run) sampleRows(t *tail) (doubt, entry float64, err error) {
-	const rows = 240
 	o, n := r.o, r.o.n
 	signs, x := signProbes(t.u.Cols, 1, r.opt.Seed^0x73616d706c65), linalg.NewMatrix(n, 2)
 	o.e.GemmTo(x.Sub(0, n, 1, 2), 1, t.u, false, signs, false, 0)
 	for i, v := range t.v.Data {
 		x.Data[i*2] = v
 	}
-	size := columnDots(x, x)[1] // |z|²
-	m := min(rows, n)
-	rng := rand.New(rand.NewPCG(r.opt.Seed, 0x726f7773))
-	xs, at := linalg.NewMatrix(m, o.d.X.Cols), rng.Perm(n)[:m]
-	for i, row := range at {
-		copy(xs.Row(i), o.d.X.Row(row))
+	defer lapTime(time.Now(), &o.phases.product)
+	at, exact, err := r.exactRows(x)
+	if err == nil {
+		err = r.checkForm(t, x, at, exact)
 	}
-	start := time.Now()
-	kept := o.op.Precision()
-	defer o.op.SetPrecision(kept)
-	var k [2]linalg.Matrix
-	for i, prec := range []kernelmv.Precision{kernelmv.F64, kernelmv.F32} {
-		k[i] = linalg.NewMatrix(m, 2)
-		o.op.SetPrecision(prec)
-		if err := o.op.CrossMulTo(r.ctx, k[i], xs, x); err != nil {
-			return 0, 0, err
-		}
+	if err != nil || r.prec == kernelmv.F64 {
+		return 0, 0, err
 	}
-	o.phases.product += time.Since(start).Seconds()
-	for c := range 2 {
-		sum, square, errors := 0.0, 0.0, 0.0
-		for i, row := range at {
-			e := k[0].At(i, c) - k[1].At(i, c)
-			v := float64(n) * x.At(row, c) * e
-			sum += v / float64(m)
-			square += v * v / float64(m)
-			errors += e * e / float64(m)
-		}
-		doubt += 0.5 * (math.Abs(sum) + 2*math.Sqrt(max(square-sum*sum, 0)/float64(m)))
-		entry = errors // of z, the last
+	approx, err := r.approxRows(x, at, kernelmv.F32)
+	if err != nil {
+		return 0, 0, err
 	}
-	return doubt, math.Sqrt(entry / max(size, math.SmallestNonzeroFloat64)), nil
+	doubt, entry = rowErrors(n, x, at, exact, approx)
+	return doubt, entry, nil
 }
 
 // seen takes u = Nr and r'Nr from the process.
@@ -168,7 +166,7 @@ func (r *run) correctLoud(t *tail) error {
 		effect += math.Abs(change)
 		t.ku[c] = exact
 	}
-	t.doubt = 0.5 * share * effect
+	t.doubt = 0.5*share*effect + t.form
 	return nil
 }
 

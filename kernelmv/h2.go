@@ -46,8 +46,8 @@ const (
 
 const (
 	h2MaxDim  = 3
-	h2Cols    = 16 // columns of V that are taken at once: what the memory is counted for
-	h2Share   = 0.4
+	h2Cols    = 16  // columns of V that are taken at once: what the memory is counted for
+	h2Share   = 0.8 // of the work of the dense form, below which FormAuto takes the other
 	leafRows2 = 96  // points of a leaf for one and two inputs
 	leafRows3 = 192 // and for three
 )
@@ -89,10 +89,10 @@ func (o *Op) SetForm(form Form, tol32, tol64 float64) {
 // Form returns what SetForm chose.
 func (o *Op) Form() (form Form, tol32, tol64 float64) { return o.h2.form, o.h2.tol[0], o.h2.tol[1] }
 
-// Pairs returns the number of ordered pairs of points, nodes counted like points, that
-// a product in precision p evaluates, and whether it takes the H² form: n² without it,
-// O(n) for the form of one input. It returns ctx.Err() if ctx ends first.
-func (o *Op) Pairs(ctx context.Context, p Precision) (pairs float64, h2 bool, err error) {
+// Work returns what a product in precision p costs, in ordered pairs of points of the
+// dense form, and whether it takes the H² form: n² without it, O(n) for the form of one
+// input. It returns ctx.Err() if ctx ends first.
+func (o *Op) Work(ctx context.Context, p Precision) (pairs float64, h2 bool, err error) {
 	n := float64(o.Dim())
 	if o.line != nil {
 		return n, false, nil
@@ -101,7 +101,7 @@ func (o *Op) Pairs(ctx context.Context, p Precision) (pairs float64, h2 bool, er
 	if err != nil || plan == nil {
 		return n * n, false, err
 	}
-	return plan.pairs, true, nil
+	return plan.work(), true, nil
 }
 
 // h2Reset marks everything that depends on the lengthscales as out of date.

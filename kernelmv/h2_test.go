@@ -317,7 +317,7 @@ func TestH2Cancel(t *testing.T) {
 	o.SetGradPrecision(F32)
 	v, y := linalg.NewMatrix(n, 4), linalg.NewMatrix(n, 4)
 	for name, pass := range map[string]func(context.Context) error{
-		"plan":   func(ctx context.Context) error { o.h2Reset(); _, _, err := o.Pairs(ctx, F32); return err },
+		"plan":   func(ctx context.Context) error { o.h2Reset(); _, _, err := o.Work(ctx, F32); return err },
 		"MulTo":  func(ctx context.Context) error { return o.With(F32).MulTo(ctx, y, v) },
 		"GradTo": func(ctx context.Context) error { return o.GradTo(ctx, make([]float64, 2), v, make([]float64, 4)) },
 	} {
@@ -353,11 +353,11 @@ func TestH2Auto(t *testing.T) {
 		{9000, []float64{1, .5, 1, inf, inf, inf, inf, inf, inf, inf}, false},
 	} {
 		o := newOp(t, engine(t, nil, 1), x.Sub(0, c.n, 0, 10), Kernel{Matern32, 1, c.l}, nil)
-		if _, h2, _ := o.Pairs(ctx, F64); h2 {
+		if _, h2, _ := o.Work(ctx, F64); h2 {
 			t.Error("not asked for")
 		}
 		o.SetForm(FormAuto, 1e-5, 1e-7)
-		pairs, h2, err := o.Pairs(ctx, F64)
+		pairs, h2, err := o.Work(ctx, F64)
 		bytes, _ := o.H2Bytes(ctx, F64)
 		if err != nil || h2 != c.want || h2 != (pairs < float64(c.n)*float64(c.n)) || h2 != (bytes > 0) {
 			t.Errorf("%d rows, l %v: H2 %v, %g pairs, %d bytes, %v", c.n, c.l, h2, pairs, bytes, err)

@@ -147,7 +147,7 @@ func (a *app) completionCommand() *cobra.Command {
 func completeValues(root *cobra.Command) error {
 	values := map[string][]string{
 		"kernel": bbgp.Families(), "method": bbgp.Methods(), "optimizer": bbgp.Optimizers(),
-		"precision": bbgp.Precisions(), "missing": inputs.Rules, "progress": {"plain", "json", "none"},
+		"precision": bbgp.Precisions(), "product": bbgp.Products(), "missing": inputs.Rules, "progress": {"plain", "json", "none"},
 		"header": {"auto", "yes", "no"}, "units": {"auto", "yes", "no"}, "ragged": {"stop", "drop"},
 		"decimal": {"point", "comma"}, "delimiter": {"tab", "space"}, "comment": {"#"}, "encoding": {"utf-8", "latin1", "windows-1252", "utf-16le"},
 		"rank": {"auto", "0"}, "neighbours": {"auto", "0"}, "probes": {"auto"}, "costs": {standardCosts, measuredCosts},

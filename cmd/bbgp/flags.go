@@ -195,6 +195,8 @@ func (r *reading) inputs() (inputs.Options, error) {
 // modelling flags set how a model is computed.
 type modelling struct {
 	kernel, method, precision string
+	product                   string
+	tolerance                 float64
 	eps, lmlStdErr            float64
 	probes                    string
 	rank, neighbours, costs   string
@@ -215,6 +217,8 @@ func (m *modelling) add(f *pflag.FlagSet) {
 	f.StringVar(&m.costs, "costs", standardCosts, "what method, rank, neighbours and probes are chosen by: standard (the same on every machine), measured, or a file of bbgp bench costs --json")
 	f.Uint64Var(&m.seed, "seed", 0, "start of every random stream")
 	f.StringVar(&m.precision, "precision", "auto", "of kernel products: f32, f64 or auto")
+	f.StringVar(&m.product, "product", "auto", "form of kernel products: dense, h2 (below n², for up to three inputs in use) or auto")
+	f.Float64Var(&m.tolerance, "tolerance", 0, "of an entry of the covariance matrix in product h2, in units of the variance (default: by the noise)")
 	f.BoolVar(&m.noScale, "no-scale", false, "take inputs and target as they are, not standardised")
 	f.Float64Var(&m.scaleFloor, "scale-floor", 0, "add this to the standard deviations that columns are divided by; 1e-6 is the rule of the BBGP paper")
 	f.StringVar(&m.memory, "memory", "", "memory budget, such as 2GiB (default: 80% of what the container or else the machine has)")
@@ -222,7 +226,7 @@ func (m *modelling) add(f *pflag.FlagSet) {
 }
 
 func (m *modelling) options(e *linalg.Engine) (bbgp.Options, error) {
-	o := bbgp.Options{Kernel: m.kernel, Method: m.method, Eps: m.eps, LMLStdErr: m.lmlStdErr, Precision: m.precision,
+	o := bbgp.Options{Kernel: m.kernel, Method: m.method, Eps: m.eps, LMLStdErr: m.lmlStdErr, Precision: m.precision, Product: m.product, Tolerance: m.tolerance,
 		NoScale: m.noScale, ScaleFloor: m.scaleFloor, Seed: m.seed, Time: m.time, Engine: e}
 	var err error
 	if !(m.eps > 0) || math.IsInf(m.eps, 0) {
@@ -233,6 +237,9 @@ func (m *modelling) options(e *linalg.Engine) (bbgp.Options, error) {
 	}
 	if !(m.lmlStdErr > 0) || math.IsInf(m.lmlStdErr, 0) {
 		return o, usagef("--lml-se %v is not a positive number", m.lmlStdErr)
+	}
+	if !(m.tolerance >= 0 && m.tolerance < 1) {
+		return o, usagef("--tolerance %v is not between 0 and 1", m.tolerance)
 	}
 	if m.probes != "auto" {
 		if o.Probes, err = strconv.Atoi(m.probes); err != nil || o.Probes < 1 {

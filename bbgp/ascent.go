@@ -103,27 +103,31 @@ func (s *coarse) settle(ctx context.Context, a *ascent) (err error) {
 	if err != nil {
 		return err
 	}
-	if a.value, a.grad = score.Value, score.Gradient; !finite(a.value) {
+	if a.take(a.z, score); !finite(a.value) {
 		a.value, a.done = math.Inf(-1), true
 	}
-	a.parts, a.met.base = score.Parts, denseInformation{score.Info}
 	return nil
 }
 
+// take moves the ascent to z.
+func (a *ascent) take(z []float64, score *kernelmv.Score) {
+	a.z, a.value, a.parts, a.grad, a.met.base = z, score.Value, score.Parts, score.Gradient, denseInformation{score.Info}
+}
+
 // neighbours returns those that were found near z in this round, or finds them.
-func (s *coarse) neighbours(ctx context.Context, z []float64) (nearest, error) {
-	for _, n := range s.near {
+func (s *coarse) neighbours(ctx context.Context, z []float64) (n nearest, err error) {
+	for _, n := range s.found {
 		if s.apart(n.z, z) < coarseRenew/2 {
 			return n, nil
 		}
 	}
 	p := s.params(z)
 	if err := s.op.Reset(kernelOf(p), noiseOf(p, s.f.std)); err != nil {
-		return nearest{}, err
+		return n, err
 	}
-	near, err := s.like.Find(ctx, s.nn)
-	n := nearest{near, slices.Clone(z)}
-	s.near = append(s.near, n)
+	n.z = slices.Clone(z)
+	n.Nearest, err = s.like.Find(ctx, s.near)
+	s.found = append(s.found, n)
 	return n, err
 }
 
@@ -184,7 +188,7 @@ func (a *ascent) judge(z []float64, score *kernelmv.Score, delta []float64, gain
 	case ratio < 0.2:
 		a.met.lambda, a.reach = max(2*a.met.lambda, 0.01), max(longest/2, ascentLeast)
 	}
-	a.z, a.value, a.parts, a.grad, a.met.base = z, score.Value, score.Parts, score.Gradient, denseInformation{score.Info}
+	a.take(z, score)
 }
 
 // meets says whether two ascents are at one place: a move from one to the other is

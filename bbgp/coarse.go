@@ -20,8 +20,9 @@ const (
 	coarseVariance = 100  // times that of y is the most that σ_f² may be
 	coarseFar      = 30   // times its sd, and what lies beyond is one to the search of neighbours
 	coarseRange    = 1000 // times its sd is the longest lengthscale of an input
-	coarseRenew    = 0.3  // change of a log lengthscale, beside the others, that asks for new neighbours
+	coarseRenew    = 0.5  // change of a log lengthscale, beside the others, that asks for new neighbours
 	coarseWorth    = 0.05 // nats that are worth a step at the end
+	coarseFloor    = 1e-4 // times the variance of y is hardly any noise
 	coarseDoubt    = 3    // standard errors that a basin may be behind another in the end
 	coarseSame     = 2    // ends that differ by less, in nats by the metric, are one
 )
@@ -30,19 +31,25 @@ const (
 // so many terms and neighbours each, after which half of the starts go on, or keep.
 type coarseRound struct{ evals, terms, near, keep int }
 
-var coarseRounds = []coarseRound{
-	{6, 1000, 16, 4}, {6, 1000, 16, 4}, {8, 2000, 16, 3}, {25, 4000, 16, 2}, {8, 6000, 32, 2},
-}
+var coarseRounds = []coarseRound{{6, 1000, 16, 4}, {6, 1000, 16, 4}, {8, 2000, 16, 3}, {12, 4000, 16, 2}, {8, 12000, 24, 2}}
+
+// floorRound is for those whose noise is at its floor in the end: few neighbours in many
+// inputs drive it there, and the lengthscales to less than many neighbours do.
+var floorRound = coarseRound{12, 1000, 128, 2}
+
+// raisedNoise is what candidates at the floor come with besides, times the variance of y.
+var raisedNoise = []float64{3e-4, resetNoise}
 
 // A coarse is what the climbs of a coarse search share.
 type coarse struct {
-	f      *fit
-	op     *kernelmv.Op
+	f  *fit
+	op *kernelmv.Op
+	coarseRound
 	like   *kernelmv.Vecchia // of the round
-	near   []nearest         // that have been found in it
-	nn     int
-	lo, hi []float64 // of z
-	far    []float64 // log lengthscales beyond which an input hardly matters
+	found  []nearest         // neighbours, in it
+	scale  float64           // variance of y
+	lo, hi []float64         // of z
+	far    []float64         // log lengthscales beyond which an input hardly matters
 	free   []bool
 	share  []float64 // work areas of n numbers
 	resid  []float64
@@ -62,17 +69,36 @@ func (f *fit) coarseCandidates(ctx context.Context, extra []Candidate) ([]Candid
 	}
 	live := slices.Clone(all)
 	for i, r := range coarseRounds {
-		s.begin(r)
-		for _, a := range live {
-			if err := s.climb(ctx, a, r.evals); err != nil {
-				return nil, err
-			}
+		if err := s.round(ctx, live, r); err != nil {
+			return nil, err
 		}
-		slices.SortStableFunc(live, func(a, b *ascent) int { return cmp.Compare(b.value, a.value) })
 		live = thin(live, r.keep, i == len(coarseRounds)-1)
+	}
+	var low []*ascent
+	for _, a := range live {
+		if s.atFloor(a) {
+			low = append(low, a)
+		}
+	}
+	if err := s.round(ctx, low, floorRound); err != nil {
+		return nil, err
 	}
 	return s.candidates(all), nil
 }
+
+// round lets climbs do a round.
+func (s *coarse) round(ctx context.Context, live []*ascent, r coarseRound) error {
+	s.begin(r)
+	for _, a := range live {
+		if err := s.climb(ctx, a, r.evals); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// atFloor says whether an ascent has come to so little noise that slopes hardly tell of it.
+func (s *coarse) atFloor(a *ascent) bool { return math.Exp(a.z[len(a.z)-2]) < coarseFloor*s.scale }
 
 // newCoarse prepares the search on all rows.
 func newCoarse(f *fit) (*coarse, error) {
@@ -92,16 +118,18 @@ func newCoarse(f *fit) (*coarse, error) {
 		s.far = append(s.far, math.Log(coarseFar*sd))
 		s.free[j] = !f.flat[j]
 	}
-	s.hi[d] = math.Log(coarseVariance * varianceOf(f.std.Y))
+	s.scale = varianceOf(f.std.Y)
+	s.hi[d] = math.Log(coarseVariance * s.scale)
 	s.free[d], s.free[d+1], s.free[d+2] = true, true, !f.opt.FixMean
 	return s, nil
 }
 
 // begin begins a round.
 func (s *coarse) begin(r coarseRound) {
-	if terms := min(r.terms, s.op.Dim()); s.like == nil || terms != s.like.Terms() || r.near != s.nn {
-		s.like, s.nn, s.near = s.op.NewVecchia(terms, s.f.opt.Seed), r.near, nil
+	if s.like == nil || r.terms != s.terms || r.near != s.near {
+		s.like, s.found = s.op.NewVecchia(r.terms, s.f.opt.Seed), nil
 	}
+	s.coarseRound = r
 }
 
 // columnSD is the standard deviation of an input, 1 where it does not vary.
@@ -131,6 +159,7 @@ func varianceOf(y []float64) float64 {
 // thin returns the climbs that go on after a round: of those that have come to one
 // place the best, and of the others the better half.
 func thin(live []*ascent, keep int, last bool) []*ascent {
+	slices.SortStableFunc(live, func(a, b *ascent) int { return cmp.Compare(b.value, a.value) })
 	var out []*ascent
 	for _, a := range live {
 		switch i := slices.IndexFunc(out, func(b *ascent) bool { return a.meets(b) }); {
@@ -156,30 +185,25 @@ func thin(live []*ascent, keep int, last bool) []*ascent {
 	return next
 }
 
-// candidates returns all climbs, the best first, and beside those that are left and have
-// little noise the same with more of it: few neighbours in many inputs drive the noise
-// to its floor, from where a search on all rows does not come back.
+// candidates returns all climbs, those that are left first, the better ones before. Where
+// the noise is at its floor, the same with more of it comes as well: from the floor a
+// search on all rows does not come back, and many neighbours want more noise than few.
 func (s *coarse) candidates(all []*ascent) []Candidate {
 	slices.SortStableFunc(all, func(a, b *ascent) int {
-		if (a.dropped == "") != (b.dropped == "") {
-			return cmp.Compare(min(len(a.dropped), 1), min(len(b.dropped), 1))
-		}
-		return cmp.Compare(b.value, a.value)
+		return cmp.Or(cmp.Compare(min(len(a.dropped), 1), min(len(b.dropped), 1)), cmp.Compare(b.value, a.value))
 	})
 	var out []Candidate
 	for _, a := range all {
 		c := Candidate{From: a.start, By: "vecchia", Parameters: s.params(a.z), Value: Bound(a.value), Rows: s.f.raw.X.Rows,
 			LML: Bound(math.NaN()), Evaluations: a.evals, Dropped: a.dropped}
-		if a.dropped != "" {
-			out = append(out, c)
+		if out = append(out, c); a.dropped != "" || !s.atFloor(a) {
 			continue
 		}
-		for i, p := range noiseStarts(c.Parameters) {
-			raised := c
-			if raised.Parameters = p; i == 0 && p.Noise != c.Parameters.Noise {
-				raised.From += fmt.Sprintf(", noise raised to %g", resetNoise)
-			}
-			out = append(out, raised)
+		for _, noise := range raisedNoise {
+			c.Parameters = c.Parameters.Clone()
+			c.Parameters.Noise = noise * s.scale
+			c.From = fmt.Sprintf("%s, noise raised to %.2g", a.start, c.Parameters.Noise)
+			out = append(out, c)
 		}
 	}
 	return out

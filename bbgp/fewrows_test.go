@@ -76,12 +76,14 @@ func TestFewRowsCoverage(t *testing.T) {
 		sizes, seeds, least, most = []int{5, 10}, 12, 0.8, 1
 	}
 	for _, g := range fewDesigns {
-		for _, n := range sizes {
-			share, flat := g.coverage(t, n, seeds)
-			t.Logf("| %s | %d | %.1f %% | %.0f %% |", g.name, n, 100*share, 100*flat)
-			if share < least || share > most && g.noise > 0 {
-				t.Errorf("%s, %d rows: %.1f %% in the 95 %% interval", g.name, n, 100*share)
+		t.Run(g.name, func(t *testing.T) {
+			for _, n := range sizes {
+				share, flat := g.coverage(t, n, seeds)
+				t.Logf("| %s | %d | %.1f %% | %.0f %% |", g.name, n, 100*share, 100*flat)
+				if share < least || share > most && g.noise > 0 {
+					t.Errorf("%d rows: %.1f %% in the 95 %% interval", n, 100*share)
+				}
 			}
-		}
+		})
 	}
 }

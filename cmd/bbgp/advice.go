@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"strings"
 
 	"bbgp.dev/bbgp"
 	"bbgp.dev/cmd/bbgp/internal/inputs"
@@ -39,22 +40,64 @@ func advise(ctx context.Context, f *fitFlags, ts *trainingSet, m *bbgp.Model, e 
 		}
 		warn("lengthscale of %s not identified: it is more than %d times the range of the input; within that the effect is a straight line or none; rows that vary %s more would tell", m.Names[j], vagueRanges, m.Names[j])
 	}
+	return ts.adviseRows(ctx, f, m, e, warn)
+}
+
+// adviseRows warns of rows that may hold wrong values.
+func (ts *trainingSet) adviseRows(ctx context.Context, f *fitFlags, m *bbgp.Model, e *linalg.Engine, warn func(string, ...any)) error {
+	r := &m.Result
 	rows, err := outlying(ctx, ts.data, m, e)
 	if err != nil {
 		return err
 	}
+	for k, i := range rows {
+		rows[k] = ts.set.Rows[i]
+	}
+	left, err := m.Outlying(ctx, e)
+	if err != nil {
+		return err
+	}
+	mend := ""
+	if !f.robust {
+		mend = ", or fit with --robust, which lowers their weight"
+	}
+	if hidden := ts.alone(left, rows); len(hidden) > 0 {
+		r.Warnings = slices.DeleteFunc(r.Warnings, func(s string) bool { return strings.Contains(s, "look noise-free") })
+		warn("%s far off what the rows around say, by %.2g deviations or less, and the fit goes through all the same: wrong values, or jumps of the target; look at them%s",
+			lie(hidden), math.Abs(left[0].Z), mend)
+	}
 	if len(rows) > 0 {
-		names := make([]string, len(rows))
-		for k, i := range rows {
-			names[k] = fmt.Sprint(ts.set.Rows[i] + 1)
-		}
-		what := "rows %s lie far off the fit (more than %d spreads of the residuals); look at them"
-		if !f.robust {
-			what += ", or fit with --robust, which lowers their weight"
-		}
-		warn(what, table.List(names, 8), outlyingSpreads)
+		warn("%s far off the fit (more than %d spreads of the residuals); look at them%s", lie(rows), outlyingSpreads, mend)
 	}
 	return nil
+}
+
+// lie names rows of the table, from 0, in words.
+func lie(rows []int) string {
+	names := make([]string, len(rows))
+	for k, i := range rows {
+		names[k] = fmt.Sprint(i + 1)
+	}
+	if len(rows) == 1 {
+		return "row " + names[0] + " lies"
+	}
+	return "rows " + table.List(names, 8) + " lie"
+}
+
+// alone returns the rows of the table that stand for outlying places, without those that
+// are known already.
+func (ts *trainingSet) alone(places []bbgp.Outlier, known []int) []int {
+	var out []int
+	if len(places) == 0 {
+		return nil
+	}
+	first := ts.places()
+	for _, o := range places {
+		if o.Row < len(first) && !slices.Contains(known, first[o.Row]) {
+			out = append(out, first[o.Row])
+		}
+	}
+	return out
 }
 
 // overNoise is the log likelihood less that of independent rows with one mean

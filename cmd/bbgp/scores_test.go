@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -226,4 +228,83 @@ func TestUnitsOfTables(t *testing.T) {
 		t.Errorf("the paper's rule gives LML %v in small units", got)
 	}
 	want(t, exitUsage, "fit", table(1, 1), "--target", "y", "--scale-floor", "-1")
+}
+
+// Wrong targets that a fit goes through are named, and are not called free of noise;
+// functions that are smooth or noisy raise no alarm.
+func TestOutliersAreNamed(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		n, d     int
+		noise    float64
+		wrong    []int // rows, from 1
+		size     float64
+		mustName bool
+	}{
+		{"one input", 150, 1, 0.05, []int{20, 77, 130}, 30, true},
+		{"two inputs", 150, 2, 0.02, []int{5, 60, 61, 140}, -20, true},
+		{"small numbers", 120, 1, 0, []int{33}, 10, true},
+		{"smooth", 150, 2, 0, nil, 0, false},
+		{"noisy", 200, 1, 0.3, nil, 0, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(13, uint64(c.n)))
+			var rows [][]float64
+			for i := range c.n {
+				r, y := make([]float64, c.d+1), 0.0
+				for j := range c.d {
+					r[j] = rng.Float64()
+					y += math.Sin(float64(6-2*j) * r[j])
+				}
+				if r[c.d] = y + c.noise*rng.NormFloat64(); slices.Contains(c.wrong, i+1) {
+					r[c.d] += c.size
+				}
+				rows = append(rows, r)
+			}
+			said := strings.Join(fitCase(t, csvOf(t, t.TempDir(), "d.csv", []string{"", "x,y", "x,z,y"}[c.d], rows)).report.Warnings, "\n")
+			if named := strings.Contains(said, " far off "); named != c.mustName {
+				t.Error(said)
+			}
+			if !c.mustName {
+				return
+			}
+			for _, i := range c.wrong {
+				if !regexp.MustCompile(fmt.Sprintf(`\b%d\b.* far off`, i)).MatchString(said) {
+					t.Errorf("row %d is not named: %s", i, said)
+				}
+			}
+			if strings.Contains(said, "noise-free") || !strings.Contains(said, "--robust") {
+				t.Error(said)
+			}
+		})
+	}
+}
+
+// Codes for missing cells are named by check and fit, with a flag that works.
+func TestSentinelsAreNamed(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 13))
+	var rows [][]float64
+	for i := range 200 {
+		x, z := rng.Float64(), rng.NormFloat64()
+		y := math.Sin(6*x) + 0.1*z
+		if i%50 == 3 {
+			x = 999999
+		}
+		if i%20 == 4 {
+			y = -9999
+		}
+		rows = append(rows, []float64{x, z, y})
+	}
+	data := csvOf(t, t.TempDir(), "d.csv", "x,z,y", rows)
+	for _, r := range []result{want(t, exitOK, "check", data, "--target", "y"), want(t, exitOK, "fit", data, "--target", "y", "--max-steps", "3")} {
+		for _, words := range []string{"column x: 999999 in 4 rows", "--na 999999", "column y: -9999 in 10 rows", "--na -9999"} {
+			if !strings.Contains(r.out+r.err, words) {
+				t.Errorf("%q is not in %s%s", words, r.out, r.err)
+			}
+		}
+	}
+	f := fitCase(t, data, "--na", "999999", "--na", "-9999", "--missing", "drop")
+	if f.report.N != 186 || strings.Contains(f.words, "far outside") {
+		t.Errorf("%d rows: %s", f.report.N, f.words)
+	}
 }

@@ -1,0 +1,142 @@
+package inputs
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"bbgp.dev/cmd/bbgp/internal/table"
+)
+
+// A value that stands again and again far outside the rest of its column, -999 or
+// 999999, mostly says that nothing was measured. Taken for a number it becomes the
+// largest thing in the column.
+
+const (
+	mostSentinels  = 4
+	sentinelSample = 2000 // values that the spread of a column is known by
+	leastDistinct  = 5    // values beside it: a column of two values has no outside
+	farSpreads     = 10   // between the 5 % and the 95 % quantile of the rest
+	farRanges      = 3    // of the rest
+)
+
+// A sentinel is such a value.
+type sentinel struct {
+	value float64
+	rows  int
+}
+
+// sentinels returns those of a column, NaN standing for what is missing.
+func sentinels(v []float64) []sentinel {
+	var found []sentinel
+	for len(found) < mostSentinels {
+		s, ok := nextSentinel(v, found)
+		if !ok {
+			break
+		}
+		found = append(found, s)
+	}
+	return found
+}
+
+// nextSentinel looks at the least and the greatest value beside those found.
+func nextSentinel(v []float64, found []sentinel) (sentinel, bool) {
+	known := func(x float64) bool {
+		return math.IsNaN(x) || slices.ContainsFunc(found, func(s sentinel) bool { return s.value == x })
+	}
+	low, high := extreme{at: math.Inf(1), next: math.Inf(1)}, extreme{at: math.Inf(1), next: math.Inf(1)}
+	for _, x := range v {
+		if len(found) == 0 && x == x || !known(x) {
+			low.see(x)
+			high.see(-x)
+		}
+	}
+	for _, c := range []struct {
+		at, next, far float64
+		rows          int
+	}{
+		{low.at, low.next, -high.at, low.rows}, {-high.at, -high.next, low.at, high.rows},
+	} {
+		gap, span := math.Abs(c.next-c.at), math.Abs(c.far-c.next)
+		// The other end may be a sentinel itself: half of the way there is not the rest.
+		if !(gap > 0) || math.IsInf(gap, 0) || gap < span && !nines(c.at) {
+			continue
+		}
+		spread, ok := spreadWithout(v, func(x float64) bool { return x == c.at || known(x) })
+		coded := nines(c.at) && gap > spread
+		switch {
+		case !ok:
+		case coded && c.rows > 1, coded && gap > farSpreads*spread,
+			c.rows > 1 && gap > farSpreads*spread && gap > farRanges*span:
+			return sentinel{c.at, c.rows}, true
+		}
+	}
+	return sentinel{}, false
+}
+
+// An extreme is the least value, how often it stands, and the next.
+type extreme struct {
+	at, next float64
+	rows     int
+}
+
+func (e *extreme) see(x float64) {
+	switch {
+	case x < e.at:
+		e.at, e.next, e.rows = x, e.at, 1
+	case x == e.at:
+		e.rows++
+	case x < e.next:
+		e.next = x
+	}
+}
+
+// spreadWithout returns the distance of the 5 % and the 95 % quantile of the values that
+// are not out; false if there are too few different ones to tell.
+func spreadWithout(v []float64, out func(float64) bool) (float64, bool) {
+	var some []float64
+	for i := 0; i < len(v); i += max(1, len(v)/sentinelSample) {
+		if !out(v[i]) {
+			some = append(some, v[i])
+		}
+	}
+	slices.Sort(some)
+	distinct := len(slices.Compact(slices.Clone(some)))
+	if distinct < leastDistinct {
+		return 0, false
+	}
+	n := len(some) - 1
+	return some[n-n/20] - some[n/20], true
+}
+
+// nines says whether a number is written with the digit 9 alone, two or more times.
+func nines(x float64) bool {
+	s := strconv.FormatFloat(math.Abs(x), 'f', -1, 64)
+	s = strings.Replace(s, ".", "", 1)
+	return len(s) > 1 && strings.Trim(s, "9") == ""
+}
+
+// sentinelNotes names the sentinels of a column with the flag that declares them missing.
+func sentinelNotes(c *table.Column, target bool) []string {
+	if !c.Numeric() || c.Date() {
+		return nil
+	}
+	found := sentinels(c.Num)
+	if len(found) == 0 {
+		return nil
+	}
+	var what, flags []string
+	for _, s := range found {
+		text := strconv.FormatFloat(s.value, 'f', -1, 64)
+		what = append(what, fmt.Sprintf("%s in %s", text, table.Rows(s.rows)))
+		flags = append(flags, text)
+	}
+	after := "with --missing drop or indicator"
+	if target {
+		after = "such rows are then set aside"
+	}
+	return []string{fmt.Sprintf("column %s: %s, far outside the rest: if that says missing, --na %s declares it so, %s",
+		c.Name, strings.Join(what, ", "), strings.Join(flags, ","), after)}
+}

@@ -297,14 +297,14 @@ func TestSentinelsAreNamed(t *testing.T) {
 	}
 	data := csvOf(t, t.TempDir(), "d.csv", "x,z,y", rows)
 	for _, r := range []result{want(t, exitOK, "check", data, "--target", "y"), want(t, exitOK, "fit", data, "--target", "y", "--max-steps", "3")} {
-		for _, words := range []string{"column x: 999999 in 4 rows", "--na 999999", "column y: -9999 in 10 rows", "--na -9999"} {
+		for _, words := range []string{"column x has 999999 in 4 rows", "--na=999999", "column y has -9999 in 10 rows", "--na=-9999"} {
 			if !strings.Contains(r.out+r.err, words) {
 				t.Errorf("%q is not in %s%s", words, r.out, r.err)
 			}
 		}
 	}
-	f := fitCase(t, data, "--na", "999999", "--na", "-9999", "--missing", "drop")
-	if f.report.N != 186 || strings.Contains(f.words, "far outside") {
+	f := fitCase(t, data, "--na=999999", "--na=-9999", "--missing", "drop")
+	if f.report.N != 186 || strings.Contains(f.words, "far from") {
 		t.Errorf("%d rows: %s", f.report.N, f.words)
 	}
 }

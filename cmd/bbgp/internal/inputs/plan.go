@@ -166,15 +166,11 @@ func Make(t *table.Table, opt Options) (p *Plan, notes []string, err error) {
 		if len(chosen) > 1 || !c.Numeric() { // an only input is no identifier
 			notes = append(notes, remarks(c)...)
 		}
-		notes = append(notes, sentinelNotes(c, false)...)
-	}
-	if j := slices.Index(names, p.Target); j >= 0 {
-		notes = append(notes, sentinelNotes(t.Columns[j], true)...)
 	}
 	if f := p.target(t, names); f != nil {
 		faults = append(faults, *f)
 	} else if j := slices.Index(names, p.Target); j >= 0 && p.Target != "" {
-		if note := sentinel(t.Columns[j]); note != "" {
+		if note := sentinelNote(t.Columns[j]); note != "" {
 			notes = append(notes, note)
 		}
 	}

@@ -72,7 +72,7 @@ func remarks(c *table.Column) []string {
 		}
 		return []string{note}
 	}
-	if note := sentinel(c); note != "" {
+	if note := sentinelNote(c); note != "" {
 		return []string{note}
 	}
 	what := ""
@@ -85,38 +85,6 @@ func remarks(c *table.Column) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("column %s %s; leave it out with --ignore %s unless it means something", c.Name, what, table.ListArg(c.Name))}
-}
-
-// sentinels are numbers that stand for a missing cell in many files.
-var sentinels = []float64{-9, -99, -999, -9999, -99999, -99.9, -99.99, -999.9, -999.99, -9999.9, -200, 99, 999, 9999, 99999, 999999, 999.9, 9999.9, 1e20, -1e30}
-
-// sentinel says where a number of that kind stands twice or more at an end of the column,
-// farther from the other cells than these are from each other; "" if there is none.
-func sentinel(c *table.Column) string {
-	lo, hi := c.Range()
-	if lo == hi || !slices.Contains(sentinels, lo) && !slices.Contains(sentinels, hi) {
-		return ""
-	}
-	count, least, most, rest := map[float64]int{}, math.Inf(1), math.Inf(-1), 0
-	for _, v := range c.Num {
-		switch {
-		case slices.Contains(sentinels, v):
-			count[v]++
-		case !math.IsNaN(v):
-			least, most, rest = min(least, v), max(most, v), rest+1
-		}
-	}
-	var found, values []string
-	for _, s := range sentinels {
-		if n := count[s]; n >= 2 && n < rest && max(least-s, s-most) > most-least {
-			found, values = append(found, fmt.Sprintf("%v in %s", s, table.Rows(n))), append(values, fmt.Sprint(s))
-		}
-	}
-	if found == nil {
-		return ""
-	}
-	return fmt.Sprintf("column %s has %s, far from its other cells (%.6g to %.6g): if that stands for a missing cell, --na=%s says so",
-		c.Name, strings.Join(found, " and "), least, most, strings.Join(values, ","))
 }
 
 // totals are what lines of totals call themselves.

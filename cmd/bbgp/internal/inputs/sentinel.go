@@ -61,14 +61,14 @@ func nextSentinel(v []float64, found []sentinel) (sentinel, bool) {
 	} {
 		gap, span := math.Abs(c.next-c.at), math.Abs(c.far-c.next)
 		// The other end may be a sentinel itself: half of the way there is not the rest.
-		if !(gap > 0) || math.IsInf(gap, 0) || gap < span && !nines(c.at) {
+		if !(gap > 0) || math.IsInf(gap, 0) || gap < span && !coded(c.at) {
 			continue
 		}
 		spread, ok := spreadWithout(v, func(x float64) bool { return x == c.at || known(x) })
-		coded := nines(c.at) && gap > spread
+		code := coded(c.at) && gap > spread
 		switch {
 		case !ok:
-		case coded && c.rows > 1, coded && gap > farSpreads*spread,
+		case code && c.rows > 1, code && gap > farSpreads*spread,
 			c.rows > 1 && gap > farSpreads*spread && gap > farRanges*span:
 			return sentinel{c.at, c.rows}, true
 		}
@@ -111,32 +111,38 @@ func spreadWithout(v []float64, out func(float64) bool) (float64, bool) {
 	return some[n-n/20] - some[n/20], true
 }
 
-// nines says whether a number is written with the digit 9 alone, two or more times.
-func nines(x float64) bool {
+// coded says whether a number is one that many files have for missing: written with the
+// digit 9 alone, two or more times, or one of some others.
+func coded(x float64) bool {
+	if x == -9 || x == -200 || math.Abs(x) == 1e20 || math.Abs(x) == 1e30 {
+		return true
+	}
 	s := strconv.FormatFloat(math.Abs(x), 'f', -1, 64)
 	s = strings.Replace(s, ".", "", 1)
 	return len(s) > 1 && strings.Trim(s, "9") == ""
 }
 
-// sentinelNotes names the sentinels of a column with the flag that declares them missing.
-func sentinelNotes(c *table.Column, target bool) []string {
+// sentinelNote names the sentinels of a column with the flag that declares them missing;
+// "" if there is none.
+func sentinelNote(c *table.Column) string {
 	if !c.Numeric() || c.Date() {
-		return nil
+		return ""
 	}
 	found := sentinels(c.Num)
 	if len(found) == 0 {
-		return nil
+		return ""
 	}
-	var what, flags []string
+	var what, values []string
 	for _, s := range found {
 		text := strconv.FormatFloat(s.value, 'f', -1, 64)
-		what = append(what, fmt.Sprintf("%s in %s", text, table.Rows(s.rows)))
-		flags = append(flags, text)
+		what, values = append(what, fmt.Sprintf("%s in %s", text, table.Rows(s.rows))), append(values, text)
 	}
-	after := "with --missing drop or indicator"
-	if target {
-		after = "such rows are then set aside"
+	least, most := math.Inf(1), math.Inf(-1)
+	for _, v := range c.Num {
+		if !slices.ContainsFunc(found, func(s sentinel) bool { return s.value == v }) && !math.IsNaN(v) {
+			least, most = min(least, v), max(most, v)
+		}
 	}
-	return []string{fmt.Sprintf("column %s: %s, far outside the rest: if that says missing, --na %s declares it so, %s",
-		c.Name, strings.Join(what, ", "), strings.Join(flags, ","), after)}
+	return fmt.Sprintf("column %s has %s, far from its other cells (%.6g to %.6g): if that stands for a missing cell, --na=%s says so",
+		c.Name, strings.Join(what, " and "), least, most, strings.Join(values, ","))
 }

@@ -119,8 +119,8 @@ func TestSentinelNotes(t *testing.T) {
 	}
 	said := strings.Join(notes, "\n")
 	for _, want := range []string{
-		"column x: -999 in 5 rows, far outside the rest: if that says missing, --na -999 declares it so, with --missing drop or indicator",
-		"column y: 1000000 in 4 rows, far outside the rest: if that says missing, --na 1000000 declares it so, such rows are then set aside",
+		"column x has -999 in 5 rows, far from its other cells (0.142857 to 5.57143): if that stands for a missing cell, --na=-999 says so",
+		"column y has 1000000 in 4 rows, far from its other cells (0 to 10): if that stands for a missing cell, --na=1000000 says so",
 	} {
 		if !strings.Contains(said, want) {
 			t.Errorf("%s\nin %s", want, said)

@@ -155,7 +155,10 @@ func (f *fit) train(ctx context.Context, m *Model) (*Model, error) {
 	if r.Starts, err = f.search(work); err != nil {
 		return nil, f.ended(ctx, err)
 	}
-	starts := live(r.Starts)
+	starts, err := f.screen(work, r.Starts)
+	if err != nil {
+		return nil, f.ended(ctx, err)
+	}
 	if err := f.predictPeak(work, r, starts[0].Parameters); err != nil {
 		return nil, f.ended(ctx, err)
 	}

@@ -29,7 +29,18 @@ func (f *fit) search(ctx context.Context) ([]Candidate, error) {
 	case f.opt.searchesDense(f.raw.X.Rows, f.raw.X.Cols):
 		return f.kept("dense", func() ([]Candidate, error) { return f.denseSearch(ctx) })
 	}
-	return f.prefit(ctx)
+	found, err := f.prefit(ctx)
+	if err != nil || !f.opt.searchesCoarsely(f.raw.X.Rows, f.raw.X.Cols) {
+		return found, err
+	}
+	coarse, err := f.kept("coarse", func() ([]Candidate, error) { return f.coarseCandidates(ctx, found[:1]) })
+	return append(found, coarse...), err
+}
+
+// searchesCoarsely says whether the search of n rows climbs the Vecchia likelihood: not
+// for the methods that it is compared with.
+func (o *Options) searchesCoarsely(n, d int) bool {
+	return n > 2*coarseRounds[0].near && d <= searchInputs && (o.Method == "exact" || o.Method == "bbgp")
 }
 
 // kept returns candidates of an earlier run from the journal, or finds and keeps them.

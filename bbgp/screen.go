@@ -1,0 +1,147 @@
+package bbgp
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"bbgp.dev/kernelmv"
+)
+
+// Between the search and the comparison on all rows: the Vecchia likelihood with more
+// neighbours than the search has, on a sample of its terms. Its differences between
+// candidates have a standard error over the terms, and what is behind beyond doubt need not
+// cost an evaluation of all rows. It sees what candidates of random rows miss, and what
+// few neighbours have made of a smooth function with much noise.
+
+const (
+	screenTerms = 1500
+	screenNear  = 64
+	screenDoubt = 3 // standard errors that a candidate may be behind
+	screenSlack = 5 // nats besides
+	screenKeep  = 3 // places that are compared by all rows at most
+)
+
+// A comparer has the Vecchia likelihood of a sample of the rows.
+type comparer struct {
+	f     *fit
+	op    *kernelmv.Op
+	like  *kernelmv.Vecchia
+	resid []float64
+	share []float64
+}
+
+func newComparer(f *fit) (*comparer, error) {
+	p, n := DefaultParams(f.opt.Kernel, f.std.X.Cols), f.std.X.Rows
+	op, err := kernelmv.NewOp(f.opt.Engine, f.std.X, kernelOf(p), noiseOf(p, f.std))
+	if err != nil {
+		return nil, err
+	}
+	op.SetTilesOnly(true)
+	return &comparer{f: f, op: op, like: op.NewVecchia(screenTerms, f.opt.Seed+5), resid: make([]float64, n), share: make([]float64, n)}, nil
+}
+
+// at returns the likelihood at p as the sum of parts, each of a few terms, but for what
+// repeated rows tell about their means, which is the last part.
+func (c *comparer) at(ctx context.Context, p Params) ([]float64, error) {
+	d := c.f.std
+	if err := c.op.Reset(kernelOf(p), noiseOf(p, d)); err != nil {
+		return nil, err
+	}
+	near, err := c.like.Find(ctx, screenNear)
+	if err != nil {
+		return nil, err
+	}
+	for i, y := range d.Y {
+		c.resid[i], c.share[i] = y-p.Mean, p.Noise*d.scaleOf(i)
+	}
+	score, err := c.like.Evaluate(ctx, near, c.resid, c.share)
+	if err != nil {
+		return nil, err
+	}
+	within, _, _ := d.withinGroups(p.Noise)
+	return append(slices.Clone(score.Parts), within), nil
+}
+
+// lead is how far a is ahead of b, with its standard error over the terms.
+func lead(a, b []float64) (nats, se float64) {
+	n := float64(len(a) - 1)
+	for i := range a {
+		nats += a[i] - b[i]
+	}
+	mean := (nats - a[len(a)-1] + b[len(b)-1]) / n
+	for i := range a[:len(a)-1] {
+		d := a[i] - b[i] - mean
+		se += d * d
+	}
+	return nats, math.Sqrt(se * n / max(n-1, 1))
+}
+
+// A screened candidate has its likelihood by neighbours.
+type screened struct {
+	*Candidate
+	parts []float64
+	value float64
+}
+
+// screen drops candidates that are behind beyond doubt and returns the others, the best
+// first. Candidates at one place that differ in the noise stay together: few neighbours do
+// not know how much of it there is.
+func (f *fit) screen(ctx context.Context, all []Candidate) ([]*Candidate, error) {
+	out := live(all)
+	if len(out) < 2 {
+		return out, nil
+	}
+	c, err := newComparer(f)
+	if err != nil {
+		return nil, err
+	}
+	var list []screened
+	for _, o := range out {
+		parts, err := c.at(ctx, o.Parameters)
+		if err != nil {
+			return nil, err
+		}
+		if s := (screened{o, parts, sum(parts)}); finite(s.value) {
+			list = append(list, s)
+		} else {
+			o.Dropped = "no value by neighbours: rounding"
+		}
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("%w: no candidate of the search has a likelihood by neighbours", ErrNotFinite)
+	}
+	slices.SortStableFunc(list, func(a, b screened) int { return cmp.Compare(b.value, a.value) })
+	var places []Params
+	out = nil
+	for _, s := range list {
+		behind, se := lead(list[0].parts, s.parts)
+		switch known := slices.ContainsFunc(places, s.Parameters.differsInNoise); {
+		case known:
+		case behind > screenDoubt*se+screenSlack:
+			s.Dropped = fmt.Sprintf("by %d neighbours: %.4g ± %.2g nats behind", screenNear, behind, se)
+		case len(places) == screenKeep:
+			s.Dropped = fmt.Sprintf("by %d neighbours: %.4g ± %.2g nats behind, as the fourth place", screenNear, behind, se)
+		default:
+			places = append(places, s.Parameters)
+		}
+		if s.Dropped == "" {
+			out = append(out, s.Candidate)
+		}
+	}
+	return out, nil
+}
+
+// differsInNoise says whether p and q are one place but for the noise.
+func (p Params) differsInNoise(q Params) bool {
+	return p.Variance == q.Variance && slices.Equal(p.Lengthscales, q.Lengthscales)
+}
+
+func sum(v []float64) (s float64) {
+	for _, x := range v {
+		s += x
+	}
+	return s
+}

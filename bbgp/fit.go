@@ -151,11 +151,7 @@ func (f *fit) train(ctx context.Context, m *Model) (*Model, error) {
 		defer cancel()
 	}
 	r := &m.Result
-	var err error
-	if r.Starts, err = f.search(work); err != nil {
-		return nil, f.ended(ctx, err)
-	}
-	starts, err := f.screen(work, r.Starts)
+	starts, err := f.search(work, r)
 	if err != nil {
 		return nil, f.ended(ctx, err)
 	}

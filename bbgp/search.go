@@ -12,15 +12,23 @@ import (
 
 // The search for the right maximum: candidates → judge → climb → a look about.
 
-// search returns candidates for the training on all rows; those that are not dropped
-// are to be judged.
-func (f *fit) search(ctx context.Context) ([]Candidate, error) {
+// search sets r.Starts and returns those of them that are to be judged, the best first.
+func (f *fit) search(ctx context.Context, r *Result) ([]*Candidate, error) {
 	began := time.Now()
 	fisher := f.count.seconds["fisher"]
 	defer func() {
 		f.count.seconds["fisher"] = fisher
 		f.count.seconds["prefit"] += time.Since(began).Seconds()
 	}()
+	var err error
+	if r.Starts, err = f.candidates(ctx); err != nil {
+		return nil, err
+	}
+	return f.screen(ctx, r.Starts)
+}
+
+// candidates returns where the training on all rows may begin.
+func (f *fit) candidates(ctx context.Context) ([]Candidate, error) {
 	switch {
 	case f.opt.Start != nil:
 		return []Candidate{{From: "given", By: "none", Parameters: f.opt.Start.Clone(), LML: unasked}}, nil

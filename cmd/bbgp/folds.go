@@ -61,7 +61,7 @@ func (f *foldFlags) check(loo bool, changed func(string) bool) error {
 
 // split returns the rows of each fold, as indices of the rows of a fit.
 func (f *foldFlags) split(ts *trainingSet, seed uint64) ([][]int, error) {
-	n := ts.data.X.Rows
+	n := len(ts.set.Rows)
 	if f.folds < 2 || f.folds > n {
 		return nil, usagef("--folds %d is not between 2 and the number of rows, %d", f.folds, n)
 	}

@@ -156,7 +156,7 @@ func (r *checkReport) inputs(t *table.Table, plan *inputs.Plan, opt inputs.Optio
 func (r *checkReport) missing(t *table.Table, opt inputs.Options) {
 	for _, c := range t.Columns {
 		if 2*c.Missing > t.Rows {
-			r.Notes = append(r.Notes, fmt.Sprintf("column %s is mostly empty: %s of %d have a cell", c.Name, table.Rows(t.Rows-c.Missing), t.Rows))
+			r.Notes = append(r.Notes, fmt.Sprintf("column %s is mostly empty: it has cells in %d of %d rows", c.Name, t.Rows-c.Missing, t.Rows))
 		}
 		if c.Name == opt.Target && c.Missing > 0 {
 			r.Notes = append(r.Notes, fmt.Sprintf("%s without %s: set aside, and predicted with --blanks FILE", table.Rows(c.Missing), c.Name))

@@ -68,7 +68,7 @@ func (p *Plan) add(t *table.Table, c *table.Column, opt Options) *Fault {
 		return fault(c.FirstMissing, mend, "the cell is missing (%s), as are %d of the column; choose --missing drop or --missing indicator, or --ignore %s",
 			strings.Join(c.SpellingsList(), ", "), c.Missing, arg)
 	case c.IsText():
-		if f := p.addLevels(c, opt, fault); f != nil {
+		if f := p.addLevels(t, c, opt, fault); f != nil {
 			return f
 		}
 	default:
@@ -145,7 +145,7 @@ func numberish(cell string) string {
 }
 
 // addLevels makes one input of each text of a column.
-func (p *Plan) addLevels(c *table.Column, opt Options, fault func(table.Place, []string, string, ...any) *Fault) *Fault {
+func (p *Plan) addLevels(t *table.Table, c *table.Column, opt Options, fault func(table.Place, []string, string, ...any) *Fault) *Fault {
 	most := opt.MaxLevels
 	if most == 0 {
 		most = 20
@@ -161,6 +161,11 @@ func (p *Plan) addLevels(c *table.Column, opt Options, fault func(table.Place, [
 			what = "stands among numbers with something beside them"
 		}
 		return fault(c.FirstText, []string{"--ignore", c.Name}, "%s %s; or --text %s takes the cells as words, or --ignore %s", table.Quote(cell), what, table.ListArg(c.Name), table.ListArg(c.Name))
+	}
+	if last := c.Levels[len(c.Levels)-1]; !c.AskedText() && len(c.Levels) > 2 && totals[strings.ToLower(last)] && c.LastAlone() {
+		at := table.Place{Row: t.Rows, Line: t.Line(t.Rows - 1)}
+		return fault(at, []string{"--comment", last}, "%s in the last row looks like a line of totals, which is no row: --comment %s leaves it out, --text %s takes it for a word",
+			table.Quote(last), table.Arg(last), table.ListArg(c.Name))
 	}
 	if len(c.Levels) > most {
 		var samples []string

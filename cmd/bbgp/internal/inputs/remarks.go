@@ -65,11 +65,6 @@ func remarks(c *table.Column) []string {
 		if n := len(c.Levels); n > 4 && n+c.Missing == len(c.Num) {
 			note += fmt.Sprintf("; it differs in every row like an identifier: leave it out with --ignore %s unless it means something", table.ListArg(c.Name))
 		}
-		for i, l := range c.Levels {
-			if len(c.Levels) > 2 && totals[strings.ToLower(l)] {
-				note += fmt.Sprintf("; %s looks like a line of totals, which is no row: --comment %s leaves it out", table.Quote(l), table.Arg(c.Levels[i]))
-			}
-		}
 		return []string{note}
 	}
 	if note := sentinelNote(c); note != "" {

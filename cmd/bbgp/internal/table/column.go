@@ -2,6 +2,7 @@ package table
 
 import (
 	"math"
+	"slices"
 	"sort"
 )
 
@@ -114,4 +115,10 @@ func (c *Column) MissingAt(i int) bool {
 		return c.Codes[i] == CodeMissing
 	}
 	return math.IsNaN(c.Num[i])
+}
+
+// LastAlone says whether the last row has a text that no other row has.
+func (c *Column) LastAlone() bool {
+	n := len(c.Codes) - 1
+	return n > 0 && c.Codes[n] >= 0 && !slices.Contains(c.Codes[:n], c.Codes[n])
 }

@@ -53,7 +53,7 @@ func (s *sample) startsWithRow(h *head) bool {
 	case numbers == 0:
 		return false
 	case words == 0:
-		h.note("the first line has numbers only and is taken for a row: columns are called c1, c2, …; --header yes takes it for names")
+		h.note("the first line has numbers or dates only and is taken for a row: columns are called c1, c2, …; --header yes takes it for names")
 		return true
 	case sure:
 		h.note("the first line has numbers like the rows below and is taken for one: columns are called c1, c2, …; --header yes takes it for names")

@@ -96,13 +96,13 @@ func (r *Reader) Notes() []string {
 		n    int
 		text string
 	}{
-		{r.repeats, "repeat the header and are left out"},
-		{r.trailed, "at the end have no cells and are left out"},
-		{r.surplus, "end with empty cells beyond the last column"},
-		{r.ragged, "have another number of cells than the header and are left out (--ragged drop)"},
+		{r.repeats, "the header again, left out"},
+		{r.trailed, "no cells, at the end, left out"},
+		{r.surplus, "empty cells beyond the last column"},
+		{r.ragged, "another number of cells than the header, left out (--ragged drop)"},
 	} {
 		if c.n > 0 {
-			notes = append(notes, lines(c.n)+" of the table "+c.text)
+			notes = append(notes, lines(c.n)+" of the table: "+c.text)
 		}
 	}
 	return notes

@@ -2,6 +2,7 @@ package table
 
 import (
 	"bytes"
+	"regexp"
 	"unicode/utf8"
 )
 
@@ -18,6 +19,7 @@ type look struct {
 	parens   bool            // (1,234) for a negative number
 	fortran  bool            // 1.5D+03
 	minus    bool            // a minus that is no hyphen
+	units    map[string]int  // words behind numbers
 }
 
 var currencies = []string{"$", "€", "£", "¥", "₹", "EUR", "USD", "GBP", "CHF", "JPY"}
@@ -68,6 +70,7 @@ func styled(cell []byte, decimal byte, l *look) (float64, bool) {
 	if neg {
 		out = append(out, '-')
 	}
+	b, unit := cutUnit(b)
 	b, out, ok := digits(b, out, decimal, &seen)
 	if !ok || !fraction(b, &out, decimal, &seen) {
 		return 0, false
@@ -77,7 +80,7 @@ func styled(cell []byte, decimal byte, l *look) (float64, bool) {
 		return 0, false
 	}
 	if l != nil {
-		l.add(&seen, currency)
+		l.add(&seen, currency, unit)
 	}
 	return v, true
 }
@@ -162,7 +165,28 @@ func trimBlanks(b []byte) []byte {
 	}
 }
 
-func (l *look) add(o *look, currency string) {
+// aUnit is a unit behind a number: after a blank, or a known one of two letters or more.
+var aUnit = regexp.MustCompile(`^(.*[0-9])([  ]?)([A-Za-zµμ°Ω%][A-Za-zµμ°Ω²³0-9/^.*·]{0,9})$`)
+
+// cutUnit cuts the unit of a cell such as 12 mm or 20°C.
+func cutUnit(b []byte) (number []byte, unit string) {
+	if len(b) == 0 || b[len(b)-1] >= '0' && b[len(b)-1] <= '9' {
+		return b, ""
+	}
+	m := aUnit.FindSubmatch(b)
+	if m == nil || len(m[2]) == 0 && (len(m[3]) < 2 || !unitWord(string(m[3]))) {
+		return b, ""
+	}
+	return m[1], string(m[3])
+}
+
+func (l *look) add(o *look, currency, unit string) {
+	if unit != "" {
+		if l.units == nil {
+			l.units = map[string]int{}
+		}
+		l.units[unit]++
+	}
 	if o.group != "" {
 		l.group, l.groups = o.group, l.groups+1
 	}
@@ -198,6 +222,9 @@ func (l *look) words(decimal byte) []string {
 			w = append(w, c+" left off")
 		}
 	}
+	for u := range l.units {
+		w = append(w, u+" left off")
+	}
 	if l.parens {
 		w = append(w, "parentheses for a minus")
 	}
@@ -205,4 +232,12 @@ func (l *look) words(decimal byte) []string {
 		w = append(w, "exponents after a D")
 	}
 	return w
+}
+
+// oddUnits says whether some of the cells have a unit, and not all the same.
+func (l *look) oddUnits(cells int) bool {
+	for _, n := range l.units {
+		return n < cells
+	}
+	return false
 }

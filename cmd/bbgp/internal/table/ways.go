@@ -272,6 +272,8 @@ func (c *Column) tellNumber(t *Table, w *way) {
 	switch {
 	case w.look.percent > 0 && w.look.percent < cells:
 		c.doubt(t, Place{}, []string{"--ignore", c.Name}, "%d cells have a per cent sign and %d have none; write all of them one way", w.look.percent, cells-w.look.percent)
+	case w.look.oddUnits(cells):
+		c.doubt(t, Place{}, []string{"--ignore", c.Name}, "cells have different units, or some have none; bring all to one and write the numbers alone, or --text %s takes them as words", ListArg(c.Name))
 	case len(w.look.currency) > 1:
 		c.doubt(t, Place{}, []string{"--ignore", c.Name}, "cells are in different currencies; bring them to one")
 	}

@@ -113,6 +113,7 @@ func (u *utf8Reader) Read(p []byte) (int, error) {
 	n, u.err = n+k, err
 	u.rest, u.held = nil, false
 	good := u.valid(p[:n])
+	u.lines += bytes.Count(p[:good], []byte{'\n'})
 	if good == n {
 		return n, nil
 	}
@@ -121,7 +122,7 @@ func (u *utf8Reader) Read(p []byte) (int, error) {
 		return good, nil
 	}
 	if u.multi || u.strict {
-		line := u.lines + bytes.Count(p[:good], []byte{'\n'}) + 1
+		line := u.lines + 1
 		return 0, &Error{File: u.label, Text: fmt.Sprintf("line %d is no UTF-8%s; save the file in one encoding, or name it with --encoding, such as windows-1252", line, u.while())}
 	}
 	u.foreign = true
@@ -169,7 +170,6 @@ func (u *utf8Reader) valid(p []byte) int {
 		u.multi = true
 		i += size
 	}
-	u.lines += bytes.Count(p, []byte{'\n'})
 	return len(p)
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // readHead finds and reads all that stands before the rows.
@@ -65,6 +66,7 @@ func (r *Reader) nameColumns(names []string, s *sample) error {
 		return &Error{File: r.file, Text: fmt.Sprintf("has %d columns; at most %d can be read", len(names), maxColumns)}
 	}
 	for i, name := range names {
+		name = oneLineName(name)
 		r.unnamed = append(r.unnamed, name == "")
 		if name == "" {
 			name = fmt.Sprintf("c%d", i+1)
@@ -84,6 +86,15 @@ func (r *Reader) nameColumns(names []string, s *sample) error {
 		}
 	}
 	return nil
+}
+
+// oneLineName puts blanks for line ends and other letters that do not print, as cells of
+// spreadsheets have them.
+func oneLineName(name string) string {
+	if strings.IndexFunc(name, unicode.IsControl) < 0 {
+		return name
+	}
+	return strings.Join(strings.FieldsFunc(name, func(r rune) bool { return unicode.IsControl(r) || r == ' ' }), " ")
 }
 
 // Notes says what was found in the file that a user may not expect.

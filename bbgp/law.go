@@ -1,7 +1,9 @@
 package bbgp
 
 import (
+	"fmt"
 	"math"
+	"math/rand/v2"
 
 	"bbgp.dev/bbgp/score"
 )
@@ -111,4 +113,33 @@ func at(v []float64, i int, missing float64) float64 {
 		return missing
 	}
 	return v[i]
+}
+
+// checkNoise tells whether scales and variances of noise fit n rows.
+func checkNoise(scale, extra []float64, n int) error {
+	for _, v := range [][]float64{scale, extra} {
+		if v != nil && len(v) != n {
+			return &DataError{Row: -1, Reason: fmt.Sprintf("the noise of %d rows, there are %d", len(v), n)}
+		}
+	}
+	for i := range n {
+		if d, e := at(scale, i, 1), at(extra, i, 0); !(d > 0 && e >= 0) || !finite(d+e) {
+			return &DataError{Row: i, Reason: fmt.Sprintf("noise of scale %v and known variance %v", d, e)}
+		}
+	}
+	return nil
+}
+
+// noiseDraw draws the noise of a row, in standardised units.
+func (m *Model) noiseDraw(rng *rand.Rand, scale, extra float64) float64 {
+	v := m.Parameters.Noise * scale
+	if df := m.Result.NoiseDF; df > 0 {
+		chi := 0.0
+		for range int(df) {
+			z := rng.NormFloat64()
+			chi += z * z
+		}
+		v /= chi / df
+	}
+	return math.Sqrt(v+extra/(m.Scaling.YScale*m.Scaling.YScale)) * rng.NormFloat64()
 }

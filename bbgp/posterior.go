@@ -31,7 +31,10 @@ type SampleOptions struct {
 	Draws int // 0 means 1
 	Seed  uint64
 	Prior bool // draw from the prior, without the data
-	Noise bool // add noise of variance σ_n²: draws of observations
+	// Noise adds noise, of variance σ_n² d + e: draws of observations. NoiseScale and
+	// NoiseExtra, if not nil, are d and e of the rows asked for, as in PredictOptions.
+	Noise                  bool
+	NoiseScale, NoiseExtra []float64
 	// Features is the number of random frequencies where the prior cannot be drawn
 	// exactly; 0 means 4096, a negative value asks for them at any size.
 	Features int
@@ -73,6 +76,9 @@ func (m *Model) Sample(ctx context.Context, e *linalg.Engine, xs linalg.Matrix, 
 	if err := opt.settle(); err != nil {
 		return nil, err
 	}
+	if err := checkNoise(opt.NoiseScale, opt.NoiseExtra, xs.Rows); err != nil {
+		return nil, err
+	}
 	e, err := m.engineOr(e)
 	if err != nil {
 		return nil, err
@@ -87,15 +93,12 @@ func (m *Model) Sample(ctx context.Context, e *linalg.Engine, xs linalg.Matrix, 
 			return nil, err
 		}
 	}
-	rng, noise := rand.New(rand.NewPCG(opt.Seed, 0x6f627365)), 0.0
-	if opt.Noise && !m.Result.ConstantTarget {
-		noise = math.Sqrt(m.Parameters.Noise)
-	}
+	rng := rand.New(rand.NewPCG(opt.Seed, 0x6f627365))
 	for i := range xs.Rows {
 		for c, v := range s.Values.Row(i) {
 			v += m.Parameters.Mean
-			if noise > 0 {
-				v += noise * rng.NormFloat64()
+			if opt.Noise && !m.Result.ConstantTarget {
+				v += m.noiseDraw(rng, at(opt.NoiseScale, i, 1), at(opt.NoiseExtra, i, 0))
 			}
 			s.Values.Set(i, c, m.Scaling.YMean+m.Scaling.YScale*v)
 		}

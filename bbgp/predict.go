@@ -70,10 +70,8 @@ func (m *Model) Predict(ctx context.Context, e *linalg.Engine, xs linalg.Matrix,
 	if !finite(opt.SDTol) || opt.SDTol < 0 {
 		return nil, &OptionError{"sdtol", fmt.Sprintf("%v is not a positive number", opt.SDTol)}
 	}
-	for _, v := range [][]float64{opt.NoiseScale, opt.NoiseExtra} {
-		if v != nil && len(v) != xs.Rows {
-			return nil, &DataError{Row: -1, Reason: fmt.Sprintf("the noise of %d rows, there are %d", len(v), xs.Rows)}
-		}
+	if err := checkNoise(opt.NoiseScale, opt.NoiseExtra, xs.Rows); err != nil {
+		return nil, err
 	}
 	if !finite(opt.MeanTol) || opt.MeanTol < 0 {
 		return nil, &OptionError{"meantol", fmt.Sprintf("%v is not a positive number", opt.MeanTol)}

@@ -144,6 +144,7 @@ type predictor struct {
 	rows    int
 	skipped int
 	scores  score.Sum
+	unit    float64  // half the width of the interval asked for, of Student's t
 	kind    string   // of the bounds
 	kept    []string // names of the columns that are copied
 	live    *counter
@@ -211,7 +212,7 @@ func (p *predictor) block(ctx context.Context, w *rowWriter, x linalg.Matrix, y 
 			v = append(v, pred.SD[i], pred.SDObs[i])
 		}
 		if p.flags.level > 0 {
-			h := pred.Laws[i].HalfWidth(p.flags.level)
+			h := p.width(pred.Laws[i])
 			v = append(v, pred.Mean[i]-h, pred.Mean[i]+h)
 		}
 		if p.flags.bounds {
@@ -229,6 +230,18 @@ func (p *predictor) block(ctx context.Context, w *rowWriter, x linalg.Matrix, y 
 	}
 	p.live.tell("%s predicted", table.Rows(p.rows))
 	return w.w.Flush()
+}
+
+// width is half the width of the interval that is asked for. Student's t of the whole,
+// the law where rows are few, is solved for once.
+func (p *predictor) width(l score.Law) float64 {
+	if l.Tail == nil || l.Fixed > 0 || !l.Dense() {
+		return l.HalfWidth(p.flags.level)
+	}
+	if p.unit == 0 {
+		p.unit = score.Law{Mixed: 1, Tail: l.Tail}.HalfWidth(p.flags.level)
+	}
+	return math.Sqrt(l.Mixed) * p.unit
 }
 
 func (p *predictor) notes() []string {

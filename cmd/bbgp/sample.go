@@ -97,7 +97,8 @@ func (a *app) sample(ctx context.Context, path, data string, f *sampleFlags) err
 		return err
 	}
 	defer in.Close()
-	x, ok, err := readAll(s, len(plan.Inputs))
+	s.WantNoise = f.opt.Noise
+	x, ok, err := readAll(s, len(plan.Inputs), &f.opt)
 	if err != nil {
 		return err
 	}
@@ -136,8 +137,9 @@ func (a *app) reportSample(f *sampleFlags, r *sampleReport) error {
 	return nil
 }
 
-// readAll reads the rows of a stream that have all inputs; ok tells for every row.
-func readAll(s *inputs.Stream, d int) (x linalg.Matrix, ok []bool, err error) {
+// readAll reads the rows of a stream that have all inputs, and what it tells of their
+// noise into opt; ok tells for every row.
+func readAll(s *inputs.Stream, d int, opt *bbgp.SampleOptions) (x linalg.Matrix, ok []bool, err error) {
 	block, y, use := linalg.NewMatrix(blockRows, d), make([]float64, blockRows), make([]bool, blockRows)
 	x = linalg.Matrix{Cols: d, Stride: d}
 	for {
@@ -145,6 +147,7 @@ func readAll(s *inputs.Stream, d int) (x linalg.Matrix, ok []bool, err error) {
 		if err != nil && !errors.Is(err, io.EOF) {
 			return x, nil, err
 		}
+		scale, extra := s.Noise()
 		for i := range n {
 			for j, v := range block.Row(i) {
 				if use[i] && math.IsNaN(v) {
@@ -154,6 +157,12 @@ func readAll(s *inputs.Stream, d int) (x linalg.Matrix, ok []bool, err error) {
 			if ok = append(ok, use[i]); use[i] {
 				x.Data = append(x.Data, block.Row(i)...)
 				x.Rows++
+				if scale != nil {
+					opt.NoiseScale = append(opt.NoiseScale, scale[i])
+				}
+				if extra != nil {
+					opt.NoiseExtra = append(opt.NoiseExtra, extra[i])
+				}
 			}
 		}
 		if err != nil {

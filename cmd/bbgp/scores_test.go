@@ -308,3 +308,27 @@ func TestSentinelsAreNamed(t *testing.T) {
 		t.Errorf("%d rows: %s", f.report.N, f.words)
 	}
 }
+
+// Draws of observations have the noise of their rows.
+func TestSampleKnownNoise(t *testing.T) {
+	dir := t.TempDir()
+	var rows [][]float64
+	for _, r := range noisyTable(200, 3) {
+		rows = append(rows, []float64{r[0], r[1], r[3]})
+	}
+	f := fitCase(t, csvOf(t, dir, "d.csv", "x,v,y", rows), "--noise-var", "v")
+	out := filepath.Join(dir, "s.csv")
+	spread := func(header, cells string) float64 {
+		want(t, exitOK, "sample", f.model, write(t, dir, "n.csv", header+"\n"+cells+"\n"), "--noise", "--draws", "400", "--out", out)
+		mean, square := 0.0, 0.0
+		for c := range 400 {
+			v := column(t, out, fmt.Sprintf("draw%d", c+1))[0]
+			mean, square = mean+v/400, square+v*v/400
+		}
+		return math.Sqrt(square - mean*mean)
+	}
+	within(t, "sd of draws of noise variance 4", spread("x,v", "0.5,4"), 1.8, 2.2)
+	if r := want(t, exitOK, "sample", f.model, write(t, dir, "n.csv", "x\n0.5\n"), "--noise", "--out", out); !strings.Contains(r.err, "known (column v)") {
+		t.Error(r.err)
+	}
+}

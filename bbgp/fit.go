@@ -144,46 +144,17 @@ func (f *fit) cost(r *Result) {
 
 // train finds parameters and completes m.
 func (f *fit) train(ctx context.Context, m *Model) (*Model, error) {
-	work := ctx
-	if f.opt.Time > 0 {
-		var cancel context.CancelFunc
-		work, cancel = context.WithDeadlineCause(ctx, f.count.start.Add(f.opt.Time), errTime)
-		defer cancel()
-	}
+	work, cancel := f.within(ctx, f.opt.Time)
+	defer cancel()
+	climb, cancel := f.within(work, f.opt.Time*4/5) // a fifth is for the last evaluation
+	defer cancel()
+	t, why, err := f.climbAll(climb, m)
 	r := &m.Result
-	starts, err := f.search(work, r)
-	if err != nil {
-		return nil, f.ended(ctx, err)
-	}
-	if err := f.predictPeak(work, r, starts[0].Parameters); err != nil {
-		return nil, f.ended(ctx, err)
-	}
-	obj, err := f.opt.newObjective(f.std, starts[0].Parameters)
-	if err != nil {
-		return nil, err
-	}
-	t := f.trainer(obj, f.std, "train")
-	t.constant = f.flat
-	t.stageSteps, t.maxEvals = stageStepsOf(f.opt.Method), f.count.evals+f.opt.MaxSteps
-	search := t.run
-	if f.opt.Optimizer == "adam" {
-		search = t.runAdam
-	}
-	start, err := t.choose(work, starts)
-	if err != nil {
-		return nil, f.ended(ctx, err)
-	}
-	// A fifth of a time budget is for the last evaluation.
-	climb, cancel := work, context.CancelFunc(func() {})
-	if f.opt.Time > 0 {
-		climb, cancel = context.WithDeadlineCause(work, f.count.start.Add(f.opt.Time*4/5), errTime)
-	}
-	why, err := search(climb, start)
-	if err == nil && f.wantsPolish(t) {
-		err = f.polish(climb, t)
-	}
-	cancel()
-	if t.cur.ev == nil {
+	if t == nil || t.cur.ev == nil {
+		if p, ok := r.foundSoFar(); ok && timeIsUp(ctx, err) {
+			f.unevaluated(m, p)
+			return m, nil
+		}
 		return nil, f.ended(ctx, err)
 	}
 	switch {
@@ -199,7 +170,50 @@ func (f *fit) train(ctx context.Context, m *Model) (*Model, error) {
 		r.warn("training stopped early: %v", err)
 	}
 	f.complete(work, m, t)
+	if ctx.Err() == nil && work.Err() != nil {
+		r.Stopped = "time" // in the last evaluation
+	}
 	return m, ctx.Err()
+}
+
+// within returns ctx with the end of the time that so much of a budget leaves.
+func (f *fit) within(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	if d <= 0 {
+		return ctx, func() {}
+	}
+	return context.WithDeadlineCause(ctx, f.count.start.Add(d), errTime)
+}
+
+// climbAll searches for starts, and climbs from the best on all rows. It returns why
+// that ended; the trainer holds the best point, also with an error.
+func (f *fit) climbAll(ctx context.Context, m *Model) (*trainer, string, error) {
+	starts, err := f.search(ctx, &m.Result)
+	if err != nil {
+		return nil, "", err
+	}
+	if err := f.predictPeak(ctx, &m.Result, starts[0].Parameters); err != nil {
+		return nil, "", err
+	}
+	obj, err := f.opt.newObjective(f.std, starts[0].Parameters)
+	if err != nil {
+		return nil, "", err
+	}
+	t := f.trainer(obj, f.std, "train")
+	t.constant = f.flat
+	t.stageSteps, t.maxEvals = stageStepsOf(f.opt.Method), f.count.evals+f.opt.MaxSteps
+	search := t.run
+	if f.opt.Optimizer == "adam" {
+		search = t.runAdam
+	}
+	start, err := t.choose(ctx, starts)
+	if err != nil {
+		return t, "", err
+	}
+	why, err := search(ctx, start)
+	if err == nil && f.wantsPolish(t) {
+		err = f.polish(ctx, t)
+	}
+	return t, why, err
 }
 
 // wantsPolish says whether the noise of the probes hides gains that dense

@@ -110,6 +110,7 @@ func (t *trainer) choose(ctx context.Context, starts []*Candidate) (Params, erro
 		pt, err := t.bold(ctx, c.Parameters, t.out, target)
 		if err != nil {
 			if ctx.Err() != nil || at.ev == nil {
+				t.cur = at // the best so far, if any
 				return c.Parameters, err
 			}
 			c.Dropped = "no likelihood of all rows: " + err.Error()

@@ -131,7 +131,7 @@ func (a *app) fit(ctx context.Context, data string, f *fitFlags) error {
 	if m.Result.ConstantTarget {
 		a.say("%s: column %s: the target is %v in all %d rows; the model predicts it everywhere", ts.table.File, ts.plan.Target, ts.data.Y[0], len(ts.data.Y))
 	}
-	if ended == nil {
+	if ended == nil && m.Result.Stopped != "time" {
 		err := advise(ctx, f, ts, m, opt.Engine)
 		if ended = ctx.Err(); err != nil && ended == nil {
 			return err
@@ -269,7 +269,9 @@ func (f *fitFlags) options(ctx context.Context, a *app) (bbgp.Options, error) {
 // afterFit predicts the rows held out, which the model keeps in mind, and those
 // without a target.
 func (a *app) afterFit(ctx context.Context, f *fitFlags, ts *trainingSet, m *bbgp.Model, e *linalg.Engine, rep *fitReport) error {
-	if h := ts.held; h != nil {
+	if h := ts.held; h != nil && m.Result.Stopped == "time" {
+		a.say("the time is over: held-out rows are not scored; bbgp report MODEL --data TABLE does")
+	} else if h != nil {
 		if f.progress.format == "plain" && !f.progress.quiet {
 			a.say("predicting %d held-out rows", len(h.data.Y))
 		}

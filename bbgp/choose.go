@@ -102,12 +102,21 @@ func (c *Costs) build(d, nn, m int) float64 {
 	return k * k * (c.Factor*k + c.Entry.at(d) + c.Projection*float64(m))
 }
 
+// searchShare is what neighbours cost, with the search for them, over their factors: where
+// products are below n², that counts. D = 2, n = 60000: 11, 22, 38 µs a row for 32, 64, 96
+// neighbours, nearly half of it the search; a product of 8 columns 1.8.
+const searchShare = 2
+
 // nearCost is the cost a row of a preconditioner with nn neighbours and m columns
 // and of the passes of uses evaluations with it. A pass costs a tile row and the
 // preconditioner's two solves (the standard costs are fitted to pol and kin40k).
 func nearCost(n int, work float64, d, nn, m, uses int, prec kernelmv.Precision, s seen, c *Costs) float64 {
+	build := c.build(d, nn, m)
+	if work < float64(n) {
+		build *= searchShare
+	}
 	pass := c.pair(d, prec)*work + c.Column*float64(m) + c.Neighbour*float64(nn)
-	return c.build(d, nn, m) + float64(uses)*(s.foreseen(n, nn)+1)*pass
+	return build + float64(uses)*(s.foreseen(n, nn)+1)*pass
 }
 
 // rowWork is what a product of n rows costs a row, in pairs of a dense one.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"bbgp.dev/kernelmv"
 	"bbgp.dev/linalg"
@@ -30,6 +31,9 @@ const (
 	// whatever the method of training: 72 MB and half a CPU second, and every
 	// answer is exact.
 	denseRows = 3000
+	// Tolerances of products below n², far finer than evaluations need: each decade costs a
+	// tenth, and there is no correction afterwards.
+	predictTol32, predictTol64 = 1e-8, 1e-11
 )
 
 // recipeOf returns the recipe for a model whose last evaluation was ev.
@@ -75,6 +79,7 @@ func (m *Model) prepare(ctx context.Context, e *linalg.Engine, solver bool) (*pr
 		}
 		p = &prepared{e: e, op: op}
 		p.op.SetPrecision(kernelmv.F64)
+		p.op.SetForm(kernelmv.FormAuto, predictTol32, predictTol64)
 		m.prep = p
 	}
 	switch {
@@ -173,7 +178,36 @@ func (m *Model) refineLocked(ctx context.Context, e *linalg.Engine, tol float64)
 	m.weights = x.Data
 	// |k*'(α - K̂⁻¹(y-c))| <= (k*'K̂⁻¹k*)^1/2 (r'K̂⁻¹r)^1/2 <= (σ_f² r'P⁻¹r/a)^1/2
 	m.meanError = math.Sqrt(m.Parameters.Variance * res.RPR[0] / p.node)
-	return nil
+	left, err := m.formError(ctx, p, x)
+	m.meanError += left
+	return err
+}
+
+// formError estimates what the form of the products adds to meanError, 0 for dense ones:
+// of E α some rows are evaluated exactly, and r'K̂⁻¹r <= |r|²/noise.
+func (m *Model) formError(ctx context.Context, p *prepared, alpha linalg.Matrix) (float64, error) {
+	if _, h2, err := p.op.Work(ctx, kernelmv.F64); !h2 || err != nil {
+		return 0, err
+	}
+	n := m.N()
+	at := subset(n, min(n, sampledRows), m.recipe.Seed^0x726f7773)
+	xs, exact, approx := linalg.NewMatrix(len(at), m.D()), linalg.NewMatrix(len(at), 1), linalg.NewMatrix(n, 1)
+	for i, row := range at {
+		copy(xs.Row(i), m.x.Row(row))
+	}
+	if err := p.op.CrossMulTo(ctx, exact, xs, alpha); err != nil {
+		return 0, err
+	}
+	if err := p.op.With(kernelmv.F64).MulTo(ctx, approx, alpha); err != nil {
+		return 0, err
+	}
+	noise, sum := p.op.Noise(), 0.0
+	for i, row := range at {
+		e := approx.Data[row] - noise[row]*alpha.Data[row] - exact.Data[i]
+		sum += e * e
+	}
+	size := 2 * math.Sqrt(sum/float64(len(at))*float64(n))
+	return math.Sqrt(m.Parameters.Variance/slices.Min(noise)) * size, nil
 }
 
 // sharpen makes sharp.

@@ -195,7 +195,7 @@ func (s *coarse) candidates(all []*ascent) []Candidate {
 	var out []Candidate
 	for _, a := range all {
 		c := Candidate{From: a.start, By: "vecchia", Parameters: s.params(a.z), Value: Bound(a.value), Rows: s.f.raw.X.Rows,
-			LML: Bound(math.NaN()), Evaluations: a.evals, Dropped: a.dropped}
+			LML: unasked, Evaluations: a.evals, Dropped: a.dropped}
 		if out = append(out, c); a.dropped != "" || !s.atFloor(a) {
 			continue
 		}

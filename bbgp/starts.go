@@ -63,6 +63,9 @@ func (f *fit) prefit(ctx context.Context) ([]Candidate, error) {
 		}
 	}
 	starts := noiseStarts(c.Parameters)
+	if f.opt.searchesCoarsely(n, f.raw.X.Cols) {
+		n = 0 // climbs of the Vecchia likelihood go on from here
+	}
 	for rows *= levelGrowth; rows <= n/levelGrowth; rows *= levelGrowth {
 		end, err := f.climb(ctx, rows, starts)
 		if ctx.Err() != nil {

@@ -23,6 +23,42 @@ type Candidate struct {
 	Bounded bool    `json:"bounded,omitempty"`
 	// Evaluations are those of the means.
 	Evaluations int `json:"evaluations"`
+	// Ended says that the means had come to its end there: it is a maximum of its own.
+	Ended bool `json:"ended,omitempty"`
 	// Dropped tells when the candidate was left and why; "" for the one that won.
 	Dropped string `json:"dropped,omitempty"`
+}
+
+const (
+	rivalNats  = 3 // a maximum that is lower by no more is a rival
+	rivalNoise = 2 // times the noise, or
+	rivalLong  = 3 // times a lengthscale that matters is elsewhere
+)
+
+// rival warns of a maximum that the data hardly tell from the one that is taken. Lengths
+// of several standard deviations and noise that does not count make no other model.
+func (r *Result) rival() {
+	for _, c := range r.Starts {
+		behind := r.LML - float64(c.LML)
+		if !c.Ended || c.Dropped == "" || c.Bounded || !(behind < rivalNats) || !c.Parameters.elsewhere(r.Parameters) {
+			continue
+		}
+		r.warn("another maximum is only %.2g nats lower, with noise variance %.3g for %.3g and lengthscales %.3g for %.3g (standardised): the data hardly tell the two apart; see \"starts\", and docs/MAXIMUM.md",
+			behind, c.Parameters.Noise, r.Parameters.Noise, c.Parameters.Lengthscales, r.Parameters.Lengthscales)
+		return
+	}
+}
+
+// elsewhere says whether p and q make different models of standardised data.
+func (p Params) elsewhere(q Params) bool {
+	apart := func(a, b, times float64) bool { return max(a, b) > times*min(a, b) }
+	if apart(p.Noise, q.Noise, rivalNoise) && max(p.Noise, q.Noise) > resetNoise {
+		return true
+	}
+	for j, l := range p.Lengthscales {
+		if k := q.Lengthscales[j]; apart(l, k, rivalLong) && min(l, k) < rivalLong {
+			return true
+		}
+	}
+	return false
 }

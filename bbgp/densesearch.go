@@ -82,6 +82,10 @@ func halve(ctx context.Context, all []*climber) ([]Candidate, error) {
 			live = live[:keep]
 		}
 	}
+	ended := make(map[*climber]bool)
+	for _, c := range live {
+		ended[c] = c.done
+	}
 	for _, c := range live[min(1, len(live)):] {
 		dropped[c] = fmt.Sprintf("at its end: %.4g nats behind", live[0].value-c.value)
 	}
@@ -90,7 +94,7 @@ func halve(ctx context.Context, all []*climber) ([]Candidate, error) {
 	slices.SortStableFunc(order, func(a, b *climber) int { return cmp.Compare(b.value, a.value) })
 	for _, c := range order {
 		out = append(out, Candidate{From: c.from, By: "dense", Parameters: c.p, Value: Bound(c.value), Rows: c.limit,
-			LML: Bound(c.value), Evaluations: c.evals, Dropped: dropped[c]})
+			LML: Bound(c.value), Evaluations: c.evals, Ended: ended[c], Dropped: dropped[c]})
 	}
 	return out, nil
 }

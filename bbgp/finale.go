@@ -133,6 +133,9 @@ func (f *fit) remarks(m *Model) {
 	if p.Noise <= 1.01*minParam {
 		r.warn("the noise is at its floor, %g of the target's variance: the data look noise-free", minParam)
 	}
+	if !f.opt.NoScale {
+		r.rival()
+	}
 	if r.Stopped == "max-steps" {
 		r.warn("training ended after %d evaluations, before it converged", f.opt.MaxSteps)
 	}

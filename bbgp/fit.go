@@ -201,18 +201,11 @@ func (f *fit) climbAll(ctx context.Context, m *Model) (*trainer, string, error) 
 	t := f.trainer(obj, f.std, "train")
 	t.constant = f.flat
 	t.stageSteps, t.maxEvals = stageStepsOf(f.opt.Method), f.count.evals+f.opt.MaxSteps
-	search := t.run
-	if f.opt.Optimizer == "adam" {
-		search = t.runAdam
-	}
 	start, err := t.choose(ctx, starts)
 	if err != nil {
 		return t, "", err
 	}
-	why, err := search(ctx, start)
-	if err == nil && f.wantsPolish(t) {
-		err = f.polish(ctx, t)
-	}
+	why, err := f.ascend(ctx, t, &m.Result, start)
 	return t, why, err
 }
 

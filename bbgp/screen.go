@@ -116,10 +116,13 @@ func (f *fit) screen(ctx context.Context, all []Candidate) ([]*Candidate, error)
 	slices.SortStableFunc(list, func(a, b screened) int { return cmp.Compare(b.value, a.value) })
 	var places []Params
 	out = nil
-	for _, s := range list {
+	for i, s := range list {
 		behind, se := lead(list[0].parts, s.parts)
-		switch known := slices.ContainsFunc(places, s.Parameters.differsInNoise); {
-		case known:
+		equal := func(o screened) bool { return o.Dropped == "" && o.By == s.By && o.value-s.value < screenSlack }
+		switch k := slices.IndexFunc(list[:i], equal); {
+		case slices.ContainsFunc(places, s.Parameters.differsInNoise):
+		case k >= 0:
+			s.Dropped = fmt.Sprintf("by %d neighbours: as good as that from %s", screenNear, list[k].From)
 		case behind > screenDoubt*se+screenSlack:
 			s.Dropped = fmt.Sprintf("by %d neighbours: %.4g ± %.2g nats behind", screenNear, behind, se)
 		case len(places) == screenKeep:

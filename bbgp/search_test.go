@@ -3,6 +3,7 @@ package bbgp
 import (
 	"context"
 	"math"
+	"math/rand/v2"
 	"path/filepath"
 	"testing"
 
@@ -91,5 +92,57 @@ func TestSearchFewRows(t *testing.T) {
 				t.Errorf("seed %d, %d rows of a sine of 16 periods: noise %g, L %v", seed, n, m.Parameters.Noise, m.Result.LML)
 			}
 		}
+	}
+}
+
+// A start with its noise at the floor comes back: smooth data of many rows with noise,
+// where the lengthscales are right and the noise is not.
+func TestFloorComesBack(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 4))
+	d := filled(1200, 3, func(_ int, x []float64) float64 {
+		for j := range x {
+			x[j] = rng.NormFloat64()
+		}
+		return math.Sin(x[0]) + x[1]*x[2] + 0.2*rng.NormFloat64()
+	})
+	start := startAt(minParam, 2, 2, 2)
+	m, err := Fit(context.Background(), d, Options{Engine: engine(t), Start: &start})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if noise := m.Parameters.Noise; noise < 0.01 || noise > 0.05 {
+		t.Errorf("noise %g, L %v, %s; the data were made with about .02", noise, m.Result.LML, m.Result.Stopped)
+	}
+}
+
+// Inputs that have gone come back after the training, if they tell something.
+func TestGoneInputsComeBack(t *testing.T) {
+	d := sensors(1200)(rand.New(rand.NewPCG(2, 2)))
+	start := startAt(0.5, 1, 1e6, 1e6, math.Inf(1), math.Inf(1), math.Inf(1))
+	m, err := Fit(context.Background(), d, Options{Engine: engine(t), Start: &start})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("L %v, %.3g, %.2f CPU s", m.Result.LML, m.Parameters.Lengthscales, m.Result.CPUSeconds)
+	for _, c := range m.Result.Starts {
+		t.Logf("%s by %s: value %v, L %v; %s", c.From, c.By, float64(c.Value), float64(c.LML), c.Dropped)
+	}
+	if l := m.Parameters.Lengthscales; l[3] > 30 || l[4] > 30 || m.Result.LML < 80 {
+		t.Errorf("L %v, lengthscales %.3g: the fourth and fifth input make one term", m.Result.LML, l)
+	}
+}
+
+// Two maxima that the data hardly tell apart are said.
+func TestRivalIsSaid(t *testing.T) {
+	r := &Result{LML: -10, Parameters: startAt(0.5, 2), Starts: []Candidate{
+		{LML: -10, Ended: true, Parameters: startAt(0.5, 2)},
+		{LML: -12, Ended: true, Dropped: "at its end", Parameters: startAt(0.001, 0.05)},
+	}}
+	if r.rival(); len(r.Warnings) != 1 {
+		t.Errorf("warnings %q", r.Warnings)
+	}
+	r.Warnings, r.Starts[1].Parameters = nil, startAt(0.55, 2.5)
+	if r.rival(); len(r.Warnings) != 0 {
+		t.Errorf("the same place: %q", r.Warnings)
 	}
 }

@@ -35,6 +35,7 @@ func (o *Op) CrossGradTo(ctx context.Context, dst []float64, rows []int32, m lin
 type crossGrad struct {
 	walk    *walk[float64]
 	m       linalg.Matrix
+	x       []float64 // n×dim, local coordinates
 	cols    int       // coordinates and the column of ones, padded
 	partial []float64 // [task][input, then M∘K]
 	workers []crossGradScratch
@@ -45,7 +46,7 @@ type crossGradScratch struct {
 }
 
 func newCrossGrad(o *Op, rows []int32, m linalg.Matrix) *crossGrad {
-	g := &crossGrad{walk: o.newWalk(o.someRows(rows), o.allRows()), m: m}
+	g := &crossGrad{walk: o.newWalk(o.someRows(rows), o.allRows()), m: m, x: o.pts.locals()}
 	g.cols = padTo(len(o.pts.dims)+1, asm.ColUnit)
 	all, _ := g.walk.tasks()
 	g.partial = make([]float64, all*(len(o.pts.dims)+1))
@@ -85,7 +86,7 @@ func (g *crossGrad) visit(worker, part int, t crossTile[float64]) {
 	kit.AccJ(s.yj, t.data, s.xi, asm.RowUnit, t.stride, g.cols)
 	kit.RowSum(s.rowSum, t.data, asm.RowUnit, t.stride)
 	for b := range t.cols {
-		x, sum := o.pts.x[(t.j+b)*o.pts.dim:], s.yj[dims*t.stride+b]
+		x, sum := g.x[(t.j+b)*o.pts.dim:], s.yj[dims*t.stride+b]
 		for k := range dims {
 			out[k] += x[k] * (x[k]*sum - 2*s.yj[k*t.stride+b])
 		}
@@ -97,9 +98,9 @@ func (g *crossGrad) visit(worker, part int, t crossTile[float64]) {
 	}
 }
 
-// left returns the scaled coordinates of left row i.
+// left returns the local coordinates of left row i.
 func (g *crossGrad) left(i int) []float64 {
 	p := g.walk.op.pts
 	r := int(g.walk.left.index[i])
-	return p.x[r*p.dim : (r+1)*p.dim]
+	return g.x[r*p.dim : (r+1)*p.dim]
 }

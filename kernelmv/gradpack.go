@@ -38,7 +38,8 @@ func (t *gradient[T]) prepare(inputs []int) {
 
 // packPoints fills the rows of xi of a superblock. The origin is the median, a
 // value of the column: an input that is the same in most rows is exactly 0
-// there, and the squares of its differences cancel nothing.
+// there, and the squares of its differences cancel nothing. Rows of a far cluster have
+// an origin of their own: with others they have no weight.
 func (t *gradient[T]) packPoints(_, b int) {
 	o, n, w := t.op, t.op.sched.padded, t.width
 	c := o.kernel.Family.Scale()
@@ -51,7 +52,11 @@ func (t *gradient[T]) packPoints(_, b int) {
 			switch {
 			case k < len(t.inputs):
 				d := t.inputs[k]
-				x = (raw[d] - o.pts.centre[d]) * (c / o.gradScale(d))
+				if j := slices.Index(o.pts.dims, d); j >= 0 {
+					x = o.pts.local(j, raw[d])
+				} else {
+					x = (raw[d] - o.pts.centre[d]) * (c / o.gradScale(d))
+				}
 				if o.rounded {
 					x = float64(float32(x))
 				}

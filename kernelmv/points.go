@@ -15,7 +15,7 @@ import (
 const maxScaled = 1e15
 
 // points are the training inputs, scaled so that exp(-a) = 2^-r with r the
-// distance of two scaled points: x'_d = (x_d - mean_d) c/l_d.
+// distance of two scaled points: x'_d = (x_d - mean_d) c/l_d, but for far clusters.
 type points struct {
 	raw     linalg.Matrix // n×D, not copied
 	mean    []float64     // D
@@ -24,10 +24,12 @@ type points struct {
 	varying []int         // inputs with two different values
 	dropped []int         // the others
 
-	dims   []int     // inputs in the distance: varying and l_d finite
-	factor []float64 // c/l_d for dims
-	dim    int       // columns of x: len(dims), but at least 1
-	x      []float64 // n×dim in the order of raw
+	dims   []int       // inputs in the distance: varying and l_d finite
+	factor []float64   // c/l_d for dims
+	reach  float64     // scaled distance beyond which the covariance is nothing
+	cuts   [][]cluster // of dims, nil for those without far clusters
+	dim    int         // columns of x: len(dims), but at least 1
+	x      []float64   // n×dim in the order of raw
 }
 
 func newPoints(x linalg.Matrix) (*points, error) {
@@ -67,11 +69,13 @@ func newPoints(x linalg.Matrix) (*points, error) {
 // rescale recomputes the scaled coordinates for k.
 func (p *points) rescale(k *Kernel) error {
 	c := k.Family.Scale()
-	p.dims, p.factor = p.dims[:0], p.factor[:0]
+	p.dims, p.factor, p.cuts = p.dims[:0], p.factor[:0], p.cuts[:0]
+	p.reach = math.Sqrt(farDist2(k.Family, emptyCov))
 	for _, d := range p.varying {
 		if l := k.Lengthscales[d]; !math.IsInf(l, 1) {
 			p.dims = append(p.dims, d)
 			p.factor = append(p.factor, c/l)
+			p.cuts = append(p.cuts, p.clustersOf(d, c/l, p.reach))
 		}
 	}
 	p.dim = max(1, len(p.dims))
@@ -92,8 +96,37 @@ func (p *points) rescale(k *Kernel) error {
 func (p *points) scaleRow(dst, row []float64) {
 	dst[0] = 0 // without any input in the distance all points are one
 	for k, d := range p.dims {
+		if p.cuts[k] != nil {
+			dst[k] = coordinate(p.cuts[k], row[d], p.factor[k], p.reach)
+			continue
+		}
 		dst[k] = (row[d] - p.mean[d]) * p.factor[k]
 	}
+}
+
+// local is the scaled coordinate of v in input number k of dims about an origin near it:
+// squares of differences to rows within reach cancel little.
+func (p *points) local(k int, v float64) float64 {
+	origin := p.centre[p.dims[k]]
+	if cut := p.cuts[k]; cut != nil {
+		origin = cut[clusterOf(cut, v)].middle
+	}
+	return (v - origin) * p.factor[k]
+}
+
+// locals returns the local coordinates of all rows, n×dim: x itself where no input has far
+// clusters, for then x is as good.
+func (p *points) locals() []float64 {
+	if !slices.ContainsFunc(p.cuts, func(c []cluster) bool { return c != nil }) {
+		return p.x
+	}
+	x := make([]float64, len(p.x))
+	for i := range p.raw.Rows {
+		for k, d := range p.dims {
+			x[i*p.dim+k] = p.local(k, p.raw.At(i, d))
+		}
+	}
+	return x
 }
 
 // interleave packs points q0..q1-1 of the row-major src (n×d) in groups of w:

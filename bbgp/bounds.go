@@ -65,7 +65,8 @@ type bracket struct {
 	fresh           bool    // the logarithms belong to the present H
 	shrink          float64 // of the node, after a witness against it
 	lastG, lastGap  float64
-	square          float64 // w'log(A)²w, mean over the probes
+	square, fourth  float64 // w'log(A)²w and w'log(A)⁴w, means over the probes
+	known2          float64 // <= |log A|_F²
 }
 
 var errIndefinite = errors.New("the whitened covariance matrix came out indefinite")
@@ -121,7 +122,8 @@ func (b *bracket) logarithms(h *linalg.BlockTri) error {
 	if err := b.quad.GaussTo(b.gauss, h); err != nil {
 		return errIndefinite
 	}
-	b.low, b.high, b.square = b.quad.Low, b.quad.High, b.quad.Square
+	b.low, b.high = b.quad.Low, b.quad.High
+	b.square, b.fourth, b.known2 = b.quad.Square, b.quad.Fourth, b.quad.Frobenius
 	b.meanG = mean(b.gauss)
 	// The witness: Gauss has fallen by more than the bracket allowed.
 	if drop := b.lastG - b.meanG; !b.nodeOne && b.settled && drop > b.lastGap*(1+1e-6)+1e-9*math.Abs(b.meanG) {
@@ -150,6 +152,8 @@ func (b *bracket) logarithms(h *linalg.BlockTri) error {
 			b.settled = false
 		} else {
 			b.meanR = mean(b.radau)
+			// After few passes Gauss has too little of the squares.
+			b.square, b.fourth = max(b.square, b.quad.Square), max(b.fourth, b.quad.Fourth)
 		}
 	}
 	b.fresh = true
@@ -180,20 +184,6 @@ func (b *bracket) gap() float64 {
 		return math.Inf(1)
 	}
 	return 0.5 * (b.meanG - b.meanR + b.rest)
-}
-
-// stdErr is the standard error of L over the probes: from their spread, for a
-// single probe from the bound of its variance, 2 |log A|_F².
-func (b *bracket) stdErr() float64 {
-	s := len(b.gauss)
-	if s < 2 {
-		return 0.5 * math.Sqrt(2*b.square)
-	}
-	v := 0.0
-	for _, g := range b.gauss {
-		v += (g - b.meanG) * (g - b.meanG)
-	}
-	return 0.5 * math.Sqrt(v/float64(s-1)/float64(s))
 }
 
 func mean(x []float64) float64 {

@@ -21,11 +21,18 @@ func (o *krylovObjective) choosePrecision(p Params, opt EvalOptions) (prec kerne
 	return prec, unsure, fmt.Sprintf("float32 products are foreseen to leave %.2g nats unsure; %.2g may be", unsure, opt.Eps/2)
 }
 
+// farthest32 is a scaled coordinate that float32 rounds by up to 1e-4, which an entry of K
+// is off by then.
+const farthest32 = 2048
+
 // precision chooses the tiles by the parameters alone. An entry of K in float32 is off
 // by 2.5e-7 s2; in few dimensions, or with a smooth kernel, such errors line up with
 // the small eigenvalues, in many they do not (kernels card, section 7). Where nothing
 // speaks against float32 there is no reason.
 func (o *krylovObjective) precision(p Params, opt EvalOptions) (prec kernelmv.Precision, reason string) {
+	if o.op.Linear() {
+		return kernelmv.F64, "with one input products cost little and are float64 in any case"
+	}
 	switch opt.Precision {
 	case "f32":
 		return kernelmv.F32, "as asked"
@@ -41,7 +48,10 @@ func (o *krylovObjective) precision(p Params, opt EvalOptions) (prec kernelmv.Pr
 		}
 	}
 	hard := p.Kernel == "gaussian" || inputs <= 3
+	extent := o.op.Extent()
 	switch {
+	case extent > farthest32:
+		return kernelmv.F64, fmt.Sprintf("the inputs reach %.3g lengthscales far, and float32 rounds them by %.1g", extent/kernelOf(p).Family.Scale(), extent*0x1p-24)
 	case p.Noise/p.Variance <= o.wide:
 		return kernelmv.F64, fmt.Sprintf("the noise is %.2g of the variance, float32 has failed at %.2g", p.Noise/p.Variance, o.wide)
 	case hard && ratio < 1e-4 || ratio < 1e-8:

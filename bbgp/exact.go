@@ -85,11 +85,13 @@ func (o *exactObjective) Evaluate(ctx context.Context, p Params, opt EvalOptions
 	if o.mean = p.Mean; o.freeMean {
 		o.mean += o.centre(r, alpha)
 	}
-	lml := -0.5 * (float64(n)*math.Log(2*math.Pi) + o.last.LogDet() + o.e.Dot(r.Data, alpha.Data))
+	quad := o.e.Dot(r.Data, alpha.Data)
+	lml := -0.5 * (float64(n)*math.Log(2*math.Pi) + o.last.LogDet() + quad)
 	if !finite(lml) {
 		return nil, fmt.Errorf("%w: value %v", ErrNotFinite, lml)
 	}
-	ev := &Evaluation{LML: lml, Lower: lml, Upper: lml, Alpha: alpha.Data, Rank: n, Precision: "f64", BoundKind: "exact"}
+	off := roundingOf(n, p.Variance, o.e.Dot(alpha.Data, alpha.Data), o.traceInverse(), quad)
+	ev := &Evaluation{LML: lml, Lower: lml - off, Upper: lml + off, Alpha: alpha.Data, Rank: n, Precision: "f64", BoundKind: "exact"}
 	if opt.Gradient {
 		g, err := o.gradient(ctx, p, alpha.Data)
 		if err != nil {
@@ -123,6 +125,14 @@ func (o *exactObjective) centre(r, alpha linalg.Matrix) float64 {
 		alpha.Data[i] -= shift * v
 	}
 	return shift
+}
+
+// traceInverse estimates tr K̂⁻¹ by one sign vector.
+func (o *exactObjective) traceInverse() float64 {
+	z := signProbes(o.d.X.Rows, 1, 0)
+	x := linalg.NewMatrix(z.Rows, 1)
+	o.last.SolveTo(x, z)
+	return o.e.Dot(x.Data, z.Data)
 }
 
 // factor sets last to the Cholesky factor of K̂ at p.

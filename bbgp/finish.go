@@ -24,6 +24,8 @@ import (
 const (
 	gradTol    = 1e-4 // of tr(G H) that the columns U may leave out
 	gradTolEps = 1e-10
+	// gradSlack is what float32 may do to a derivative by a logarithm, in eps.
+	gradSlack = 0.05
 )
 
 // A tail holds the columns of the final products.
@@ -58,7 +60,7 @@ func (r *run) finish(ev *Evaluation) error {
 		return err
 	}
 	b := &o.b
-	t.doubt += r.unseen(t) + t.unsure
+	t.doubt += r.unseen(t) + t.unsure + roundingOf(o.n, r.p.Variance, o.e.Dot(t.v.Data, t.v.Data), o.traceP(), t.q)
 	logs := r.logConst + t.fix - 2*t.shift
 	ev.LML = -0.5 * (logs + b.meanG + t.q + t.rest)
 	ev.Lower = ev.LML - t.doubt
@@ -141,8 +143,8 @@ func (r *run) correct(t *tail) error {
 	if err := r.refine(t); err != nil {
 		return err
 	}
-	if r.opt.Precision != "f32" && r.prec == kernelmv.F32 &&
-		(r.coarse(t) || 0.5*(t.rest+t.excess/o.b.node) > r.opt.Eps) {
+	if r.prec == kernelmv.F32 && (r.coarse(t) || 0.5*(t.rest+t.excess/o.b.node) > r.opt.Eps) {
+		// Also where float32 was asked for: nothing bounds what it has done.
 		return errPrecision
 	}
 	return nil
@@ -348,6 +350,9 @@ func (r *run) gradient(t *tail) (*Gradient, error) {
 		if err := o.op.Reset(kernelOf(r.far), noise); err != nil {
 			return nil, err
 		}
+	}
+	if prec == kernelmv.F32 && o.op.GradError(cols, weight) > gradSlack*r.opt.Eps {
+		prec = kernelmv.F64
 	}
 	o.op.SetGradPrecision(prec)
 	if err := o.op.GradTo(r.ctx, g.Lengthscales, cols, weight); err != nil {

@@ -35,6 +35,7 @@ type krylovObjective struct {
 	built    Params  // where pre was built
 	reason   string  // why pre is as large as it is
 	meanInfo float64 // 1'P⁻¹1
+	trace    float64 // about tr P⁻¹, see traceP; 0 until that is asked for
 	probes   linalg.Matrix
 
 	probesReason string // why there are so many
@@ -107,7 +108,7 @@ func (o *krylovObjective) Rebuild(ctx context.Context, p Params, opt EvalOptions
 	if err != nil {
 		return fmt.Errorf("preconditioner: %w", err)
 	}
-	o.pre, o.built, o.reason = pre, p.Clone(), *reason
+	o.pre, o.built, o.reason, o.trace = pre, p.Clone(), *reason, 0
 	o.meanInfo = meanInfo(o.e, o.n, pre.SolveTo)
 	var probes int
 	probes, o.probesReason = chooseProbes(o.n, activeInputs(p), pre.Rank(), pre.Neighbours(), prec, opt)

@@ -94,13 +94,34 @@ func productName(ev *Evaluation) string {
 // sampledRows is the number of rows of K that are evaluated exactly.
 const sampledRows = 240
 
-// exactRows returns some random rows of the table and of K x, in float64.
-func (r *run) exactRows(x linalg.Matrix) (at []int, kx linalg.Matrix, err error) {
-	o, n := r.o, r.o.n
-	m := min(sampledRows, n)
+// farRows of the sample are those whose coordinates float32 rounds most: a random sample
+// may hold none of a few rows far away.
+const farRows = 40
+
+// rowSample draws the sample: first farRows rows that stand for themselves, then others for all
+// the rest.
+func (r *run) rowSample() []int {
+	n := r.o.n
+	rows := r.o.op.Farthest(min(farRows, n))
+	taken := make([]bool, n)
+	for _, i := range rows {
+		taken[i] = true
+	}
 	rng := rand.New(rand.NewPCG(r.opt.Seed, 0x726f7773))
+	for _, i := range rng.Perm(n) {
+		if !taken[i] && len(rows) < sampledRows {
+			rows = append(rows, i)
+		}
+	}
+	return rows
+}
+
+// exactRows returns a sample of the rows of the table and of K x, in float64.
+func (r *run) exactRows(x linalg.Matrix) (at []int, kx linalg.Matrix, err error) {
+	o := r.o
+	at = r.rowSample()
+	m := len(at)
 	xs := linalg.NewMatrix(m, o.d.X.Cols)
-	at = rng.Perm(n)[:m]
 	for i, row := range at {
 		copy(xs.Row(i), o.d.X.Row(row))
 	}
@@ -141,18 +162,25 @@ func (r *run) approxRows(x linalg.Matrix, at []int, prec kernelmv.Precision) (li
 // rowErrors estimates x_c'E x_c for E = exact - approx from some rows of E x: half of the
 // sum over c with twice its standard error, and the rms of E by |x_c| for the last c.
 func rowErrors(n int, x linalg.Matrix, at []int, exact, approx linalg.Matrix) (doubt, entry float64) {
-	m := float64(len(at))
+	far := min(farRows, n)
+	m := float64(max(len(at)-far, 1))
+	share := float64(n-far) / m // of rows that one of the others stands for
 	for c := range x.Cols {
-		sum, square, errors := 0.0, 0.0, 0.0
+		whole, sum, square, errors := 0.0, 0.0, 0.0, 0.0
 		for i, row := range at {
 			e := exact.At(i, c) - approx.At(i, c)
-			v := float64(n) * x.At(row, c) * e
-			sum += v / m
-			square += v * v / m
-			errors += e * e / m
+			v := x.At(row, c) * e
+			if i < far {
+				whole += v
+				errors += e * e
+				continue
+			}
+			sum += share * v
+			square += m * (share * v) * (share * v)
+			errors += share * e * e
 		}
-		doubt += 0.5 * (math.Abs(sum) + 2*math.Sqrt(max(square-sum*sum, 0)/m))
-		entry = errors
+		doubt += 0.5 * (math.Abs(whole+sum) + 2*math.Sqrt(max(square-sum*sum, 0)/m))
+		entry = errors / float64(n)
 	}
 	size := columnDots(x, x)[x.Cols-1]
 	return doubt, math.Sqrt(entry / max(size, math.SmallestNonzeroFloat64))

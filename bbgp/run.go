@@ -51,8 +51,9 @@ func (r *run) evaluate() (*Evaluation, error) {
 	}
 	ev := &Evaluation{
 		Passes: r.passes, Rank: o.pre.Rank(), Neighbours: o.pre.Neighbours(), Reason: o.reason, Probes: o.probes.Cols, ProbesReason: o.probesReason,
-		MeanInfo: o.meanInfo, Precision: r.prec.String(), BoundKind: "probable", StdErr: o.b.stdErr(), Node: o.b.node,
+		MeanInfo: o.meanInfo, Precision: r.prec.String(), BoundKind: "probable", Node: o.b.node,
 	}
+	ev.StdErr, ev.law = o.b.scatter()
 	if o.b.nodeOne && r.prec == kernelmv.F64 || o.lanczos.Exhausted() {
 		ev.BoundKind = "rigorous"
 	}

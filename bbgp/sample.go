@@ -37,15 +37,23 @@ func (r *run) coarse(t *tail) bool {
 }
 
 // unsure32 foresees, before any pass, what float32 products would leave unsure beyond
-// the first order, in nats, by tr P⁻¹ from one probe: on elevators, pol, bike and
+// the first order, in nats, by tr P⁻¹: on elevators, pol, bike and
 // kin40k that is within a fifth of the sum of squares of U.
 func (o *krylovObjective) unsure32(p Params) float64 {
-	z := linalg.NewMatrix(o.n, 1)
-	for i := range o.n {
-		z.Data[i] = o.probes.At(i, 0)
+	return tooLowError * secondOrder(entryError*p.Variance, o.traceP())
+}
+
+// traceP estimates tr P⁻¹ by one probe.
+func (o *krylovObjective) traceP() float64 {
+	if o.trace == 0 {
+		z := linalg.NewMatrix(o.n, 1)
+		for i := range o.n {
+			z.Data[i] = o.probes.At(i, 0)
+		}
+		o.pre.FInvTransTo(z, z)
+		o.trace = o.e.Dot(z.Data, z.Data)
 	}
-	o.pre.FInvTransTo(z, z)
-	return tooLowError * secondOrder(entryError*p.Variance, o.e.Dot(z.Data, z.Data))
+	return o.trace
 }
 
 // sample judges what float32 products have done. A few hundred rows of K in both

@@ -111,7 +111,11 @@ func (s *sparse) Evaluate(ctx context.Context, p Params, opt EvalOptions) (*Eval
 		return nil, err
 	}
 	ev.LML -= 0.5 * float64(n) * math.Log(2*math.Pi)
-	ev.Lower = ev.LML
+	inverse := 0.0 // >= tr P⁻¹
+	for _, v := range f.d {
+		inverse += 1 / v
+	}
+	ev.Lower = ev.LML - roundingOf(n, p.Variance, s.e.Dot(ev.Alpha, ev.Alpha), inverse, ev.LML)
 	if !finite(ev.LML) {
 		return nil, fmt.Errorf("%w: value %v", ErrNotFinite, ev.LML)
 	}

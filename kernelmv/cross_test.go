@@ -183,7 +183,7 @@ func TestBadInput(t *testing.T) {
 	check("variance 0", try(x, Kernel{Matern32, 0, []float64{1, 2}}, nil))
 	check("lengthscale NaN of input 1", try(x, Kernel{Matern32, 1, []float64{1, math.NaN()}}, nil))
 	check("1 lengthscales for 2 inputs", try(x, Kernel{Matern32, 1, []float64{1}}, nil))
-	check("input 0 is too small", try(x, Kernel{Matern32, 1, []float64{1e-200, 1}}, nil))
+	check("input 0 is too small", try(x, Kernel{Matern32, 1, []float64{5e-324, 1}}, nil))
 	check("unknown kernel", try(x, Kernel{9, 1, []float64{1, 2}}, nil))
 	_, err := ParseFamily("rbf")
 	check("matern12, matern32, matern52, gaussian", err)
@@ -204,7 +204,7 @@ func TestResetFails(t *testing.T) {
 	op := newOp(t, e, x, Kernel{Matern32, 1, []float64{1, 2}}, nil)
 	y, z := linalg.NewMatrix(50, 1), linalg.NewMatrix(50, 1)
 	ctx := context.Background()
-	if op.MulTo(ctx, y, v) != nil || op.Reset(Kernel{Gaussian, 1, []float64{1e-300, 1}}, nil) == nil || op.MulTo(ctx, z, v) != nil {
+	if op.MulTo(ctx, y, v) != nil || op.Reset(Kernel{Gaussian, 1, []float64{5e-324, 1}}, nil) == nil || op.MulTo(ctx, z, v) != nil {
 		t.Fatal("unexpected error")
 	}
 	sameBits(t, "after a failed Reset", z.Data, y.Data)

@@ -70,11 +70,50 @@ func (p *points) localExtent(k int) float64 {
 	return far
 }
 
-// Extent returns the largest scaled coordinate: in F32 they are off by up to 2^-24 of it.
-func (o *Op) Extent() float64 {
-	far := 0.0
-	for _, v := range o.pts.x {
-		far = max(far, math.Abs(v))
+// rounded is how large a coordinate x of value v float32 has to hold in input number k of
+// dims: where all rows near have that value, none, for a difference of 0 is exact.
+func (p *points) rounded(k int, v, x float64) float64 {
+	if cut := p.cuts[k]; cut != nil {
+		if c := cut[clusterOf(cut, v)]; c.lo == c.hi {
+			return 0
+		}
 	}
-	return far
+	return math.Abs(x)
+}
+
+// farthest sets size, if not nil, to the largest coordinate of every row that float32 has
+// to hold, and returns the largest of all.
+func (p *points) farthest(size []float64) float64 {
+	most := 0.0
+	for i := range p.raw.Rows {
+		far := 0.0
+		for k, d := range p.dims {
+			far = max(far, p.rounded(k, p.raw.At(i, d), p.x[i*p.dim+k]))
+		}
+		if most = max(most, far); size != nil {
+			size[i] = far
+		}
+	}
+	return most
+}
+
+// Extent returns the largest scaled coordinate that F32 has to hold: it is off by up to
+// 2^-24 of it, and so are distances to rows near that one.
+func (o *Op) Extent() float64 { return o.pts.farthest(nil) }
+
+// Farthest returns m rows, in no order, whose coordinates float32 rounds most.
+func (o *Op) Farthest(m int) []int {
+	n := o.Dim()
+	size, rows := make([]float64, n), make([]int32, n)
+	o.pts.farthest(size)
+	for i := range rows {
+		rows[i] = int32(i)
+	}
+	m = min(m, n)
+	selectBy(rows, m, func(i int32) float64 { return -size[i] })
+	out := make([]int, m)
+	for k := range out {
+		out[k] = int(rows[k])
+	}
+	return out
 }

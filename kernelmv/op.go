@@ -192,6 +192,9 @@ func (o *Op) SetTilesOnly(on bool) {
 	}
 }
 
+// Linear says whether products cost O(n): they are float64 in any precision then.
+func (o *Op) Linear() bool { return o.line != nil }
+
 // With returns the same operator with products in precision p, whatever
 // SetPrecision says. It shares memory with o: use one at a time.
 func (o *Op) With(p Precision) linalg.SymOp {

@@ -31,7 +31,11 @@ type Quad struct {
 	High float64 // largest
 	// Square is the mean over the columns of c_i' log(H)² c_i. Twice that is an
 	// upper bound, in expectation, of the variance of w'log(A)w over sign vectors w.
-	Square float64
+	// Fourth is that of c_i' log(H)⁴ c_i.
+	Square, Fourth float64
+	// Frobenius is |log H|_F². After GaussTo |log A|_F² is at least as large: the
+	// eigenvalues of H interlace those of A, above 1 from below, below 1 from above.
+	Frobenius float64
 }
 
 // GaussTo sets dst[i] = c_i' log(H) c_i for the columns of R0, i < len(dst). The
@@ -108,7 +112,7 @@ func (q *Quad) sum(dst []float64, h *BlockTri) error {
 		return ErrNotDefinite
 	}
 	clear(dst)
-	q.Low, q.High, q.Square = math.Inf(1), math.Inf(-1), 0
+	q.Low, q.High, q.Square, q.Fourth, q.Frobenius = math.Inf(1), math.Inf(-1), 0, 0, 0
 	for a, lam := range q.eig.d[:q.eig.k] {
 		q.Low, q.High = min(q.Low, lam), max(q.High, lam)
 		if !(lam > 0) {
@@ -121,8 +125,11 @@ func (q *Quad) sum(dst []float64, h *BlockTri) error {
 				s += float64(x * h.R0.Data[l*h.R0.Stride+i])
 			}
 			dst[i] += ln * s * s
-			q.Square += ln * ln * s * s / float64(len(dst))
+			square := ln * ln * s * s / float64(len(dst))
+			q.Square += square
+			q.Fourth += ln * ln * square
 		}
+		q.Frobenius += ln * ln
 	}
 	return nil
 }

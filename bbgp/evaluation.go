@@ -28,7 +28,7 @@ type Evaluation struct {
 	// LML is the estimate; [Lower, Upper] contain its bias only, StdErr is the
 	// standard error over the probes. Method exact has all three equal and 0.
 	LML, Lower, Upper, StdErr float64
-	law                       scatter // of what the probes leave open, see Interval
+	Law                       Scatter // of what the probes leave open, see Interval
 	// Gradient is nil unless asked for.
 	Gradient *Gradient
 	// Alpha approximates K̂⁻¹ (y - c).

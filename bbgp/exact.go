@@ -90,7 +90,7 @@ func (o *exactObjective) Evaluate(ctx context.Context, p Params, opt EvalOptions
 	if !finite(lml) {
 		return nil, fmt.Errorf("%w: value %v", ErrNotFinite, lml)
 	}
-	off := roundingOf(n, p.Variance, o.e.Dot(alpha.Data, alpha.Data), o.traceInverse(), quad)
+	off := roundingOf(o.op, o.e.Dot(alpha.Data, alpha.Data), o.traceInverse(), quad)
 	ev := &Evaluation{LML: lml, Lower: lml - off, Upper: lml + off, Alpha: alpha.Data, Rank: n, Precision: "f64", BoundKind: "exact"}
 	if opt.Gradient {
 		g, err := o.gradient(ctx, p, alpha.Data)

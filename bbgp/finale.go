@@ -43,6 +43,7 @@ func (f *fit) adopt(ctx context.Context, m *Model, p Params, ev *Evaluation) {
 	r.Parameters = m.Parameters
 	r.LML, r.StdErr, r.BoundKind = ev.LML, ev.StdErr, ev.BoundKind
 	r.Lower, r.Upper = ordered(ev)
+	r.Interval95, r.Interval999 = ev.Interval(0.95), ev.Interval(0.999)
 	r.Precision, r.PrecisionReason, r.Rank, r.Neighbours, r.Probes, r.Reason = ev.Precision, ev.PrecisionReason, ev.Rank, ev.Neighbours, ev.Probes, ev.Reason
 	r.Product, r.Tolerance, r.ProductDoubt = productName(ev), ev.Tolerance, ev.ProductDoubt
 	if r.Probes > f.opt.Probes {
@@ -97,6 +98,7 @@ func (f *fit) last(ctx context.Context, t *trainer, best point) (*Evaluation, er
 			sum = &c
 		} else {
 			a := w / float64(total)
+			sum.Law = sum.Law.merge(ev.Law)
 			sum.LML += a * (ev.LML - sum.LML)
 			sum.Lower += a * (ev.Lower - sum.Lower)
 			sum.Upper += a * (ev.Upper - sum.Upper)

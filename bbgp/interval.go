@@ -16,9 +16,9 @@ import "math"
 // rule too large, by what the diagonal of M holds. The interval takes it by the quantiles
 // of Student's t with s (Σ μ²)²/Σ μ⁴ degrees of freedom.
 
-// A scatter describes the law of the probes' part of L: how far the estimate may be off,
+// A Scatter describes the law of the probes' part of L: how far the estimate may be off,
 // in nats, as a scale of Student's t, and its degrees of freedom. Probes is 0 for none.
-type scatter struct {
+type Scatter struct {
 	Scale, Degrees float64
 	Probes         int
 }
@@ -28,9 +28,9 @@ const fewSpread = 4
 
 // scatter returns the standard error of L over the probes, from their spread unless there
 // are too few of them, and the law for intervals.
-func (b *bracket) scatter() (stdErr float64, law scatter) {
+func (b *bracket) scatter() (stdErr float64, law Scatter) {
 	s := float64(len(b.gauss))
-	law = scatter{Scale: 0.5 * math.Sqrt(2*max(b.square, b.known2)/s), Degrees: s, Probes: len(b.gauss)}
+	law = Scatter{Scale: 0.5 * math.Sqrt(2*max(b.square, b.known2)/s), Degrees: s, Probes: len(b.gauss)}
 	if b.fourth > 0 {
 		law.Degrees = s * max(1, b.square*b.square/b.fourth)
 	}
@@ -49,24 +49,35 @@ func (b *bracket) scatter() (stdErr float64, law scatter) {
 }
 
 // merge returns the law of the mean over the probes of two.
-func (a scatter) merge(b scatter) scatter {
+func (a Scatter) merge(b Scatter) Scatter {
 	p, q := float64(a.Probes), float64(b.Probes)
 	u, v := p*a.Scale, q*b.Scale
-	m := scatter{Scale: math.Hypot(u, v) / (p + q), Probes: a.Probes + b.Probes, Degrees: a.Degrees + b.Degrees}
+	m := Scatter{Scale: math.Hypot(u, v) / (p + q), Probes: a.Probes + b.Probes, Degrees: a.Degrees + b.Degrees}
 	if u > 0 || v > 0 { // Welch and Satterthwaite
 		m.Degrees = math.Pow(u*u+v*v, 2) / (u*u*u*u/a.Degrees + v*v*v*v/b.Degrees)
 	}
 	return m
 }
 
+// An Interval is [lower, upper], null in JSON where there is no such bound.
+type Interval []Bound
+
+// add moves both ends.
+func (i Interval) add(v float64) {
+	for k := range i {
+		i[k] += Bound(v)
+	}
+}
+
 // Interval returns where L is with the given probability, level < 1: the bounds of the
 // bias, wider by what the probes leave open.
-func (ev *Evaluation) Interval(level float64) (lower, upper float64) {
+func (ev *Evaluation) Interval(level float64) Interval {
 	reach := 0.0
-	if ev.law.Probes > 0 && ev.law.Scale > 0 {
-		reach = ev.law.Scale * studentQuantile((1+level)/2, ev.law.Degrees)
+	if ev.Law.Probes > 0 && ev.Law.Scale > 0 {
+		reach = ev.Law.Scale * studentQuantile((1+level)/2, ev.Law.Degrees)
 	}
-	return min(ev.Lower, ev.LML) - reach, max(ev.Upper, ev.LML) + reach
+	lower, upper := ordered(ev)
+	return Interval{lower - Bound(reach), upper + Bound(reach)}
 }
 
 // studentQuantile is the quantile of Student's t with so many degrees of freedom (> 0), for

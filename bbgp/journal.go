@@ -35,7 +35,7 @@ import (
 
 const (
 	journalMagic   = "bbgpjrnl"
-	journalVersion = 2 // 1: before there was a search of few rows
+	journalVersion = 3 // 2: before evaluations had the law of their probes
 	journalStart   = int64(len(journalMagic) + 4)
 	recordHead     = 8
 	mostRecord     = 1 << 31

@@ -12,7 +12,9 @@ type LMLReport struct {
 	LML             float64            `json:"lml"`
 	Lower           Bound              `json:"lower"` // of the bias
 	Upper           Bound              `json:"upper"`
-	StdErr          float64            `json:"stderr"` // over the probes
+	StdErr          float64            `json:"stderr"`         // over the probes
+	Interval95      Interval           `json:"lml_interval95"` // of the value itself: bias, probes, rounding
+	Interval999     Interval           `json:"lml_interval999"`
 	BoundKind       string             `json:"bound_kind"`
 	Gradient        *Gradient          `json:"gradient"`
 	Passes          int                `json:"passes"`
@@ -85,6 +87,7 @@ func LogMarginalLikelihood(ctx context.Context, d *Data, p Params, opt Options) 
 		Product: productName(ev), Tolerance: ev.Tolerance, ProductDoubt: ev.ProductDoubt,
 		ISA: opt.Engine.Impl.Name, SecondsByPhase: ev.SecondsByPhase, Warnings: []string{},
 	}
+	r.Interval95, r.Interval999 = ev.Interval(0.95), ev.Interval(0.999)
 	if r.Lower, r.Upper = ordered(ev); r.Probes > 0 && r.ProbesReason == "" {
 		r.ProbesReason = opt.probesReason
 	}

@@ -48,6 +48,8 @@ type Result struct {
 	Lower           Bound              `json:"lower"` // of the bias
 	Upper           Bound              `json:"upper"`
 	StdErr          float64            `json:"stderr"`
+	Interval95      Interval           `json:"lml_interval95,omitempty"` // empty in models of before there were any
+	Interval999     Interval           `json:"lml_interval999,omitempty"`
 	BoundKind       string             `json:"bound_kind"`
 	Evaluations     int                `json:"evaluations"`
 	Passes          int                `json:"passes"`

@@ -119,6 +119,8 @@ func (g guide) unguide(r *Result) {
 	r.LML -= v
 	r.Lower -= Bound(v)
 	r.Upper -= Bound(v)
+	r.Interval95.add(-v)
+	r.Interval999.add(-v)
 	words := "do not identify"
 	if g.weight < 1 {
 		words = "hardly identify"

@@ -1,11 +1,16 @@
 package bbgp
 
-import "math"
+import (
+	"math"
+
+	"bbgp.dev/kernelmv"
+)
 
 // What the rounding of float64 does to L. An entry of K is rounded, a sum of n products or
 // a pivot of Cholesky is rounded n times, by chance up or down, so that by the
 // probabilistic analysis (Higham and Mary 2019) everything is as if K̂ were changed by
-// ΔK with entries of about δ = u n^1/2 σ_f², u = 2^-52. Then, to first order,
+// ΔK with entries of about δ = u (n^1/2 + x) σ_f², u = 2^-52, x the largest scaled coordinate,
+// for these are rounded, too. Then, to first order,
 //
 //	|ΔQ| = |α'ΔK α| <= δ |α|²,   |Δ log det K̂| = |tr K̂⁻¹ΔK| <= δ tr K̂⁻¹,   α = K̂⁻¹(y - c)
 //
@@ -17,11 +22,13 @@ import "math"
 // third of this.
 const roundingMargin = 2
 
-// roundingOf bounds the error of L by rounding, n rows, from |α|², an estimate of tr K̂⁻¹, and
-// the size of Q.
-func roundingOf(n int, variance, alpha2, trace, quad float64) float64 {
+// roundingOf bounds the error of L by rounding with the matrix of op, from |α|², an estimate
+// of tr K̂⁻¹, and the size of Q.
+func roundingOf(op *kernelmv.Op, alpha2, trace, quad float64) float64 {
 	const unit = 0x1p-52
-	root := unit * math.Sqrt(float64(n))
+	n := float64(op.Dim())
+	root := unit * math.Sqrt(n)
+	entry := (root + unit*op.Extent()) * op.Kernel().Variance
 	// 40: logarithms of pivots are smaller, for 1e-17 < pivot < 1e17.
-	return roundingMargin * (0.5*root*variance*(alpha2+trace) + 0.5*root*(40*float64(n)+math.Abs(quad)))
+	return roundingMargin * 0.5 * (entry*(alpha2+trace) + root*(40*n+math.Abs(quad)))
 }

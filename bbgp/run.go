@@ -53,7 +53,7 @@ func (r *run) evaluate() (*Evaluation, error) {
 		Passes: r.passes, Rank: o.pre.Rank(), Neighbours: o.pre.Neighbours(), Reason: o.reason, Probes: o.probes.Cols, ProbesReason: o.probesReason,
 		MeanInfo: o.meanInfo, Precision: r.prec.String(), BoundKind: "probable", Node: o.b.node,
 	}
-	ev.StdErr, ev.law = o.b.scatter()
+	ev.StdErr, ev.Law = o.b.scatter()
 	if o.b.nodeOne && r.prec == kernelmv.F64 || o.lanczos.Exhausted() {
 		ev.BoundKind = "rigorous"
 	}

@@ -20,6 +20,8 @@ import (
 // eigenvalues to A, λ, it is up to λ largeA/n² more.
 const (
 	tooLow, tooLowError = 1.5, 0.8
+	// boundError times the error allowed for is in the bounds: small tables of one input go beyond.
+	boundError = 2
 	largeA              = 5000
 	// entryError is ε in units of σ_f² where lengths are long, and as a rule less elsewhere.
 	entryError = 9e-8
@@ -33,7 +35,21 @@ func secondOrder(entry, trace float64) float64 {
 // coarse reports that float32 products are not good enough: what they do to first
 // order is above 2 eps, or what is not known of the rest above eps/2.
 func (r *run) coarse(t *tail) bool {
-	return math.Abs(t.fix)/2 > 2*r.opt.Eps || t.unsure > r.opt.Eps/2
+	return math.Abs(t.fix)/2 > 2*r.opt.Eps || t.unsure > r.opt.Eps/2 || r.basisLoss() > r.opt.Eps/2
+}
+
+// basisLoss is what storing the basis in float32 does to L, and what rounding the basis
+// for float32 products does: it moves small eigenvalues of A by some 2^-25 |A|, by chance
+// up or down, 0.6 and 3.6 times n^1/2 2^-25 |A| at most in some hundred cases each.
+func (r *run) basisLoss() float64 {
+	if r.o.basis64 && r.prec == kernelmv.F64 {
+		return 0
+	}
+	unit, times := math.Sqrt(float64(r.o.n))*0x1p-25*r.o.b.high, 1.5
+	if r.prec == kernelmv.F32 {
+		times = 6
+	}
+	return times*unit + 0x1p-21
 }
 
 // unsure32 foresees, before any pass, what float32 products would leave unsure beyond
@@ -86,12 +102,24 @@ func (r *run) sample(t *tail) error {
 	if r.h2 { // the tolerance's part of the errors is the same in every product
 		t.shift = min(t.shift, tooLow*secondOrder(entryError*r.p.Variance, square))
 	}
-	if r.harmless() && doubt <= r.opt.Eps/20 {
-		t.doubt, t.q, t.kv = doubt+t.form, o.b.quadLow, t.own
+	chance := r.chance(t, entry)
+	if r.harmless() && doubt <= r.opt.Eps/20 && chance <= r.opt.Eps/4 {
+		t.doubt, t.q, t.kv = doubt+chance+t.form, o.b.quadLow, t.own
 		r.seen(t)
 		return nil
 	}
 	return r.correctLoud(t)
+}
+
+// chance is what errors of rms entry, others in every product than in those of the sample,
+// do to L: their forms v'Ev and tr U'EU have about the standard deviations entry |v|² and
+// entry |UU'|_F. In small, smooth tables they were up to four times that.
+func (r *run) chance(t *tail, entry float64) float64 {
+	const deviations = 6
+	entry = max(entry, entryError*r.p.Variance)
+	gram := linalg.NewMatrix(t.u.Cols, t.u.Cols)
+	r.o.e.GemmTo(gram, 1, t.u, true, t.u, false, 0)
+	return 0.5 * deviations * entry * (r.o.e.Dot(t.v.Data, t.v.Data) + math.Sqrt(r.o.e.Dot(gram.Data, gram.Data)))
 }
 
 // worstError is the largest change of an eigenvalue of K̂ by float32 products that

@@ -115,7 +115,7 @@ func (s *sparse) Evaluate(ctx context.Context, p Params, opt EvalOptions) (*Eval
 	for _, v := range f.d {
 		inverse += 1 / v
 	}
-	ev.Lower = ev.LML - roundingOf(n, p.Variance, s.e.Dot(ev.Alpha, ev.Alpha), inverse, ev.LML)
+	ev.Lower = ev.LML - roundingOf(s.op, s.e.Dot(ev.Alpha, ev.Alpha), inverse, ev.LML)
 	if !finite(ev.LML) {
 		return nil, fmt.Errorf("%w: value %v", ErrNotFinite, ev.LML)
 	}

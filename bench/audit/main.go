@@ -28,7 +28,7 @@ type audit struct {
 	run  func(*problem, *tally)
 }
 
-var audits = []audit{{"posterior", posterior}}
+var audits = []audit{{"posterior", posterior}, {"evidence", evidence}}
 
 // refuse notes that the program did not answer. A table that float64 cannot hold may
 // be refused, if that is said.
@@ -50,11 +50,13 @@ func main() {
 	most := flag.Int("most", 400, "rows of the largest")
 	which := flag.String("audit", "", "the one audit to make")
 	budget := flag.Float64("seconds", 0, "CPU seconds after which no problem is begun; 0 for no limit")
+	verbose := flag.Bool("v", false, "print every miss")
 	flag.Parse()
 	if *short {
 		*budget, *most = 100, 150
 	}
 	t, start := newTally(), time.Now()
+	t.verbose = *verbose
 	done := 0
 	for i := range *n {
 		if *only >= 0 {

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"bbgp.dev/bbgp"
 )
 
 // A tally counts what was held against the truth, by what was bounded and by the kind
@@ -13,8 +15,10 @@ import (
 type tally struct {
 	lines   map[string]*line
 	scores  map[string]*score
+	covers  map[string]*cover
 	refused int      // answers that the program did not give, and said why
 	failed  []string // what must not happen
+	verbose bool     // every miss is printed at once
 }
 
 // A line counts one sort of bounds.
@@ -43,7 +47,9 @@ const (
 	scoreLimit   = 6 // of one number that is standard normal
 )
 
-func newTally() *tally { return &tally{lines: map[string]*line{}, scores: map[string]*score{}} }
+func newTally() *tally {
+	return &tally{lines: map[string]*line{}, scores: map[string]*score{}, covers: map[string]*cover{}}
+}
 
 // ulps is the rounding of the numbers that are compared, which are float64.
 const ulps = 0x1p-50
@@ -64,6 +70,9 @@ func (t *tally) within(what, kind string, lo, truth, hi float64, wide bool, reci
 		return
 	}
 	l.outside++
+	if t.verbose {
+		fmt.Printf("%s: %s, %s: truth %v outside [%v, %v]\n", recipe, what, kind, truth, lo, hi)
+	}
 	if share := off / max(hi-lo, ulps*math.Abs(truth), math.SmallestNonzeroFloat64); !(share <= l.worst) {
 		l.worst = share
 		l.recipe = fmt.Sprintf("%s\n    %s: truth %v outside [%v, %v]", recipe, what, truth, lo, hi)
@@ -82,6 +91,37 @@ func (t *tally) normal(what string, z float64, recipe string) {
 	if !(math.Abs(z) <= s.worst) {
 		s.worst, s.recipe = math.Abs(z), recipe
 	}
+}
+
+// A cover counts how often random intervals hold the truth.
+type cover struct {
+	least         float64 // share that has to be held
+	count, inside int
+	widest        float64 // largest distance of a truth from its interval, in widths
+	recipe        string
+}
+
+// interval adds an interval that is to hold the truth in so many cases.
+func (t *tally) interval(what string, least float64, ends bbgp.Interval, truth float64, recipe string) {
+	c := t.covers[what]
+	if c == nil {
+		c = &cover{least: least}
+		t.covers[what] = c
+	}
+	c.count++
+	lo, hi := float64(ends[0]), float64(ends[1])
+	off := max(lo-truth, truth-hi) / max(hi-lo, ulps*math.Abs(truth))
+	if off <= ulps {
+		c.inside++
+	} else if off > c.widest {
+		c.widest, c.recipe = off, fmt.Sprintf("%s\n    %s: truth %v outside [%v, %v]", recipe, what, truth, lo, hi)
+	}
+}
+
+// missed says whether too few are inside, beyond four standard deviations of chance.
+func (c *cover) missed() bool {
+	n := float64(c.count)
+	return float64(c.inside) < n*c.least-4*math.Sqrt(n*c.least*(1-c.least))
 }
 
 // fail notes something that must not happen.
@@ -126,6 +166,17 @@ func (t *tally) print(w io.Writer) (bad bool) {
 			bad = true
 			notes = append(notes, fmt.Sprintf("%s, the worst: %s", key, s.recipe))
 		}
+	}
+	if len(t.covers) > 0 {
+		fmt.Fprintln(w, "\n| random intervals of | count | hold the truth | at least asked | farthest miss, in widths |\n|---|---|---|---|---|")
+	}
+	for _, key := range sorted(t.covers) {
+		c := t.covers[key]
+		fmt.Fprintf(w, "| %s | %d | %.4f | %.4f | %.2g |\n", key, c.count, float64(c.inside)/float64(c.count), c.least, c.widest)
+		if c.inside < c.count {
+			notes = append(notes, fmt.Sprintf("%s, the farthest: %s", key, c.recipe))
+		}
+		bad = bad || c.missed()
 	}
 	notes = append(notes, t.failed...)
 	if len(notes) > 0 {

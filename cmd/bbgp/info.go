@@ -152,7 +152,7 @@ func writeInputs(w io.Writer, m *bbgp.Model, p *inputs.Plan) {
 // writeModelFile prints what the fit reported and how predictions are made.
 func writeModelFile(w io.Writer, m *bbgp.Model, f bbgp.FileInfo) error {
 	r := &m.Result
-	fmt.Fprintf(w, "LML           %.2f, bias within [%.2f, %.2f] (%s), standard error %.2g\n", r.LML, float64(r.Lower), float64(r.Upper), r.BoundKind, r.StdErr)
+	fmt.Fprintf(w, "LML           %.2f%s\n", r.LML, certainty(r, ", "))
 	fmt.Fprintf(w, "fit           %d evaluations, %d passes, %.1f CPU s on %s, optimizer %s, seed %d, %s\n",
 		r.Evaluations, r.Passes, r.CPUSeconds, r.ISA, r.Optimizer, r.Seed, r.Stopped)
 	if f.Dense {

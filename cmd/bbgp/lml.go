@@ -102,7 +102,8 @@ func (a *app) lml(ctx context.Context, data string, f *lmlFlags) error {
 
 func writeLML(w io.Writer, ts *trainingSet, r *bbgp.LMLReport) error {
 	fmt.Fprintf(w, "log marginal likelihood  %.6f\n", r.LML)
-	if r.Lower != r.Upper {
+	fmt.Fprintf(w, "95 %% interval            [%.6f, %.6f]\n", r.Interval95[0], r.Interval95[1])
+	if r.Passes > 0 {
 		fmt.Fprintf(w, "bounds of its bias       [%.6f, %.6f] (%s)\n", r.Lower, r.Upper, r.BoundKind)
 		fmt.Fprintf(w, "standard error           %.4g (%d probes)\n", r.StdErr, r.Probes)
 		fmt.Fprintf(w, "work                     %d passes, rank %d, %d neighbours, %s%s\n", r.Passes, r.Rank, r.Neighbours, r.Precision, costsNote(r.Costs))

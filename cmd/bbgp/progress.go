@@ -174,8 +174,8 @@ func (t *teller) left(s bbgp.Step) string {
 
 func stepLine(s bbgp.Step) string {
 	line := fmt.Sprintf("bbgp: %-7s step %3d  LML %.6g", s.Phase, s.Step, s.LML)
-	if s.Lower != s.Upper {
-		line += fmt.Sprintf(" in [%.6g, %.6g]", s.Lower, s.Upper)
+	if lo, hi := fmt.Sprintf("%.6g", s.Lower), fmt.Sprintf("%.6g", s.Upper); lo != hi {
+		line += fmt.Sprintf(" in [%s, %s]", lo, hi)
 	}
 	if s.StdErr > 0 {
 		line += fmt.Sprintf(" ± %.2g", s.StdErr)

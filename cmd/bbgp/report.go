@@ -152,10 +152,7 @@ func (a *app) report(ctx context.Context, path string, f *reportFlags) error {
 // facts lists what a reader asks first.
 func facts(m *bbgp.Model) []fact {
 	r, p, s := &m.Result, m.Parameters, m.Scaling
-	lml := fmt.Sprintf("%.2f", r.LML)
-	if r.Lower != r.Upper {
-		lml += fmt.Sprintf(", bias within [%.2f, %.2f] (%s), standard error %.2g", r.Lower, r.Upper, r.BoundKind, r.StdErr)
-	}
+	lml := fmt.Sprintf("%.2f", r.LML) + certainty(r, ", ")
 	return []fact{
 		{"rows, inputs", fmt.Sprintf("%d, %d", r.N, m.D())},
 		{"kernel", p.Kernel},

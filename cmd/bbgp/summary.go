@@ -18,6 +18,19 @@ func byRelevance(l []float64) []int {
 	return order
 }
 
+// certainty says how well the likelihood is known, after sep; nothing where it is exact to
+// the digits that are printed.
+func certainty(r *bbgp.Result, sep string) string {
+	if r.StdErr == 0 && fmt.Sprintf("%.2f", r.Lower) == fmt.Sprintf("%.2f", r.Upper) {
+		return ""
+	}
+	text := fmt.Sprintf("%sbias within [%.2f, %.2f] (%s), standard error %.2g", sep, r.Lower, r.Upper, r.BoundKind, r.StdErr)
+	if i := r.Interval95; len(i) == 2 {
+		text += fmt.Sprintf(", 95 %% interval [%.2f, %.2f]", i[0], i[1])
+	}
+	return text
+}
+
 // writeSummary prints a fit in words.
 func writeSummary(w io.Writer, m *bbgp.Model, r *fitReport) error {
 	rows := fmt.Sprint(r.N)
@@ -25,11 +38,7 @@ func writeSummary(w io.Writer, m *bbgp.Model, r *fitReport) error {
 		rows += fmt.Sprintf(" at %d places (repeated rows are merged exactly)", r.Distinct)
 	}
 	fmt.Fprintf(w, "rows          %s, %d inputs, kernel %s\n", rows, r.D, m.Parameters.Kernel)
-	fmt.Fprintf(w, "LML           %.2f", r.LML)
-	if r.Lower != r.Upper {
-		fmt.Fprintf(w, "  bias within [%.2f, %.2f] (%s), standard error %.2g", r.Lower, r.Upper, r.BoundKind, r.StdErr)
-	}
-	fmt.Fprintln(w)
+	fmt.Fprintf(w, "LML           %.2f%s\n", r.LML, certainty(&r.Result, "  "))
 	if err := writeParameters(w, m); err != nil {
 		return err
 	}

@@ -1,0 +1,261 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"bbgp.dev/bbgp"
+	"bbgp.dev/linalg"
+)
+
+// The likelihood: its intervals, the bounds of its bias, its gradient.
+
+const (
+	tightEps    = 1e-5 // of the evaluation that stands for the truth about the bias
+	gradientTol = 1e-4 // of the size of the terms of a derivative, and of
+	leastSize   = 10   // nats, where these are smaller
+)
+
+func evidence(p *problem, t *tally) {
+	ctx := context.Background()
+	got, err := bbgp.LogMarginalLikelihood(ctx, p.data, p.params, p.options())
+	if err != nil {
+		t.refuse(p, "the likelihood", err)
+		return
+	}
+	truth, err := newTruth(p, &bbgp.Model{Parameters: p.params, Scaling: bbgp.NewScaling(p.data, p.plain)})
+	if err != nil {
+		t.fail("%s: %v", p.recipe(), err)
+		return
+	}
+	lml := truth.lml()
+	if got.BoundKind == "exact" {
+		lo, hi := float64(got.Lower), float64(got.Upper)
+		t.within("likelihood", "exact", lo, lml, hi, hi-lo > 1e-6*math.Abs(lml), p.recipe())
+		want, size := truth.gradient()
+		p.gradient(t, "gradient, dense", got.Gradient, want, size)
+	} else {
+		t.interval("likelihood, 95 % interval", 0.94, got.Interval95, lml, p.recipe())
+		t.interval("likelihood, 99.9 % interval", 0.997, got.Interval999, lml, p.recipe())
+		p.bias(ctx, t, truth, got)
+	}
+	if p.number%4 == 0 {
+		p.sparse(ctx, t, lml)
+	}
+}
+
+// bias holds the bounds of the bias, and what float32 does to the gradient, against a tight
+// evaluation in float64 with the same preconditioner and probes.
+func (p *problem) bias(ctx context.Context, t *tally, truth *truth, got *bbgp.LMLReport) {
+	opt := p.options()
+	opt.Eps, opt.Probes, opt.Precision = tightEps, got.Probes, "f64"
+	tight, err := bbgp.LogMarginalLikelihood(ctx, p.data, p.params, opt)
+	if err != nil || tight.Rank != got.Rank || tight.Neighbours != got.Neighbours || tight.BoundKind == "exact" {
+		return // it was answered otherwise: nothing to compare with
+	}
+	lo, hi := float64(got.Lower), float64(got.Upper)
+	// The truth is somewhere between the tight bounds.
+	at := min(max(tight.LML, lo), hi)
+	at = min(max(at, float64(tight.Lower)), float64(tight.Upper))
+	t.within("bias, "+got.Precision, got.BoundKind, lo, at, hi, hi-lo > 2.1, p.recipe())
+	if got.Precision != "f32" {
+		return
+	}
+	opt.Precision = "auto"
+	if again, err := bbgp.LogMarginalLikelihood(ctx, p.data, p.params, opt); err == nil && again.Precision == "f32" {
+		_, size := truth.gradient()
+		p.gradient(t, "gradient, float32", again.Gradient, tight.Gradient, size)
+	}
+}
+
+// sparse holds the lower bounds of the other methods.
+func (p *problem) sparse(ctx context.Context, t *tally, lml float64) {
+	for _, method := range []string{"sgpr", "cglb"} {
+		opt := p.options()
+		opt.Method, opt.Rank, opt.Neighbours = method, min(50, p.data.X.Rows/2), 0
+		got, err := bbgp.LogMarginalLikelihood(ctx, p.data, p.params, opt)
+		if err != nil {
+			t.refuse(p, method, err)
+			continue
+		}
+		t.within("likelihood, "+method, got.BoundKind, float64(got.Lower), lml, math.Inf(1), false, p.recipe())
+	}
+}
+
+// gradient compares derivatives by logarithms of the parameters.
+func (p *problem) gradient(t *tally, what string, got, want *bbgp.Gradient, size []float64) {
+	a, b := p.logarithmic(got), p.logarithmic(want)
+	for i, v := range b[:len(size)] {
+		off := gradientTol * max(size[i], leastSize)
+		t.within(what, "1e-4 of its terms", v-off, a[i], v+off, false, p.recipe()+fmt.Sprintf(", derivative %d", i))
+	}
+}
+
+// logarithmic returns the derivatives by log σ_f², log σ_n² and log ℓ.
+func (p *problem) logarithmic(g *bbgp.Gradient) []float64 {
+	out := []float64{g.Variance * p.params.Variance, g.Noise * p.params.Noise}
+	for j, l := range p.params.Lengthscales {
+		if p.counts(j) {
+			out = append(out, g.Lengthscales[j]*l)
+		}
+	}
+	return out
+}
+
+// counts says whether input j is in the distance.
+func (p *problem) counts(j int) bool {
+	for i := range p.data.X.Rows {
+		if p.data.X.At(i, j) != p.data.X.At(0, j) {
+			return !math.IsInf(p.params.Lengthscales[j], 1)
+		}
+	}
+	return false
+}
+
+// lml is the log marginal likelihood. Repeated rows are one row with their mean target; what
+// that leaves of the likelihood needs no matrix.
+func (t *truth) lml() float64 {
+	logs, squares := t.within()
+	q := dot(t.y, t.alpha).add(squares)
+	return -0.5 * (logs + float64(len(t.x))*math.Log(2*math.Pi) + t.logDet() + q.float())
+}
+
+// within returns what merging has left out of -2 L: logarithms, and squares over the noise.
+func (t *truth) within() (logs float64, squares twice) {
+	noise, s := t.p.params.Noise, &t.scaling
+	for _, c := range t.counts {
+		m := float64(c)
+		logs += math.Log(m) + (m-1)*math.Log(2*math.Pi*noise)
+	}
+	group := t.groups()
+	for i, y := range t.p.data.Y {
+		z := wide(y).sub(wide(s.YMean)).div(wide(s.YScale)).sub(wide(t.p.params.Mean)).sub(t.y[group[i]])
+		squares = squares.add(z.mul(z).div(wide(noise)))
+	}
+	return logs, squares
+}
+
+// groups returns the merged row of every row of the table.
+func (t *truth) groups() []int {
+	at := map[string]int{}
+	for k, i := range t.first {
+		at[fmt.Sprint(t.p.data.X.Row(i))] = k
+	}
+	of := make([]int, t.p.data.X.Rows)
+	for i := range of {
+		of[i] = at[fmt.Sprint(t.p.data.X.Row(i))]
+	}
+	return of
+}
+
+// derivatives returns, by log σ_f², log σ_n² and log ℓ of the inputs that count, the two terms
+// α'∂K̂α/2 and tr(K̂⁻¹∂K̂)/2, whose difference is the derivative but for what merged rows add to
+// that by the noise.
+func (t *truth) derivatives() (fits, traces []float64) {
+	n, q := len(t.x), t.p.params
+	inverse := t.inverse()
+	d := 0
+	if n > 0 {
+		d = len(t.x[0])
+	}
+	fits, traces = make([]float64, 2+d), make([]float64, 2+d)
+	for i := range n {
+		for j := range i + 1 {
+			twofold := 1.0
+			if i == j {
+				twofold = 0.5
+			}
+			aa, inv := twofold*t.alpha[i].float()*t.alpha[j].float(), twofold*inverse.At(i, j)
+			k := t.cov(t.x[i], t.x[j]).float()
+			fits[0] += aa * k
+			traces[0] += inv * k
+			if i == j {
+				v := q.Noise / float64(t.counts[i])
+				fits[1] += aa * v
+				traces[1] += inv * v
+			}
+			w := t.weight(t.x[i], t.x[j])
+			for c := range d {
+				e := t.x[i][c].sub(t.x[j][c]).float()
+				fits[2+c] += aa * w * e * e
+				traces[2+c] += inv * w * e * e
+			}
+		}
+	}
+	return fits, traces
+}
+
+// inverse is K̂⁻¹, from the factor rounded to float64.
+func (t *truth) inverse() linalg.Matrix {
+	n := len(t.x)
+	w, out := linalg.NewMatrix(n, n), linalg.NewMatrix(n, n) // L⁻¹ by columns
+	for c := range n {
+		for i := c; i < n; i++ {
+			s := 0.0
+			if i == c {
+				s = 1
+			}
+			for k := c; k < i; k++ {
+				s -= t.l[i][k].hi * w.At(c, k)
+			}
+			w.Set(c, i, s/t.l[i][i].hi)
+		}
+	}
+	for i := range n {
+		for j := range i + 1 {
+			s := 0.0
+			a, b := w.Row(i), w.Row(j)
+			for k := i; k < n; k++ {
+				s += a[k] * b[k]
+			}
+			out.Set(i, j, s)
+		}
+	}
+	return out
+}
+
+// weight is w with ∂k/∂log ℓ_d = w ((a_d - b_d)/ℓ_d)².
+func (t *truth) weight(a, b []twice) float64 {
+	r2 := 0.0
+	for j, v := range a {
+		e := v.sub(b[j]).float()
+		r2 += e * e
+	}
+	v := t.variance.float()
+	switch r := math.Sqrt(r2); t.p.params.Kernel {
+	case "matern12":
+		if r == 0 {
+			return 0
+		}
+		return v * math.Exp(-r) / r
+	case "matern32":
+		return 3 * v * math.Exp(-math.Sqrt(3)*r)
+	case "matern52":
+		return 5. / 3 * v * (1 + math.Sqrt(5)*r) * math.Exp(-math.Sqrt(5)*r)
+	}
+	return v * math.Exp(-r2/2)
+}
+
+// gradient is that of the likelihood by the parameters, sizes those of its terms by
+// their logarithms.
+func (t *truth) gradient() (g *bbgp.Gradient, size []float64) {
+	fits, traces := t.derivatives()
+	q := t.p.params
+	_, squares := t.within()
+	traces[1] += 0.5 * float64(t.p.data.X.Rows-len(t.x))
+	fits[1] += 0.5 * squares.float()
+	g = &bbgp.Gradient{Lengthscales: make([]float64, len(q.Lengthscales))}
+	for i := range fits {
+		size = append(size, math.Abs(fits[i])+math.Abs(traces[i]))
+	}
+	g.Variance, g.Noise = (fits[0]-traces[0])/q.Variance, (fits[1]-traces[1])/q.Noise
+	c := 2
+	for j, l := range q.Lengthscales {
+		if t.p.counts(j) {
+			g.Lengthscales[j] = (fits[c] - traces[c]) / l
+			c++
+		}
+	}
+	return g, size
+}

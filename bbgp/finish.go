@@ -25,7 +25,7 @@ const (
 	gradTol    = 1e-4 // of tr(G H) that the columns U may leave out
 	gradTolEps = 1e-10
 	// gradSlack is what float32 may do to a derivative by a logarithm, in eps.
-	gradSlack = 0.05
+	gradSlack = 0.02
 )
 
 // A tail holds the columns of the final products.
@@ -351,10 +351,11 @@ func (r *run) gradient(t *tail) (*Gradient, error) {
 			return nil, err
 		}
 	}
-	if prec == kernelmv.F32 && o.op.GradError(cols, weight) > gradSlack*r.opt.Eps {
+	if prec == kernelmv.F32 && o.op.GradError(cols, weight, gradSlack*r.opt.Eps) > gradSlack*r.opt.Eps {
 		prec = kernelmv.F64
 	}
 	o.op.SetGradPrecision(prec)
+	o.op.SetGradSlack(gradSlack * r.opt.Eps)
 	if err := o.op.GradTo(r.ctx, g.Lengthscales, cols, weight); err != nil {
 		return nil, err
 	}

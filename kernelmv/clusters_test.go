@@ -127,7 +127,7 @@ func checkFarGradient(t *testing.T, name string, op *Op, x linalg.Matrix, k Kern
 	if err := op.GradTo(ctx, got, u, g); err != nil {
 		t.Fatal(err)
 	}
-	foreseen := op.GradError(u, g)
+	foreseen := op.GradError(u, g, 0)
 	worst := 0.0
 	for j := range want {
 		worst = max(worst, math.Abs(got[j]-want[j]))

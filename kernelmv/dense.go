@@ -2,6 +2,7 @@ package kernelmv
 
 import (
 	"context"
+	"math"
 
 	"bbgp.dev/linalg"
 )
@@ -32,6 +33,7 @@ func (o *Op) DenseGradTo(ctx context.Context, dst []float64, m linalg.Matrix) (f
 		t.scratch[w].cov = grow(t.scratch[w].cov, len(t.scratch[w].tile))
 	}
 	t.m, t.scale = m, 1
+	t.direct2 = o.isLossy(math.Sqrt(squareSum(m)))
 	sums, err := t.run(ctx)
 	t.m = linalg.Matrix{}
 	if err != nil {
@@ -48,13 +50,23 @@ func (o *Op) DenseGradTo(ctx context.Context, dst []float64, m linalg.Matrix) (f
 	return 2 * o.kernel.Variance * mk, nil
 }
 
+func squareSum(m linalg.Matrix) float64 {
+	sum := 0.0
+	for i := range m.Rows {
+		for _, v := range m.Row(i) {
+			sum += v * v
+		}
+	}
+	return sum
+}
+
 // timesDense turns a tile of squared distances into weights times M and adds
 // the row sums of M∘K to mk.
 func (t *gradient[T]) timesDense(s *gradScratch[T], buf []T, i, rows, j0, cols int, diagonal bool) {
 	cov := s.cov[:rows*cols]
 	copy(cov, buf)
 	t.kit.Cov(t.op.kernel.Family, cov)
-	t.kit.Weight(t.op.kernel.Family, buf)
+	t.weights(s, buf)
 	n, share := t.op.Dim(), T(1)
 	if diagonal {
 		share = 0.5

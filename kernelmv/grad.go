@@ -45,6 +45,9 @@ type gradient[T asm.Float] struct {
 	m      linalg.Matrix
 	mk     []float64 // [n]: row sums of M∘K where M is dense
 
+	direct2 bool      // by the squares of differences, see direct.go
+	rows    []float64 // [n][input], for that
+
 	u        linalg.Matrix
 	g, unit  []float64
 	packBody func(worker, b int)
@@ -55,6 +58,7 @@ type gradient[T asm.Float] struct {
 type gradScratch[T asm.Float] struct {
 	tile, cov []T
 	half      []T // ui of a tile on the diagonal, halved
+	r2        []T // squared distances
 	sum       []T // [group][width][cols]
 }
 
@@ -132,6 +136,7 @@ func (o *Op) gradSums(ctx context.Context, inputs []int, u linalg.Matrix, g []fl
 		if o.g64 == nil {
 			o.g64 = newGradient(o, &o.engine.Impl.F64)
 		}
+		o.g64.direct2 = o.isLossy(o.formSize(u, g))
 		return o.g64.vectors(ctx, inputs, u, g)
 	}
 	if o.g32 == nil {
@@ -164,13 +169,19 @@ func (t *gradient[T]) vectors(ctx context.Context, inputs []int, u linalg.Matrix
 // run visits all tiles and adds up.
 func (t *gradient[T]) run(ctx context.Context) ([]float64, error) {
 	o := t.op
-	clear(t.yi)
-	clear(t.yj)
+	d := len(t.inputs)
+	if clear(t.partial[:o.sched.count*d]); t.direct2 {
+		t.packDirect()
+	} else {
+		clear(t.yi)
+		clear(t.yj)
+	}
 	if err := o.sched.run(ctx, o.engine.Par, t.pairBody); err != nil {
 		return nil, err
 	}
-	o.engine.Par.For(o.sched.count, t.sumBody)
-	d := len(t.inputs)
+	if !t.direct2 {
+		o.engine.Par.For(o.sched.count, t.sumBody)
+	}
 	t.sums = grow(t.sums, d)
 	clear(t.sums)
 	for b := range o.sched.count {
@@ -226,6 +237,11 @@ func (t *gradient[T]) column(s *gradScratch[T], i0, i1, j0, cols int) {
 				inSum = 0
 			}
 			buf := t.weighted(s, i, rows, j0, cols, diagonal)
+			if t.direct2 {
+				t.squares(buf, i, rows, j0, cols)
+				i += rows
+				continue
+			}
 			for g := range t.groups {
 				t.kit.AccJ(t.sum(s, g, j0, cols), buf, t.xi[(g*n+i)*w:(g*n+i+rows)*w], rows, cols, w)
 			}
@@ -254,8 +270,13 @@ func (t *gradient[T]) weighted(s *gradScratch[T], i, rows, j0, cols int, diagona
 				ui[k] = v / 2
 			}
 		}
-		t.grid.radii(t.kit, f, buf, i, rows, j0, cols)
-		t.kit.WeightRadii(f, t.grid.dim, buf, rows, cols)
+		if f == Matern12 && t.direct2 {
+			t.grid.dist(t.kit, buf, i, rows, j0, cols)
+			t.weights(s, buf)
+		} else {
+			t.grid.radii(t.kit, f, buf, i, rows, j0, cols)
+			t.kit.WeightRadii(f, t.grid.dim, buf, rows, cols)
+		}
 		t.kit.Outer(buf, ui, t.uj[j0*r:(j0+cols)*r], r, rows, cols)
 	}
 	if diagonal {

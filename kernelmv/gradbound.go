@@ -6,37 +6,38 @@ import (
 	"bbgp.dev/linalg"
 )
 
-// What float32 does to a gradient. The three terms of grad.go cancel to the squares of
-// differences; what a sum of float32 loses is 2^-24 of the terms w_ab x'_a x'_b, by
+// What rounding does to a gradient. The three terms of grad.go cancel to the squares of
+// differences; sums lose 2^-24 or 2^-53 of the terms w_ab x'_a x'_b, by
 // chance up or down. With |w| <= |M| the root of the sum of their squares is at most
 //
-//	(Σ_ab M_ab² x'_a² x'_b²)^1/2,  Σ_ab M_ab² x_a² x_b² = Σ_rs g_r g_s (Σ_a x_a² u_ra u_sa)²
+//	(Σ_ab M_ab² x'_a² x'_b²)^1/2 <= X² |M|_F,   X = max |x'|
+//	Σ_ab M_ab² x_a² x_b² = Σ_rs g_r g_s (Σ_a x_a² u_ra u_sa)²,   |M|_F² = Σ_rs g_r g_s (u_r'u_s)²
 //
 // for M = Σ_r g_r u_r u_r': O(n R²) for an input. x' are coordinates within a far cluster.
+// Where that is too much in float64, too, the differences themselves are squared (direct.go).
 
-const (
-	float32Unit = 0x1p-24
-	// sumLoss: rounding errors of sums of 48 rows, measured against the bound below.
-	sumLoss = 0.3
-	// modestX is a coordinate whose square float32 holds well enough in any case: 2^-24
-	// modestX² sumLoss is 1e-4 of the terms.
-	modestX = 16
-)
+// sumLoss is what a sum loses by that, measured: 0.02 to 0.2, on tables of farTable.
+const sumLoss = 0.3
 
 // GradError foresees the largest error that GradTo in F32 makes beyond that of its
-// entries, for the same u (n×R) and g, in the units of its result: the standard deviation
-// of rounding errors, seldom exceeded twice.
-func (o *Op) GradError(u linalg.Matrix, g []float64) float64 {
+// entries, for the same u (n×R) and g, in the units of its result; enough tells below which
+// error no closer look is taken.
+func (o *Op) GradError(u linalg.Matrix, g []float64, enough float64) float64 {
 	if u.Rows != o.Dim() || len(g) != u.Cols {
 		panic("kernelmv: GradError: bad shapes")
 	}
 	if o.line != nil || o.kernel.Family == Matern12 { // float64 in any case
 		return 0
 	}
-	worst, n := 0.0, o.Dim()
-	scaled, gram := linalg.NewMatrix(n, u.Cols), linalg.NewMatrix(u.Cols, u.Cols)
+	n := o.Dim()
+	unit := 2 * sumLoss * 0x1p-24 * o.kernel.Variance * o.kernel.Family.WeightFactor()
+	size := unit * o.formSize(u, g)
+	worst := 0.0
+	scaled := linalg.NewMatrix(n, u.Cols)
 	for k, d := range o.pts.dims {
-		if o.pts.localExtent(k) <= modestX {
+		far := o.pts.localExtent(k)
+		if bound := far * far * size; bound <= enough || bound <= worst {
+			worst = max(worst, bound)
 			continue
 		}
 		for i := range n {
@@ -46,24 +47,26 @@ func (o *Op) GradError(u linalg.Matrix, g []float64) float64 {
 				row[r] = x * v
 			}
 		}
-		o.engine.GemmTo(gram, 1, scaled, true, scaled, false, 0)
-		sum := 0.0
-		for r := range gram.Rows {
-			for s, v := range gram.Row(r) {
-				sum += g[r] * g[s] * v * v
-			}
-		}
-		worst = max(worst, sum)
+		worst = max(worst, unit*o.formSize(scaled, g))
 	}
-	return 2 * sumLoss * float32Unit * o.kernel.Variance * o.kernel.Family.WeightFactor() * math.Sqrt(worst)
+	return worst
+}
+
+// formSize is |M|_F for M = Σ_r g_r u_r u_r'.
+func (o *Op) formSize(u linalg.Matrix, g []float64) float64 {
+	gram, sum := linalg.NewMatrix(u.Cols, u.Cols), 0.0
+	o.engine.GemmTo(gram, 1, u, true, u, false, 0)
+	for r := range gram.Rows {
+		for s, v := range gram.Row(r) {
+			sum += g[r] * g[s] * v * v
+		}
+	}
+	return math.Sqrt(max(sum, 0))
 }
 
 // localExtent is the largest local coordinate of input number k of dims.
 func (p *points) localExtent(k int) float64 {
 	d, far := p.dims[k], 0.0
-	if p.cuts[k] == nil && p.spread[d]*p.factor[k] <= modestX {
-		return p.spread[d] * p.factor[k]
-	}
 	for i := range p.raw.Rows {
 		far = max(far, math.Abs(p.local(k, p.raw.At(i, d))))
 	}

@@ -45,6 +45,7 @@ type Op struct {
 	rounded   bool // float64 tiles take the coordinates of the float32 tiles
 
 	precision, gradPrecision Precision
+	gradSlack                float64
 	f32, f64                 view
 	p32                      *product[float32]
 	p64                      *product[float64]
@@ -68,7 +69,7 @@ func NewOp(e *linalg.Engine, x linalg.Matrix, k Kernel, noise []float64) (*Op, e
 	if err != nil {
 		return nil, err
 	}
-	o := &Op{engine: e, pts: pts, sched: newSchedule(x.Rows), precision: F64, gradPrecision: F64}
+	o := &Op{engine: e, pts: pts, sched: newSchedule(x.Rows), precision: F64, gradPrecision: F64, gradSlack: defaultGradSlack}
 	o.f32, o.f64 = view{o, F32}, view{o, F64}
 	o.blocks = make([]gathered, e.Par.Threads())
 	if err := o.Reset(k, noise); err != nil {

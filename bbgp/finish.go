@@ -60,7 +60,7 @@ func (r *run) finish(ev *Evaluation) error {
 		return err
 	}
 	b := &o.b
-	t.doubt += r.unseen(t) + t.unsure + r.basisLoss() + roundingOf(o.op, o.e.Dot(t.v.Data, t.v.Data), o.traceP(), t.q)
+	t.doubt += r.unseen(t) + boundError*t.unsure + r.basisLoss() + roundingOf(o.op, o.e.Dot(t.v.Data, t.v.Data), o.traceP(), t.q)
 	logs := r.logConst + t.fix - 2*t.shift
 	ev.LML = -0.5 * (logs + b.meanG + t.q + t.rest)
 	ev.Lower = ev.LML - t.doubt

@@ -22,7 +22,7 @@ const (
 	tooLow, tooLowError = 1.5, 0.8
 	// boundError times the error allowed for is in the bounds: small tables of one input go beyond.
 	boundError = 2
-	largeA              = 5000
+	largeA     = 5000
 	// entryError is ε in units of σ_f² where lengths are long, and as a rule less elsewhere.
 	entryError = 9e-8
 )

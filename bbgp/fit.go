@@ -15,6 +15,7 @@ import (
 // If ctx ends first, the error is that of ctx, and the model, if not nil, is
 // the best one so far, with the bounds that were then known.
 func Fit(ctx context.Context, d *Data, opt Options) (*Model, error) {
+	began, cpu0 := time.Now(), cpuTime()
 	if err := d.check(true); err != nil {
 		return nil, err
 	}
@@ -35,7 +36,7 @@ func Fit(ctx context.Context, d *Data, opt Options) (*Model, error) {
 		return nil, err
 	}
 	f := &fit{opt: &opt, raw: d, full: full, count: &counters{
-		start: time.Now(), cpu0: cpuTime(), progress: opt.Progress, seconds: map[string]float64{}}}
+		start: began, cpu0: cpu0, progress: opt.Progress, seconds: map[string]float64{}}}
 	opt.guide = f.guide()
 	m := f.newModel()
 	if constant(full.Y) {

@@ -47,6 +47,7 @@ type LMLReport struct {
 // *OptionError or *MemoryError before it starts, with ctx.Err(), with an error
 // that wraps ErrNotFinite, or with a *StagnationError.
 func LogMarginalLikelihood(ctx context.Context, d *Data, p Params, opt Options) (*LMLReport, error) {
+	start, cpu0 := time.Now(), cpuTime()
 	if err := d.check(true); err != nil {
 		return nil, err
 	}
@@ -63,8 +64,6 @@ func LogMarginalLikelihood(ctx context.Context, d *Data, p Params, opt Options) 
 	if err := opt.checkMemory(d.X.Rows, full.X.Rows, d.X.Cols); err != nil {
 		return nil, err
 	}
-	start := time.Now()
-	cpu0 := cpuTime()
 	s := opt.scaling(full)
 	std := s.apply(d)
 	obj, err := opt.newObjective(std, p)

@@ -2,7 +2,6 @@ package kernelmv
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -94,7 +93,10 @@ func (o *Op) Reset(k Kernel, noise []float64) error {
 	}
 	if err := o.pts.rescale(&k); err != nil {
 		if o.kernel.Lengthscales != nil {
-			return errors.Join(err, o.pts.rescale(&o.kernel))
+			// The old parameters were fine.
+			if back := o.pts.rescale(&o.kernel); back != nil {
+				return fmt.Errorf("%w; and %w", err, back)
+			}
 		}
 		return err
 	}

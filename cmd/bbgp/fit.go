@@ -87,6 +87,7 @@ type fitReport struct {
 	Blank   int          `json:"blank_rows"`
 	Dropped int          `json:"dropped_rows"`
 	Notes   []string     `json:"notes"`
+	Total   float64      `json:"total_cpu_seconds"` // of the process: reading, fit, advice, scoring
 	Model   string       `json:"model,omitempty"`
 	Holdout *score.Score `json:"holdout,omitempty"`
 }
@@ -148,7 +149,7 @@ func (a *app) fit(ctx context.Context, data string, f *fitFlags) error {
 			return err
 		}
 	}
-	rep.Result = m.Result
+	rep.Result, rep.Total = m.Result, bbgp.ProcessCPU()
 	return a.closeFit(f, m, rep, ended)
 }
 

@@ -80,7 +80,7 @@ func (a *app) run(ctx context.Context, args []string) (code int) {
 	if code == exitInterrupted {
 		return a.interrupted(ctx)
 	}
-	a.last(strings.TrimSpace(err.Error()))
+	a.last(oneLine(err.Error())) // errors that were joined have a line each
 	return code
 }
 

@@ -93,7 +93,7 @@ func (o *exactObjective) Evaluate(ctx context.Context, p Params, opt EvalOptions
 	off := roundingOf(o.op, o.e.Dot(alpha.Data, alpha.Data), o.traceInverse(), quad)
 	ev := &Evaluation{LML: lml, Lower: lml - off, Upper: lml + off, Alpha: alpha.Data, Rank: n, Precision: "f64", BoundKind: "exact"}
 	if opt.Gradient {
-		g, err := o.gradient(ctx, p, alpha.Data)
+		g, err := o.gradient(ctx, p, alpha.Data, quad)
 		if err != nil {
 			return nil, err
 		}
@@ -164,8 +164,8 @@ func (o *exactObjective) factor(ctx context.Context, p Params) error {
 	return err
 }
 
-// gradient returns ∂L/∂θ at p, where last belongs to p and alpha = K̂⁻¹(y-c).
-func (o *exactObjective) gradient(ctx context.Context, p Params, alpha []float64) (*Gradient, error) {
+// gradient returns ∂L/∂θ at p, where last belongs to p, alpha = K̂⁻¹(y-c) and quad = Q.
+func (o *exactObjective) gradient(ctx context.Context, p Params, alpha []float64, quad float64) (*Gradient, error) {
 	n := len(alpha)
 	if o.m.Rows != n {
 		o.m = linalg.NewMatrix(n, n)
@@ -183,11 +183,16 @@ func (o *exactObjective) gradient(ctx context.Context, p Params, alpha []float64
 		}
 	})
 	g := &Gradient{Lengthscales: make([]float64, len(p.Lengthscales))}
-	sum, err := o.op.DenseGradTo(ctx, g.Lengthscales, o.m)
-	if err != nil {
+	if _, err := o.op.DenseGradTo(ctx, g.Lengthscales, o.m); err != nil {
 		return nil, err
 	}
-	g.Variance = 0.5 * sum / p.Variance
+	// tr(M K) = tr(M K̂) - tr(M D), the first of which is Q - n: the sum over all entries
+	// would lose more where the noise is small.
+	form := quad - float64(n)
+	for i, v := range o.op.Noise() {
+		form -= v * o.m.At(i, i)
+	}
+	g.Variance = 0.5 * form / p.Variance
 	for j, l := range p.Lengthscales {
 		g.Lengthscales[j] *= 0.5 / l // by log l → by l; 0 at +Inf
 	}

@@ -20,7 +20,7 @@ import (
 
 // roundingMargin covers what "about" leaves open: the audit (bench/audit) finds errors of up to a
 // third of this.
-const roundingMargin = 2
+const roundingMargin = 4
 
 // roundingOf bounds the error of L by rounding with the matrix of op, from |α|², an estimate
 // of tr K̂⁻¹, and the size of Q.

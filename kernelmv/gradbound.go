@@ -54,7 +54,8 @@ func (o *Op) GradError(u linalg.Matrix, g []float64, enough float64) float64 {
 
 // formSize is |M|_F for M = Σ_r g_r u_r u_r'.
 func (o *Op) formSize(u linalg.Matrix, g []float64) float64 {
-	gram, sum := linalg.NewMatrix(u.Cols, u.Cols), 0.0
+	o.gram = grow(o.gram, u.Cols*u.Cols)
+	gram, sum := linalg.Matrix{Rows: u.Cols, Cols: u.Cols, Stride: u.Cols, Data: o.gram}, 0.0
 	o.engine.GemmTo(gram, 1, u, true, u, false, 0)
 	for r := range gram.Rows {
 		for s, v := range gram.Row(r) {

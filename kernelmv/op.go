@@ -45,6 +45,7 @@ type Op struct {
 
 	precision, gradPrecision Precision
 	gradSlack                float64
+	gram                     []float64 // R×R, of a form
 	f32, f64                 view
 	p32                      *product[float32]
 	p64                      *product[float64]

@@ -24,7 +24,11 @@ func evidence(p *problem, t *tally) {
 		t.refuse(p, "the likelihood", err)
 		return
 	}
-	truth, err := newTruth(p, &bbgp.Model{Parameters: p.params, Scaling: bbgp.NewScaling(p.data, p.plain)})
+	scaling := bbgp.NewScaling(p.data, true)
+	if !p.plain {
+		scaling = bbgp.Standardise(p.data, p.options().ScaleFloor)
+	}
+	truth, err := newTruth(p, &bbgp.Model{Parameters: p.params, Scaling: scaling})
 	if err != nil {
 		t.fail("%s: %v", p.recipe(), err)
 		return
@@ -159,29 +163,33 @@ func (t *truth) derivatives() (fits, traces []float64) {
 	if n > 0 {
 		d = len(t.x[0])
 	}
-	fits, traces = make([]float64, 2+d), make([]float64, 2+d)
+	sums := make([]twice, 2+d) // weights of opposite sign cancel by many digits
+	traces = make([]float64, 2+d)
 	for i := range n {
 		for j := range i + 1 {
 			twofold := 1.0
 			if i == j {
 				twofold = 0.5
 			}
-			aa, inv := twofold*t.alpha[i].float()*t.alpha[j].float(), twofold*inverse.At(i, j)
-			k := t.cov(t.x[i], t.x[j]).float()
-			fits[0] += aa * k
-			traces[0] += inv * k
+			aa, inv := t.alpha[i].mul(t.alpha[j]).mul(wide(twofold)), twofold*inverse.At(i, j)
+			k := t.cov(t.x[i], t.x[j])
+			sums[0] = sums[0].add(aa.mul(k))
+			traces[0] += inv * k.float()
 			if i == j {
 				v := q.Noise / float64(t.counts[i])
-				fits[1] += aa * v
+				sums[1] = sums[1].add(aa.mul(wide(v)))
 				traces[1] += inv * v
 			}
 			w := t.weight(t.x[i], t.x[j])
 			for c := range d {
 				e := t.x[i][c].sub(t.x[j][c]).float()
-				fits[2+c] += aa * w * e * e
+				sums[2+c] = sums[2+c].add(aa.mul(wide(w * e * e)))
 				traces[2+c] += inv * w * e * e
 			}
 		}
+	}
+	for _, s := range sums {
+		fits = append(fits, s.float())
 	}
 	return fits, traces
 }

@@ -82,7 +82,7 @@ func column(t *testing.T, path, name string) []float64 {
 }
 
 const (
-	fitKeys     = "parameters scaling lml lower upper stderr lml_interval95 lml_interval999 total_cpu_seconds evaluations passes seconds cpu_seconds peak_bytes method precision rank probes isa warnings"
+	fitKeys     = "parameters scaling lml lower upper stderr lml_interval95 lml_interval999 evaluations passes seconds cpu_seconds peak_bytes method precision rank probes isa warnings"
 	lmlKeys     = "lml lower upper stderr lml_interval95 lml_interval999 gradient passes rank probes seconds method precision isa peak_bytes"
 	holdoutKeys = "n rmse nlpd coverage95 rmse_std nlpd_std"
 )

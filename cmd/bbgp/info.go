@@ -152,7 +152,11 @@ func writeInputs(w io.Writer, m *bbgp.Model, p *inputs.Plan) {
 // writeModelFile prints what the fit reported and how predictions are made.
 func writeModelFile(w io.Writer, m *bbgp.Model, f bbgp.FileInfo) error {
 	r := &m.Result
-	fmt.Fprintf(w, "LML           %.2f%s\n", r.LML, certainty(r, ", "))
+	known := certainty(r, ", ")
+	if known == "" {
+		known = fmt.Sprintf(", exact but for rounding of %.1g", float64(r.Upper-r.Lower)/2)
+	}
+	fmt.Fprintf(w, "LML           %.2f%s\n", r.LML, known)
 	fmt.Fprintf(w, "fit           %d evaluations, %d passes, %.1f CPU s on %s, optimizer %s, seed %d, %s\n",
 		r.Evaluations, r.Passes, r.CPUSeconds, r.ISA, r.Optimizer, r.Seed, r.Stopped)
 	if f.Dense {

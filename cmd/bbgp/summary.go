@@ -46,8 +46,8 @@ func writeSummary(w io.Writer, m *bbgp.Model, r *fitReport) error {
 		fmt.Fprintf(w, "holdout       %d rows: RMSE %.5g, NLPD %s, %s\n", h.N, h.RMSE, known("%.4g", h.NLPD), covered(*h))
 		fmt.Fprintf(w, "              R² %s; standardised RMSE %.4f, NLPD %s\n", known("%.4f", h.R2), h.RMSEStd, known("%.4f", h.NLPDStd))
 	}
-	fmt.Fprintf(w, "work          %d evaluations, %d passes, %.1f s, %.1f CPU s (%.1f with reading and scoring), %s, method %s, %s, %s%s\n",
-		r.Evaluations, r.Passes, r.Seconds, r.CPUSeconds, r.Total, formatBytes(r.PeakBytes), r.Method, r.Precision, r.ISA, costsNote(r.Costs))
+	fmt.Fprintf(w, "work          %d evaluations, %d passes, %.1f s, %.1f CPU s, %s, method %s, %s, %s%s\n",
+		r.Evaluations, r.Passes, r.Seconds, r.CPUSeconds, formatBytes(r.PeakBytes), r.Method, r.Precision, r.ISA, costsNote(r.Costs))
 	for _, warn := range r.Warnings {
 		fmt.Fprintf(w, "%s       %s\n", yellow(w, "warning"), warn)
 	}

@@ -27,6 +27,9 @@ var currencies = []string{"$", "€", "£", "¥", "₹", "EUR", "USD", "GBP", "C
 // blanksIn are the blanks that stand in and about numbers, the marks of thousands.
 var blanksIn = []string{" ", "\u00a0", "\u202f", "\u2009"}
 
+// groupMarks divide thousands, beside the one of comma and point that is not the decimal mark.
+var groupMarks = append([]string{"'", "’"}, blanksIn...)
+
 var minuses = []string{"-", "\u2212", "\u2013"}
 
 // styled reads a number with the given mark of decimals, and notes its look.
@@ -35,11 +38,46 @@ func styled(cell []byte, decimal byte, l *look) (float64, bool) {
 		return 0, false
 	}
 	var seen look
-	var currency string
 	var plain [64]byte
 	out := plain[:0]
-	neg, signed := false, false
-	b := cell
+	b, neg, currency, unit := cell, cell[0] == '-', "", ""
+	if neg {
+		b = b[1:]
+	}
+	if !marksOnly(b) {
+		b, neg, currency, unit = strip(cell, &seen)
+	}
+	if neg {
+		out = append(out, '-')
+	}
+	b, out, ok := digits(b, out, decimal, &seen)
+	if !ok || !fraction(b, &out, decimal, &seen) {
+		return 0, false
+	}
+	v, k := parse(out, '.')
+	if k != number {
+		return 0, false
+	}
+	if l != nil {
+		l.add(&seen, currency, unit)
+	}
+	return v, true
+}
+
+// marksOnly says whether b has digits, points and commas only.
+func marksOnly(b []byte) bool {
+	for _, c := range b {
+		if (c < '0' || c > '9') && c != '.' && c != ',' {
+			return false
+		}
+	}
+	return true
+}
+
+// strip cuts signs of currency, per cent, a minus and a unit off a number.
+func strip(cell []byte, seen *look) (b []byte, neg bool, currency, unit string) {
+	b = cell
+	signed := false
 	if b[0] == '(' && b[len(b)-1] == ')' {
 		b, neg, signed, seen.parens = b[1:len(b)-1], true, true, true
 	}
@@ -67,22 +105,8 @@ func styled(cell []byte, decimal byte, l *look) (float64, bool) {
 			b, currency = trimBlanks(c), s
 		}
 	}
-	if neg {
-		out = append(out, '-')
-	}
-	b, unit := cutUnit(b)
-	b, out, ok := digits(b, out, decimal, &seen)
-	if !ok || !fraction(b, &out, decimal, &seen) {
-		return 0, false
-	}
-	v, k := parse(out, '.')
-	if k != number {
-		return 0, false
-	}
-	if l != nil {
-		l.add(&seen, currency, unit)
-	}
-	return v, true
+	b, unit = cutUnit(b)
+	return b, neg, currency, unit
 }
 
 // digits takes the digits before the decimals, in groups of three or in none.
@@ -115,7 +139,13 @@ func groupMark(b []byte, decimal byte) string {
 	if decimal == ',' {
 		other = "."
 	}
-	for _, s := range append([]string{other, "'", "’"}, blanksIn...) {
+	switch {
+	case len(b) == 0:
+		return ""
+	case b[0] == other[0]:
+		return other
+	}
+	for _, s := range groupMarks {
 		if bytes.HasPrefix(b, []byte(s)) {
 			return s
 		}

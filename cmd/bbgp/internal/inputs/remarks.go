@@ -72,7 +72,7 @@ func remarks(c *table.Column) []string {
 	}
 	what := ""
 	switch n := len(c.Num); {
-	case n >= 20 && counts(c.Num):
+	case n >= 20 && !c.Date() && counts(c.Num):
 		what = "counts the rows like an identifier"
 	case n >= 20 && !c.Date() && namesRows(c.Name) && c.Missing == 0 && c.Distinct(n) == n && whole(c.Num):
 		what = "is called and differs in every row like an identifier"

@@ -126,6 +126,7 @@ func (f *fit) remarks(m *Model) {
 	if r.NoStructure {
 		return
 	}
+	f.opt.guide.remark(r)
 	if len(r.Irrelevant) > 0 {
 		r.warn("%d of %d inputs were found irrelevant: %v", len(r.Irrelevant), m.D(), r.Irrelevant)
 	}

@@ -121,6 +121,13 @@ func (g guide) unguide(r *Result) {
 	r.Upper -= Bound(v)
 	r.Interval95.add(-v)
 	r.Interval999.add(-v)
+}
+
+// remark says that priors were at work.
+func (g guide) remark(r *Result) {
+	if g.weight == 0 {
+		return
+	}
 	words := "do not identify"
 	if g.weight < 1 {
 		words = "hardly identify"

@@ -28,20 +28,21 @@ const (
 func (f *fit) judge(m *Model) {
 	r := &m.Result
 	n, d := r.N, r.D-len(r.Constant)
-	if r.Stopped == "converged" || r.Stopped == "stalled" {
-		c := f.constantFit()
-		gain := float64(r.Upper) + 2*r.StdErr - c.value
-		if !tooFewRows(n, d) && n-r.Distinct < fewRepeats && gain < structureNats {
-			f.flatten(m, c)
-			r.warn("no structure found: the log likelihood of the best model is %.3g above that of noise alone, too little to predict by; "+
-				"the model is the mean; look for inputs that tell more, or leave out rows that lie far off", r.LML-c.value)
-			r.adoptConstant(c)
-			if !f.opt.FixMean {
-				n--
-			}
-			r.DF = float64(max(n, 1))
-			return
+	c := f.constantFit()
+	gain := r.LML - c.value
+	sure := gain+float64(r.Upper)-r.LML+2*r.StdErr < structureNats && (r.Stopped == "converged" || r.Stopped == "stalled")
+	const advice = "look for inputs that tell more, or leave out rows that lie far off"
+	switch {
+	case sure && !tooFewRows(n, d) && n-r.Distinct < fewRepeats:
+		f.flatten(m, c)
+		r.warn("no structure found: the log likelihood of the best model is %.3g above that of noise alone, too little to predict by; the model is the mean; %s", gain, advice)
+		if !f.opt.FixMean {
+			n--
 		}
+		r.DF = float64(max(n, 1))
+		return
+	case gain < structureNats && n >= 3:
+		r.warn("no structure found: the log likelihood is %.3g above that of noise alone; %s", gain, advice)
 	}
 	// Numbers that were taken from the rows: mean, two variances, lengthscales, or next
 	// to one where priors hold.
@@ -143,10 +144,7 @@ func (f *fit) flatten(m *Model, c constantFit) {
 		m.weights[i] = (f.std.Y[i] - c.mean - shrink) / v
 	}
 	m.recipe.Rank, m.recipe.Neighbours, m.recipe.Node = -1, -1, 0
-}
-
-// adoptConstant reports the likelihood of a model of a constant.
-func (r *Result) adoptConstant(c constantFit) {
+	r := &m.Result
 	r.NoStructure = true
 	r.LML, r.Lower, r.Upper, r.StdErr, r.BoundKind = c.lml, Bound(c.lml), Bound(c.lml), 0, "exact"
 }

@@ -21,7 +21,6 @@ const (
 	leastSpread     = 1e-3
 	vagueRanges     = 30  // ranges of an input that a lengthscale may be long
 	straightShare   = 0.1 // of the noise variance: a curve below it does not show
-	structureNats   = 3   // a parameter's worth of likelihood, about
 )
 
 // advise adds warnings to the result.
@@ -31,9 +30,6 @@ func advise(ctx context.Context, f *fitFlags, ts *trainingSet, m *bbgp.Model, e 
 		return nil
 	}
 	warn := func(format string, args ...any) { r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...)) }
-	if gain, ok := overNoise(ts.data, m, f.model.noScale || f.robust); ok && gain < structureNats && !r.NoStructure {
-		warn("no structure found: the log likelihood is %.3g above that of noise alone; look for inputs that tell more, or leave out rows that lie far off", gain)
-	}
 	for _, j := range vague(ts.data, m) {
 		if k := ts.plan.Inputs[j].Kind; k != inputs.Number && k != inputs.Date { // two values: no shape to identify
 			continue
@@ -98,33 +94,6 @@ func (ts *trainingSet) alone(places []bbgp.Outlier, known []int) []int {
 		}
 	}
 	return out
-}
-
-// overNoise is the log likelihood less that of independent rows with one mean
-// and one variance, scaled by what is known of each row.
-func overNoise(d *bbgp.Data, m *bbgp.Model, skip bool) (gain float64, ok bool) {
-	if d.NoiseExtra != nil || skip || len(d.Y) < 3 {
-		return 0, false
-	}
-	n, weights, sum, logs := float64(len(d.Y)), 0.0, 0.0, 0.0
-	scale := func(i int) float64 {
-		if d.NoiseScale == nil {
-			return 1
-		}
-		return d.NoiseScale[i]
-	}
-	for i, y := range d.Y {
-		w := 1 / scale(i)
-		weights += w
-		sum += w * (y - d.Y[0])
-		logs -= math.Log(w)
-	}
-	c, ss := d.Y[0]+sum/weights, 0.0
-	for i, y := range d.Y {
-		ss += (y - c) * (y - c) / scale(i)
-	}
-	variance := ss / n / (m.Scaling.YScale * m.Scaling.YScale)
-	return m.Result.LML + 0.5*(n*math.Log(2*math.Pi*variance)+logs+n), true
 }
 
 // vague lists the inputs whose lengthscale is far beyond their range R, unless a

@@ -146,5 +146,8 @@ func (f *fit) flatten(m *Model, c constantFit) {
 	m.recipe.Rank, m.recipe.Neighbours, m.recipe.Node = -1, -1, 0
 	r := &m.Result
 	r.NoStructure = true
-	r.LML, r.Lower, r.Upper, r.StdErr, r.BoundKind = c.lml, Bound(c.lml), Bound(c.lml), 0, "exact"
+	off := 0x1p-52 * float64(r.N) * (math.Abs(c.lml) + float64(r.N)) // of sums of so many terms
+	r.LML, r.StdErr, r.BoundKind = c.lml, 0, "exact"
+	r.Lower, r.Upper = Bound(c.lml-off), Bound(c.lml+off)
+	r.Interval95, r.Interval999 = Interval{r.Lower, r.Upper}, Interval{r.Lower, r.Upper}
 }

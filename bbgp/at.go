@@ -11,7 +11,7 @@ import (
 // Its Result reports one evaluation of the likelihood. Options of the training are
 // ignored; it fails as LogMarginalLikelihood does.
 func At(ctx context.Context, d *Data, p Params, opt Options) (*Model, error) {
-	if err := d.check(true); err != nil {
+	if err := checkFit(ctx, d, &opt); err != nil {
 		return nil, err
 	}
 	if err := p.Check(d.X.Cols); err != nil {

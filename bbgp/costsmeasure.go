@@ -53,7 +53,14 @@ var (
 // routines of e, in some 0.5 s. The numbers differ from call to
 // call, and so may the choices made by them. It returns ctx.Err() if ctx ends first.
 func MeasureCosts(ctx context.Context, e *linalg.Engine) (Costs, error) {
-	one, err := linalg.NewEngine(e.Impl, 1)
+	if err := checkCall(ctx, e); err != nil {
+		return Costs{}, err
+	}
+	var impl *asm.Impl // nil: the default
+	if e != nil {
+		impl = e.Impl
+	}
+	one, err := linalg.NewEngine(impl, 1)
 	if err != nil {
 		return Costs{}, err
 	}

@@ -52,6 +52,9 @@ type Dense interface {
 // DataFrom copies an n×D matrix of inputs, such as a gonum mat.Matrix, into a Data
 // with the target y, n values, which is kept as it is; Inputs does so for Predict.
 func DataFrom(m Dense, y []float64) *Data {
+	if m == nil {
+		return &Data{Y: y}
+	}
 	n, d := m.Dims()
 	x := linalg.NewMatrix(n, d)
 	for i := range n {
@@ -64,7 +67,7 @@ func DataFrom(m Dense, y []float64) *Data {
 
 // Name returns the name of input j.
 func (d *Data) Name(j int) string {
-	if j < len(d.Names) && d.Names[j] != "" {
+	if j >= 0 && j < len(d.Names) && d.Names[j] != "" {
 		return d.Names[j]
 	}
 	return fmt.Sprintf("x%d", j+1)
@@ -78,8 +81,14 @@ func (d *Data) TargetName() string {
 	return "y"
 }
 
-// Rows returns the rows with the given indices as a Data of its own.
+// Rows returns the rows with the given indices as a Data of its own. It panics where
+// there is no such row: indices are the caller's own.
 func (d *Data) Rows(rows []int) *Data {
+	for _, r := range rows {
+		if r < 0 || r >= d.X.Rows {
+			panic("bbgp: Data.Rows: no such row")
+		}
+	}
 	s := &Data{X: linalg.NewMatrix(len(rows), d.X.Cols), Names: d.Names, Target: d.Target}
 	pick := func(v []float64) []float64 {
 		if v == nil {
@@ -101,6 +110,12 @@ func (d *Data) Rows(rows []int) *Data {
 
 // check returns a *DataError for the first thing that makes d unusable.
 func (d *Data) check(needY bool) error {
+	if d == nil {
+		return &DataError{Row: -1, Reason: "no data"}
+	}
+	if err := checkMatrix(d.X); err != nil {
+		return err
+	}
 	n := d.X.Rows
 	if n == 0 {
 		return &DataError{Row: -1, Reason: "no rows"}
@@ -111,11 +126,19 @@ func (d *Data) check(needY bool) error {
 	if d.Names != nil && len(d.Names) != d.X.Cols {
 		return &DataError{Row: -1, Reason: fmt.Sprintf("%d names for %d inputs", len(d.Names), d.X.Cols)}
 	}
+	if err := d.checkNames(); err != nil {
+		return err
+	}
 	for i := range n {
 		for j, v := range d.X.Row(i) {
 			if !finite(v) {
 				return &DataError{Row: i, Column: d.Name(j), Reason: fmt.Sprintf("%v is not a finite number", v)}
 			}
+		}
+	}
+	for j := range d.X.Cols {
+		if err := checkSpread(d.Name(j), n, func(i int) float64 { return d.X.At(i, j) }); err != nil {
+			return err
 		}
 	}
 	if needY || d.Y != nil {
@@ -143,7 +166,7 @@ func (d *Data) checkColumn(name string, v []float64, low float64, want string) e
 			return &DataError{Row: i, Column: name, Reason: fmt.Sprintf("%v is not %s", x, want)}
 		}
 	}
-	return nil
+	return checkSpread(name, len(v), func(i int) float64 { return v[i] })
 }
 
 // PaperFloor is what the paper's code adds to every standard deviation. It loses
@@ -226,8 +249,12 @@ func moments(v []float64, floor float64) (mean, scale float64) {
 	return mean, math.Ldexp(math.Sqrt(max(ss, 0)/float64(len(v))), e) + floor
 }
 
-// XTo sets dst = the standardised rows of x; dst may be x.
+// XTo sets dst = the standardised rows of x; dst may be x. It panics where the shapes
+// do not fit: they are the caller's own.
 func (s *Scaling) XTo(dst, x linalg.Matrix) {
+	if len(s.XMean) != x.Cols || len(s.XScale) != x.Cols || dst.Rows != x.Rows || dst.Cols != x.Cols {
+		panic("bbgp: Scaling.XTo: shapes do not fit")
+	}
 	for i := range x.Rows {
 		d := dst.Row(i)
 		for j, v := range x.Row(i) {
@@ -238,6 +265,9 @@ func (s *Scaling) XTo(dst, x linalg.Matrix) {
 
 // YTo sets dst = the standardised targets; dst may be y.
 func (s *Scaling) YTo(dst, y []float64) {
+	if len(dst) < len(y) {
+		panic("bbgp: Scaling.YTo: dst is too short")
+	}
 	for i, v := range y {
 		dst[i] = (v - s.YMean) / s.YScale
 	}

@@ -10,6 +10,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
 
 	"bbgp.dev/internal/outfile"
 	"bbgp.dev/linalg"
@@ -52,17 +53,28 @@ type fileHeader struct {
 	Result     Result   `json:"result"`
 }
 
-// Write writes the model to w.
+// Write writes the model to w. A model that is none, or that Read would not take, is
+// not written: the error is a *DataError, *ParamError or *FileError.
 func (m *Model) Write(w io.Writer) error {
+	if err := m.ready(); err != nil {
+		return err
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	head, err := json.Marshal(fileHeader{N: m.N(), D: m.D(), Names: m.Names, Target: m.Target, Parameters: m.Parameters,
+	h := fileHeader{N: m.N(), D: m.D(), Names: m.Names, Target: m.Target, Parameters: m.Parameters,
 		Scaling: m.Scaling, MeanError: Bound(m.meanError), Recipe: m.recipe, NoiseScale: m.noiseScale != nil,
-		NoiseExtra: m.noiseExtra != nil, Extra: m.Extra, Writer: m.writer(), Result: m.Result})
+		NoiseExtra: m.noiseExtra != nil, Extra: m.Extra, Writer: m.writer(), Result: m.Result}
+	numbers := m.N()*m.D() + 2*m.N() + len(m.noiseScale) + len(m.noiseExtra)
+	if err := h.check(8 * numbers); err != nil {
+		return err
+	}
+	if err := m.checkNumbers(); err != nil {
+		return err
+	}
+	head, err := json.Marshal(h)
 	if err != nil {
 		return err
 	}
-	numbers := m.N()*m.D() + 2*m.N() + len(m.noiseScale) + len(m.noiseExtra)
 	b := fileFrame(head, 8*numbers)
 	for i := range m.N() {
 		b = appendFloats(b, m.x.Row(i))
@@ -121,9 +133,13 @@ func Load(path string) (*Model, error) {
 	return m, err
 }
 
-// Read reads a model. It takes memory in proportion to what r holds.
+// Read reads a model. It looks at the first bytes before it reads on, and takes memory
+// in proportion to what r holds.
 func Read(r io.Reader) (*Model, error) {
-	b, err := io.ReadAll(r)
+	if r == nil {
+		return nil, &FileError{Reason: "nothing to read from"}
+	}
+	b, err := readFrame(r)
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +179,48 @@ func Read(r io.Reader) (*Model, error) {
 	if h.NoiseExtra {
 		m.noiseExtra = take(h.N)
 	}
-	return m, m.checkNumbers()
+	m.unproven = true
+	if err := m.checkNumbers(); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// readFrame reads as many bytes as the first ones announce, and one more if it is there.
+func readFrame(r io.Reader) ([]byte, error) {
+	head := make([]byte, fixedBytes)
+	n, err := io.ReadFull(r, head)
+	if err == io.EOF || err == io.ErrUnexpectedEOF || err == nil && string(head[:len(fileMagic)]) != fileMagic {
+		return head[:n], nil // openFile says what is wrong
+	}
+	if err != nil {
+		return nil, err
+	}
+	size := binary.LittleEndian.Uint64(head[16:])
+	if size > math.MaxInt64-1 {
+		return head, nil
+	}
+	b := head
+	if f, ok := r.(*os.File); ok {
+		if st, err := f.Stat(); err == nil && st.Mode().IsRegular() {
+			b = append(make([]byte, 0, min(int64(size), st.Size())+1), head...)
+		}
+	}
+	// The size may be a lie: the buffer grows with what is there.
+	rest := io.LimitReader(r, int64(size)+1-fixedBytes)
+	for {
+		if len(b) == cap(b) {
+			b = slices.Grow(b, min(max(len(b), 1<<12), 1<<26))
+		}
+		n, err := rest.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		if err == io.EOF {
+			return b, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 }
 
 // openFile checks the frame of a file and returns its header and its numbers.
@@ -190,47 +247,4 @@ func openFile(b []byte) (head, body []byte, err error) {
 	}
 	rest = rest[fixedBytes:]
 	return rest[:h], rest[h:], nil
-}
-
-// check tells whether the header fits a body of that many bytes.
-func (h *fileHeader) check(bytes int) error {
-	// Bounded before they are multiplied.
-	if h.N < 1 || h.D < 1 || h.N > bytes || h.D > bytes {
-		return &FileError{Reason: "damaged header: sizes"}
-	}
-	per := int64(h.D) + 2
-	if h.NoiseScale {
-		per++
-	}
-	if h.NoiseExtra {
-		per++
-	}
-	switch {
-	case int64(bytes)/8/per != int64(h.N) || int64(bytes) != 8*per*int64(h.N):
-		return &FileError{Reason: fmt.Sprintf("damaged: %d bytes of numbers for %d rows of %d inputs", bytes, h.N, h.D)}
-	case len(h.Names) != h.D || len(h.Scaling.XMean) != h.D || len(h.Scaling.XScale) != h.D:
-		return &FileError{Reason: fmt.Sprintf("damaged header: names or scales are not %d", h.D)}
-	}
-	if err := h.Parameters.Check(h.D); err != nil {
-		return &FileError{Reason: "damaged header: " + err.Error()}
-	}
-	return nil
-}
-
-// checkNumbers tells whether every number of a file can be used.
-func (m *Model) checkNumbers() error {
-	s := &m.Scaling
-	for _, v := range [][]float64{m.x.Data, m.y, m.weights, m.noiseScale, m.noiseExtra, s.XMean, s.XScale, {s.YMean, s.YScale}} {
-		for _, x := range v {
-			if !finite(x) {
-				return &FileError{Reason: "damaged: a number is not finite"}
-			}
-		}
-	}
-	for _, v := range append([]float64{s.YScale}, s.XScale...) {
-		if v <= 0 {
-			return &FileError{Reason: "damaged header: a scale is not positive"}
-		}
-	}
-	return nil
 }

@@ -16,7 +16,7 @@ import (
 // the best one so far, with the bounds that were then known.
 func Fit(ctx context.Context, d *Data, opt Options) (*Model, error) {
 	began, cpu0 := time.Now(), cpuTime()
-	if err := d.check(true); err != nil {
+	if err := checkFit(ctx, d, &opt); err != nil {
 		return nil, err
 	}
 	full := d

@@ -205,6 +205,9 @@ func (j *Journal) take(key [sha256.Size]byte) *entry {
 	return e
 }
 
+// cut ends the journal before the next entry.
+func (j *Journal) cut() { j.in, j.ahead = nil, nil }
+
 // add appends an entry.
 func (j *Journal) add(e *entry) {
 	var b bytes.Buffer

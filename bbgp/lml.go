@@ -48,7 +48,7 @@ type LMLReport struct {
 // that wraps ErrNotFinite, or with a *StagnationError.
 func LogMarginalLikelihood(ctx context.Context, d *Data, p Params, opt Options) (*LMLReport, error) {
 	start, cpu0 := time.Now(), cpuTime()
-	if err := d.check(true); err != nil {
+	if err := checkFit(ctx, d, &opt); err != nil {
 		return nil, err
 	}
 	if err := p.Check(d.X.Cols); err != nil {

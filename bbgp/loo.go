@@ -41,6 +41,9 @@ type LeftOut struct {
 // noise of the row. The cost is n³ for models that predict densely, that of some
 // passes over the kernel matrix otherwise.
 func (m *Model) LeaveOneOut(ctx context.Context, e *linalg.Engine) (*LeftOut, error) {
+	if err := m.callable(ctx, e); err != nil {
+		return nil, err
+	}
 	e, err := m.engineOr(e)
 	if err != nil {
 		return nil, err

@@ -15,7 +15,7 @@ func (o *Options) newObjective(d *Data, p Params) (objective, error) {
 // rows, and the priors of few rows.
 func (o *Options) wrap(obj objective, d *Data) objective {
 	if o.Journal != nil {
-		obj = &journaled{obj: obj, journal: o.Journal}
+		obj = &journaled{obj: obj, journal: o.Journal, rows: d.X.Rows}
 	}
 	return o.complete(obj, d)
 }

@@ -33,8 +33,9 @@ type Model struct {
 
 	recipe recipe // of the preconditioner for predictions
 
-	mu   sync.Mutex // guards what Predict prepares
-	prep *prepared
+	mu       sync.Mutex // guards what Predict prepares
+	unproven bool       // the weights come from a file and have not been held against the rows
+	prep     *prepared
 }
 
 // A Result tells how a fit went. Its JSON form is what `bbgp fit --json` prints.

@@ -52,7 +52,7 @@ const (
 // NewPlan plans Fit(ctx, d, opt). It fails as Fit does, but for a budget of
 // memory, which it leaves to the caller to compare.
 func NewPlan(ctx context.Context, d *Data, opt Options) (*Plan, error) {
-	if err := d.check(true); err != nil {
+	if err := checkFit(ctx, d, &opt); err != nil {
 		return nil, err
 	}
 	began := time.Now()

@@ -70,6 +70,9 @@ func (o *SampleOptions) settle() error {
 // in the units of the data; e nil means the default engine. It returns a
 // *DataError for inputs that are not finite, or an *OptionError.
 func (m *Model) Sample(ctx context.Context, e *linalg.Engine, xs linalg.Matrix, opt SampleOptions) (*Samples, error) {
+	if err := checkCall(ctx, e); err != nil {
+		return nil, err
+	}
 	if err := m.checkInputs(xs); err != nil {
 		return nil, err
 	}
@@ -77,6 +80,11 @@ func (m *Model) Sample(ctx context.Context, e *linalg.Engine, xs linalg.Matrix, 
 		return nil, err
 	}
 	if err := checkNoise(opt.NoiseScale, opt.NoiseExtra, xs.Rows); err != nil {
+		return nil, err
+	}
+	features := 2 * math.Abs(float64(opt.Features)) // drawn where the rows are too many to draw exactly
+	values := float64(xs.Rows+m.N()) + features
+	if err := fitsMemory("a sample of so many draws or features", 8*(3*values*float64(opt.Draws)+features*float64(m.D()+2048))); err != nil {
 		return nil, err
 	}
 	e, err := m.engineOr(e)

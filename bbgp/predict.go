@@ -64,6 +64,9 @@ type Prediction struct {
 //
 // The variance is bracketed, see variance.go; SD is the middle of its interval.
 func (m *Model) Predict(ctx context.Context, e *linalg.Engine, xs linalg.Matrix, opt PredictOptions) (*Prediction, error) {
+	if err := checkCall(ctx, e); err != nil {
+		return nil, err
+	}
 	if err := m.checkInputs(xs); err != nil {
 		return nil, err
 	}
@@ -98,6 +101,12 @@ func Inputs(m Dense) linalg.Matrix { return DataFrom(m, nil).X }
 
 // checkInputs tells whether the rows of xs can be predicted.
 func (m *Model) checkInputs(xs linalg.Matrix) error {
+	if err := m.ready(); err != nil {
+		return err
+	}
+	if err := checkMatrix(xs); err != nil {
+		return err
+	}
 	if xs.Cols != m.D() {
 		return &DataError{Row: -1, Reason: fmt.Sprintf("%d inputs, the model has %d", xs.Cols, m.D())}
 	}
@@ -105,6 +114,9 @@ func (m *Model) checkInputs(xs linalg.Matrix) error {
 		for j, v := range xs.Row(i) {
 			if !finite(v) {
 				return &DataError{Row: i, Column: m.Names[j], Reason: fmt.Sprintf("%v is not a finite number", v)}
+			}
+			if !(math.Abs((v-m.Scaling.XMean[j])/m.Scaling.XScale[j]) <= MostSpread) {
+				return &DataError{Row: i, Column: m.Names[j], Reason: fmt.Sprintf("%v is too far from the training rows for distances to be computed", v)}
 			}
 		}
 	}

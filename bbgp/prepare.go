@@ -75,10 +75,13 @@ func (m *Model) prepare(ctx context.Context, e *linalg.Engine, solver bool) (*pr
 	if p == nil || p.e != e {
 		op, err := kernelmv.NewOp(e, m.x, kernelOf(m.Parameters), noiseOf(m.Parameters, m.data()))
 		if err != nil {
-			return nil, err
+			return nil, &ParamError{"lengthscales", err.Error()}
 		}
 		p = &prepared{e: e, op: op}
 		p.op.SetPrecision(kernelmv.F64)
+		if err := m.checkWeights(ctx, p); err != nil {
+			return nil, err
+		}
 		p.op.SetForm(kernelmv.FormAuto, predictTol32, predictTol64)
 		m.prep = p
 	}
@@ -92,6 +95,9 @@ func (m *Model) prepare(ctx context.Context, e *linalg.Engine, solver bool) (*pr
 	if m.recipe.Rank < 0 {
 		set, _ = choosePrecond(m.N(), m.Parameters, p.op.Noise(), kernelmv.F64, EvalOptions{Rank: -1, Neighbours: -1, Costs: m.Result.Costs})
 		set.Seed = m.recipe.Seed
+	}
+	if err := fitsMemory("the preconditioner for predictions", 16*float64(m.N())*float64(set.Rank+set.Neighbours)); err != nil {
+		return nil, err
 	}
 	pre, err := linalg.NewPrecond(ctx, e, p.op, p.op.Noise(), set)
 	if err != nil {
@@ -114,6 +120,9 @@ func (m *Model) prepare(ctx context.Context, e *linalg.Engine, solver bool) (*pr
 func (m *Model) factor(ctx context.Context, p *prepared) error {
 	if p.chol != nil {
 		return nil
+	}
+	if err := fitsMemory("the dense factor for predictions", 8*float64(m.N())*float64(m.N())); err != nil {
+		return err
 	}
 	o := &exactObjective{e: p.e, op: p.op, d: m.data(), a: linalg.NewMatrix(m.N(), m.N())}
 	if err := o.factor(ctx, m.Parameters); err != nil {

@@ -2,6 +2,7 @@ package bbgp
 
 import (
 	"context"
+	"math"
 	"slices"
 )
 
@@ -17,6 +18,7 @@ type stateful interface {
 type journaled struct {
 	obj     objective
 	journal *Journal
+	rows    int
 	// While the journal answers: the last Rebuild, and the state behind it.
 	pending *rebuild
 	saved   []byte
@@ -49,6 +51,9 @@ func (o *journaled) Rebuild(ctx context.Context, p Params, opt EvalOptions) erro
 // Evaluate is the objective's.
 func (o *journaled) Evaluate(ctx context.Context, p Params, opt EvalOptions) (*Evaluation, error) {
 	key := callKey("evaluate", p, opt)
+	if next := o.journal.peek(); next != nil && next.Value != nil && !next.Value.usable(o.rows, len(p.Lengthscales), opt.Gradient) {
+		o.journal.cut()
+	}
 	if e := o.journal.take(key); e != nil {
 		o.saved, o.behind = e.State, true
 		if e.Value == nil {
@@ -64,6 +69,29 @@ func (o *journaled) Evaluate(ctx context.Context, p Params, opt EvalOptions) (*E
 		o.journal.add(o.entry(key, ev, err))
 	}
 	return ev, err
+}
+
+// usable says whether an evaluation from a file, whose sums may be right and its
+// contents not, can be one of n rows and d inputs.
+func (ev *Evaluation) usable(n, d int, gradient bool) bool {
+	switch {
+	case math.IsNaN(ev.Lower) || math.IsNaN(ev.Upper) || ev.Passes < 0 || ev.Probes < 0 || !(ev.Node >= 0 && ev.Node <= 1):
+		return false
+	case ev.Rejected:
+		return true
+	case !finite(ev.LML) || !(ev.StdErr >= 0) || len(ev.Alpha) != n || !allFinite(ev.Alpha...) || !finite(ev.MeanInfo):
+		return false
+	case ev.Rank < -1 || ev.Rank > n || ev.Neighbours < -1 || ev.Neighbours > n:
+		return false
+	case !gradient:
+		return true
+	}
+	g := ev.Gradient
+	return g != nil && len(g.Lengthscales) == d && allFinite(g.Lengthscales...) && allFinite(g.Mean, g.Variance, g.Noise)
+}
+
+func allFinite(v ...float64) bool {
+	return !slices.ContainsFunc(v, func(x float64) bool { return !finite(x) })
 }
 
 // live brings the objective to where the journal ends.
@@ -122,7 +150,7 @@ func (o *krylovObjective) state() []byte {
 }
 
 func (o *krylovObjective) restore(b []byte) {
-	if v := stateFloats(b); len(v) == 2 || len(v) == 2+o.n {
+	if v := stateFloats(b); (len(v) == 2 || len(v) == 2+o.n) && allFinite(v...) {
 		o.wide, o.finer, o.v = v[0], int(v[1]), slices.Clone(v[2:])
 	}
 }
@@ -130,7 +158,7 @@ func (o *krylovObjective) restore(b []byte) {
 func (s *sparse) state() []byte { return floatState(s.v.Data...) }
 
 func (s *sparse) restore(b []byte) {
-	if v := stateFloats(b); len(v) == len(s.v.Data) {
+	if v := stateFloats(b); len(v) == len(s.v.Data) && allFinite(v...) {
 		copy(s.v.Data, v)
 	}
 }

@@ -36,6 +36,9 @@ func Validate(y, mean, sdObs []float64, outliers int) (*Validation, error) {
 // Score returns the errors of p against y. It needs deviations, and fails with a
 // *DataError where the lengths differ.
 func (m *Model) Score(p *Prediction, y []float64) (Score, error) {
+	if p == nil || m == nil {
+		return Score{}, &DataError{Row: -1, Reason: "no model or no prediction"}
+	}
 	if len(y) != len(p.Mean) || len(p.Laws) != len(y) {
 		return Score{}, &DataError{Row: -1, Column: m.Target, Reason: fmt.Sprintf("%d truths, %d means, %d deviations", len(y), len(p.Mean), len(p.Laws))}
 	}

@@ -137,11 +137,13 @@ func (ts *trainingSet) locate(err error) error {
 	return e
 }
 
-// loadModel reads a model and how its inputs are made.
+// loadModel reads a model and how its inputs are made. What predictions make of it is
+// kept within the default budget, or refused.
 func loadModel(path string) (*bbgp.Model, *inputs.Plan, error) {
 	if err := checkModel(path); err != nil {
 		return nil, nil, err
 	}
+	keepWithin(defaultMemory())
 	m, err := bbgp.Load(path)
 	var system *fs.PathError
 	if errors.As(err, &system) {
@@ -190,7 +192,7 @@ func modelPlan(path string, m *bbgp.Model) (*inputs.Plan, error) {
 		}
 		return p, nil
 	}
-	p, err := inputs.Decode(m.Extra)
+	p, err := inputs.Decode(m.Extra, m.Names)
 	if err != nil {
 		return nil, &bbgp.FileError{Path: path, Reason: err.Error()}
 	}

@@ -195,6 +195,10 @@ func (p *predictor) block(ctx context.Context, w *rowWriter, x linalg.Matrix, y 
 	opt := p.flags.opt
 	opt.NoiseScale, opt.NoiseExtra = p.stream.Noise()
 	pred, err := predictRows(ctx, p.model, p.plan, p.engine, x, opt)
+	var bad *bbgp.DataError
+	if errors.As(err, &bad) && bad.Row >= 0 {
+		return &table.Error{File: p.stream.File(), Row: p.rows + bad.Row + 1, Column: bad.Column, Text: bad.Reason}
+	}
 	if err != nil {
 		return err
 	}

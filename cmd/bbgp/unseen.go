@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"math"
 
 	"bbgp.dev/bbgp"
@@ -47,6 +48,10 @@ func predictRows(ctx context.Context, m *bbgp.Model, plan *inputs.Plan, e *linal
 	}
 	opt.NoiseScale, opt.NoiseExtra = pick(opt.NoiseScale), pick(opt.NoiseExtra)
 	p, err := m.Predict(ctx, e, xs, opt)
+	var bad *bbgp.DataError
+	if errors.As(err, &bad) && bad.Row >= 0 && bad.Row < len(of.row) {
+		bad.Row = of.row[bad.Row]
+	}
 	if err != nil {
 		return nil, err
 	}

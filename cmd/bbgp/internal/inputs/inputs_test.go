@@ -65,7 +65,7 @@ func TestEveryKind(t *testing.T) {
 			t.Errorf("row %d: %v, want %v", i, set.X.Row(k), rows[i])
 		}
 	}
-	if q, err := Decode(p.Encode()); err != nil || !slices.Equal(q.Names(), names) {
+	if q, err := Decode(p.Encode(), names); err != nil || !slices.Equal(q.Names(), names) {
 		t.Errorf("the plan does not survive its encoding: %v", err)
 	}
 

@@ -126,14 +126,27 @@ func (p *Plan) Encode() []byte {
 	return b
 }
 
-// Decode reads what Encode wrote.
-func Decode(b []byte) (*Plan, error) {
+// Decode reads what Encode wrote for a model with inputs of these names.
+func Decode(b []byte, names []string) (*Plan, error) {
 	p := new(Plan)
 	if err := json.Unmarshal(b, p); err != nil {
 		return nil, fmt.Errorf("the model does not say how its inputs were made: %w", err)
 	}
 	if len(p.Inputs) == 0 || !slices.Contains(Rules, p.Rule) {
 		return nil, fmt.Errorf("the model does not say how its inputs were made")
+	}
+	if len(p.Inputs) != len(names) {
+		return nil, fmt.Errorf("the model says how %d inputs were made and has %d", len(p.Inputs), len(names))
+	}
+	for j, in := range p.Inputs {
+		switch {
+		case in.Name != names[j]:
+			return nil, fmt.Errorf("the model says how input %s was made and has %s", table.Quote(in.Name), table.Quote(names[j]))
+		case in.Column == "" || !slices.Contains([]Kind{Number, Date, Level, Missing}, in.Kind):
+			return nil, fmt.Errorf("the model does not say how input %s was made", table.Quote(in.Name))
+		case in.Low > in.High || in.Decimal != "" && in.Decimal != "." && in.Decimal != ",":
+			return nil, fmt.Errorf("the model says of input %s what cannot be", table.Quote(in.Name))
+		}
 	}
 	return p, nil
 }

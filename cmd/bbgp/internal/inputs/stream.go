@@ -76,6 +76,9 @@ func (s *Stream) Keep(columns []string) (names []string, err error) {
 	return names, nil
 }
 
+// File is how the table is called in messages.
+func (s *Stream) File() string { return s.file }
+
 // HasTarget says whether the table has the column of the target.
 func (s *Stream) HasTarget() bool { return s.target >= 0 }
 

@@ -1,0 +1,172 @@
+package bbgp
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+
+	"bbgp.dev/linalg"
+)
+
+// A checksum tells accidents, not intent: a file may have been made by hand, or damaged
+// before it was summed. So all that a file says is held against all else that it says,
+// and its weights against its rows, before anything is predicted.
+
+func fault(format string, args ...any) error {
+	return &FileError{Reason: "damaged: " + fmt.Sprintf(format, args...)}
+}
+
+// mostPredicted bounds what a model may predict: room to the end of float64.
+const mostPredicted = 1e300
+
+// check tells whether the header fits a body of that many bytes.
+func (h *fileHeader) check(bytes int) error {
+	// Bounded before they are multiplied.
+	if h.N < 1 || h.D < 1 || h.N > bytes || h.D > bytes {
+		return fault("sizes in the header")
+	}
+	per := int64(h.D) + 2
+	if h.NoiseScale {
+		per++
+	}
+	if h.NoiseExtra {
+		per++
+	}
+	switch {
+	case int64(bytes)/8/per != int64(h.N) || int64(bytes) != 8*per*int64(h.N):
+		return fault("%d bytes of numbers for %d rows of %d inputs", bytes, h.N, h.D)
+	case len(h.Names) != h.D || len(h.Scaling.XMean) != h.D || len(h.Scaling.XScale) != h.D:
+		return fault("names or scales are not %d", h.D)
+	}
+	if err := h.Parameters.Check(h.D); err != nil {
+		return fault("%v", err)
+	}
+	if err := h.Recipe.check(h.N); err != nil {
+		return err
+	}
+	if h.MeanError < 0 {
+		return fault("the weights are known to %v", float64(h.MeanError))
+	}
+	return h.checkResult()
+}
+
+func (r *recipe) check(n int) error {
+	switch {
+	case r.Rank < -1 || r.Rank > n || r.Neighbours < -1 || r.Neighbours > min(n, mostNeighbours):
+		return fault("a preconditioner of rank %d with %d neighbours for %d rows", r.Rank, r.Neighbours, n)
+	case !(r.Node >= 0) || r.Node > 1:
+		return fault("a spectrum from %v", r.Node)
+	}
+	return nil
+}
+
+// checkResult holds the report of the fit, a second copy of much, against the header.
+func (h *fileHeader) checkResult() error {
+	r := &h.Result
+	switch {
+	case r.D == 0 && r.N == 0:
+		return nil // no report
+	case r.D != h.D || r.N < h.N || r.Distinct != 0 && r.Distinct != h.N:
+		return fault("the report is of %d rows, %d different ones, and %d inputs; the model has %d and %d", r.N, r.Distinct, r.D, h.N, h.D)
+	case !reflect.DeepEqual(r.Parameters, h.Parameters):
+		return fault("the report has other parameters")
+	case !reflect.DeepEqual(r.Scaling, h.Scaling):
+		return fault("the report has another scaling")
+	}
+	for _, s := range r.Trace {
+		if n := len(s.Parameters.Lengthscales); n != 0 && n != h.D {
+			return fault("a step of %d lengthscales for %d inputs", n, h.D)
+		}
+	}
+	for _, names := range [][]string{r.Constant, r.Irrelevant} {
+		for _, name := range names {
+			if !slices.Contains(h.Names, name) {
+				return fault("the report tells of an input %q that there is not", name)
+			}
+		}
+	}
+	if r.Costs != nil {
+		if err := r.Costs.Check(); err != nil {
+			return fault("%v", err)
+		}
+	}
+	return nil
+}
+
+// checkNumbers tells whether every number of a model can be used, and predictions are
+// finite.
+func (m *Model) checkNumbers() error {
+	s, p := &m.Scaling, &m.Parameters
+	for _, v := range [][]float64{m.x.Data, m.y, m.weights, m.noiseScale, m.noiseExtra, s.XMean, s.XScale, {s.YMean, s.YScale}} {
+		for _, x := range v {
+			if !finite(x) {
+				return fault("a number is not finite")
+			}
+		}
+	}
+	for _, v := range append([]float64{s.YScale}, s.XScale...) {
+		if v <= 0 {
+			return fault("a scale is not positive")
+		}
+	}
+	for j := range m.D() {
+		if err := checkSpread(m.Names[j], m.N(), func(i int) float64 { return m.x.At(i, j) }); err != nil {
+			return fault("%v", err)
+		}
+	}
+	most, sum := 0.0, 0.0
+	for i, noise := range noiseOf(*p, m.data()) {
+		if !finite(noise) || noise <= 0 || m.noiseScale != nil && m.noiseScale[i] <= 0 || m.noiseExtra != nil && m.noiseExtra[i] < 0 {
+			return fault("the noise variance of row %d", i+1)
+		}
+		most, sum = max(most, noise), sum+math.Abs(m.weights[i])
+	}
+	switch {
+	case !(math.Abs(s.YMean)+s.YScale*(math.Abs(p.Mean)+p.Variance*sum) <= mostPredicted), !(s.YScale*s.YScale*(p.Variance+p.Noise) <= mostPredicted), !(p.Variance+most <= mostPredicted):
+		return fault("predictions would not be finite")
+	case m.Result.ConstantTarget && (!constant(m.y) || sum > 0):
+		return fault("the target is said to be constant and is not")
+	}
+	return nil
+}
+
+// checkPairs is the work of checkWeights: 10 ms.
+const checkPairs = 10_000_000
+
+// checkWeights tells whether the weights of a model from a file solve K̂α = y - c in a
+// sample of the rows, of all where they are few. With σ_f² r'K̂⁻¹r <= e², e the error
+// of the mean that the file promises, and K̂ <= nσ_f² + σ_n²,
+//
+//	r_i² <= |r|² <= e² (n + σ_n²/σ_f²)
+//
+// and rounding. e may rest on an estimate of the spectrum: hence ten times that.
+func (m *Model) checkWeights(ctx context.Context, p *prepared) error {
+	if !m.unproven || m.Result.ConstantTarget || math.IsInf(m.meanError, 1) {
+		return nil
+	}
+	n, sum := m.N(), 0.0
+	for _, a := range m.weights {
+		sum += math.Abs(a)
+	}
+	rows := max(min(n, checkPairs/n), 1)
+	xs, out := linalg.NewMatrix(rows, m.D()), linalg.NewMatrix(rows, 1)
+	for k := range rows {
+		copy(xs.Row(k), m.x.Row(k*n/rows))
+	}
+	if err := p.op.CrossMulTo(ctx, out, xs, linalg.Matrix{Rows: n, Cols: 1, Stride: 1, Data: m.weights}); err != nil {
+		return err
+	}
+	variance, noise := m.Parameters.Variance, p.op.Noise()
+	for k := range rows {
+		i := k * n / rows
+		r := m.y[i] - m.Parameters.Mean - out.Data[k] - noise[i]*m.weights[i]
+		limit := 10*m.meanError*math.Sqrt(float64(n)+noise[i]/variance) + 1e-6 + 1e-9*(variance*sum+noise[i]*math.Abs(m.weights[i]))
+		if !(math.Abs(r) <= limit) {
+			return fault("the weights do not belong to the rows and parameters: row %d is off by %.3g standard deviations of the target", i+1, r)
+		}
+	}
+	m.unproven = false
+	return nil
+}

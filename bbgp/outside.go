@@ -1,0 +1,126 @@
+package bbgp
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime/debug"
+	"unicode/utf8"
+
+	"bbgp.dev/linalg"
+)
+
+// What comes from outside is checked here, before it is used: it gives errors that can
+// be told by their types, never a panic.
+
+// MostSpread is the largest difference of two values of a column, and the largest noise
+// variance or its factor: squares of what is larger, times rows, leave float64.
+const MostSpread = 1e150
+
+// mostNeighbours of a row in a preconditioner: n times their cube is the work.
+const mostNeighbours = 4096
+
+// checkCall tells whether a call has a context and an engine that can compute; nil
+// stands for the default engine.
+func checkCall(ctx context.Context, e *linalg.Engine) error {
+	if ctx == nil {
+		return &OptionError{"ctx", "is nil; pass context.Background()"}
+	}
+	if e != nil && (e.Impl == nil || e.Impl.Name == "" || e.Par == nil || e.Par.Threads() == 0) {
+		return &OptionError{"engine", "is empty; engines come from linalg.NewEngine"}
+	}
+	return nil
+}
+
+// checkFit tells whether a call has what it fits a model to.
+func checkFit(ctx context.Context, d *Data, opt *Options) error {
+	if err := checkCall(ctx, opt.Engine); err != nil {
+		return err
+	}
+	if opt.Journal != nil && opt.Journal.f == nil {
+		return &OptionError{"journal", "is empty; journals come from CreateJournal or ResumeJournal"}
+	}
+	if opt.Neighbours > mostNeighbours {
+		return &OptionError{"neighbours", fmt.Sprintf("%d is more than %d", opt.Neighbours, mostNeighbours)}
+	}
+	return d.check(true)
+}
+
+// checkMatrix tells whether x is what it says: its rows lie apart and within its data.
+func checkMatrix(x linalg.Matrix) error {
+	bad := func(reason string, v ...any) error { return &DataError{Row: -1, Reason: fmt.Sprintf(reason, v...)} }
+	switch {
+	case x.Rows < 0 || x.Cols < 0:
+		return bad("a matrix of %d × %d", x.Rows, x.Cols)
+	case x.Rows == 0 || x.Cols == 0:
+		return nil
+	case x.Stride < x.Cols:
+		return bad("a matrix of %d columns with stride %d: its rows overlap", x.Cols, x.Stride)
+	case x.Cols > len(x.Data) || x.Rows-1 > (len(x.Data)-x.Cols)/x.Stride:
+		return bad("a matrix of %d × %d, stride %d, with %d numbers", x.Rows, x.Cols, x.Stride, len(x.Data))
+	}
+	return nil
+}
+
+// checkSpread tells whether the squares of the differences within a column are finite.
+func checkSpread(column string, n int, at func(i int) float64) error {
+	if n == 0 {
+		return nil
+	}
+	lo, hi := at(0), at(0)
+	for i := range n {
+		lo, hi = min(lo, at(i)), max(hi, at(i))
+	}
+	return CheckRange(column, lo, hi)
+}
+
+// CheckRange returns a *DataError if values of a column from lo to hi are too far apart
+// to be computed with: more than MostSpread.
+func CheckRange(column string, lo, hi float64) error {
+	if !(hi/2-lo/2 <= MostSpread/2) {
+		return &DataError{Row: -1, Column: column, Reason: fmt.Sprintf("values from %g to %g are too far apart to be squared; give the column in other units, or its logarithm", lo, hi)}
+	}
+	return nil
+}
+
+// checkNames tells whether names can be saved: a model file is text in UTF-8.
+func (d *Data) checkNames() error {
+	for j, name := range append([]string{d.Target}, d.Names...) {
+		if !utf8.ValidString(name) {
+			return &DataError{Row: -1, Reason: fmt.Sprintf("name %d, %q, is not UTF-8", j, name)}
+		}
+	}
+	return nil
+}
+
+// callable tells whether m, with an engine, can be asked for something.
+func (m *Model) callable(ctx context.Context, e *linalg.Engine) error {
+	if err := checkCall(ctx, e); err != nil {
+		return err
+	}
+	return m.ready()
+}
+
+// ready tells whether m is a model: its caller may have made or changed it.
+func (m *Model) ready() error {
+	if m == nil || m.N() == 0 || m.D() == 0 {
+		return &DataError{Row: -1, Reason: "the model is empty; models come from Fit, At, Load or Read"}
+	}
+	d := m.D()
+	if len(m.Names) != d || len(m.Scaling.XMean) != d || len(m.Scaling.XScale) != d {
+		return &DataError{Row: -1, Reason: fmt.Sprintf("%d names, %d means and %d scales for %d inputs", len(m.Names), len(m.Scaling.XMean), len(m.Scaling.XScale), d)}
+	}
+	return m.Parameters.Check(d)
+}
+
+// fitsMemory refuses what would go beyond Go's limit of memory, where one is set.
+func fitsMemory(what string, bytes float64) error {
+	limit := debug.SetMemoryLimit(-1)
+	if limit == math.MaxInt64 {
+		limit = 1 << 46 // 64 TiB: no machine
+	}
+	if !(bytes <= float64(limit)) {
+		return &MemoryError{What: what, Needed: int64(min(bytes, math.MaxInt64/2)), Budget: limit}
+	}
+	return nil
+}

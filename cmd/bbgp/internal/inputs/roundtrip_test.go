@@ -89,7 +89,7 @@ func TestTablesRoundTrip(t *testing.T) {
 			continue // it is refused, with a reason
 		}
 		taken++
-		kept, err := Decode(p.Encode())
+		kept, err := Decode(p.Encode(), p.Names())
 		if err != nil || !slices.Equal(kept.Names(), p.Names()) {
 			t.Fatalf("%q: %v, %q", b.String(), err, kept.Names())
 		}

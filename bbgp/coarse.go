@@ -114,12 +114,13 @@ func newCoarse(f *fit) (*coarse, error) {
 	s.free = make([]bool, d+3)
 	for j := range d {
 		sd := columnSD(f.std, j)
-		s.hi[j] = math.Log(coarseRange * sd)
+		s.lo[j] = math.Log(minParam * max(1, sd)) // scaled inputs keep a range that can be squared
+		s.hi[j] = max(math.Log(coarseRange*sd), s.lo[j])
 		s.far = append(s.far, math.Log(coarseFar*sd))
 		s.free[j] = !f.flat[j]
 	}
 	s.scale = varianceOf(f.std.Y)
-	s.hi[d] = math.Log(coarseVariance * s.scale)
+	s.hi[d] = max(math.Log(coarseVariance*s.scale), s.lo[d])
 	s.free[d], s.free[d+1], s.free[d+2] = true, true, !f.opt.FixMean
 	return s, nil
 }

@@ -124,3 +124,23 @@ func TestCoarseValue(t *testing.T) {
 		closeTo(t, fmt.Sprint("derivative ", i), a.grad[i], g, 1e-9*math.Abs(ev.LML))
 	}
 }
+
+// TestCoarseUnits: inputs and targets in any unit, not standardised, with a pair of rows
+// next to each other, have a search that ends.
+func TestCoarseUnits(t *testing.T) {
+	for _, unit := range []float64{1e-9, 1, 1e9} {
+		d, _ := hidden("sine")
+		for i := range d.Y {
+			d.X.Data[i] *= unit
+			d.Y[i] *= unit / 1e3
+		}
+		d.X.Data[1] = math.Nextafter(d.X.Data[0], 1)
+		got, err := coarseFit(t, d, Options{NoScale: true}).coarseCandidates(context.Background(), nil)
+		if err != nil || len(got) == 0 || got[0].Dropped != "" {
+			t.Fatalf("unit %g: %v, %v", unit, got, err)
+		}
+		if err := got[0].Parameters.Check(1); err != nil {
+			t.Errorf("unit %g: %v", unit, err)
+		}
+	}
+}

@@ -22,7 +22,7 @@ func (s *coarse) designed() []Candidate {
 	}
 	variance := varianceOf(f.std.Y)
 	var out []Candidate
-	gap := 1.5 * nearGap(f.std, sd, f.flat)
+	gap := max(1.5*nearGap(f.std, sd, f.flat), leastStart)
 	for l := 3 * math.Sqrt(active); ; l /= math.E {
 		l = max(l, gap)
 		for _, noise := range []float64{0.5, 0.02} {
@@ -39,8 +39,10 @@ func (s *coarse) designed() []Candidate {
 	}
 }
 
-// gapRows are the rows whose nearest other row is looked for.
-const gapRows = 100
+const (
+	gapRows    = 100  // rows whose nearest other row is looked for
+	leastStart = 1e-5 // standard deviations; structure that is shorter has no start of its own
+)
 
 // nearGap is the median distance of a row to the nearest at another place, in units of
 // standard deviations.

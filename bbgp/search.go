@@ -41,7 +41,13 @@ func (f *fit) candidates(ctx context.Context) ([]Candidate, error) {
 	if err != nil || !f.opt.searchesCoarsely(f.raw.X.Rows, f.raw.X.Cols) {
 		return found, err
 	}
-	coarse, err := f.kept("coarse", func() ([]Candidate, error) { return f.coarseCandidates(ctx, found[:1]) })
+	more := found[:1:1]
+	if f.opt.Restarts > 0 {
+		for _, s := range designStarts(f.opt.Kernel, f.std, f.flat, f.opt.Restarts, f.opt.Seed) {
+			more = append(more, Candidate{From: s.from, Parameters: s.p})
+		}
+	}
+	coarse, err := f.kept("coarse", func() ([]Candidate, error) { return f.coarseCandidates(ctx, more) })
 	return append(found, coarse...), err
 }
 

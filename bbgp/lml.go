@@ -122,7 +122,8 @@ func (o *Options) piloted(ctx context.Context, d *Data, p Params) (EvalOptions, 
 // how many neighbours that needs, and whether float32 will do.
 const (
 	pilotPart = 6
-	pilotRows = 1500 // at least
+	pilotRows = 1500  // at least
+	pilotMost = 30000 // where products are below n², a part of the rows costs that part
 )
 
 // pilot evaluates a random part of d at p.
@@ -131,7 +132,7 @@ func (o *Options) pilot(ctx context.Context, d *Data, p Params) (s seen, err err
 	if o.Method != "bbgp" || n < pilotPart*pilotRows {
 		return s, nil
 	}
-	sub := d.Rows(subset(n, n/pilotPart, o.Seed+3))
+	sub := d.Rows(subset(n, min(n/pilotPart, pilotMost), o.Seed+3))
 	obj, err := newKrylovObjective(o.Engine, sub, p)
 	if err != nil {
 		return s, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"sort"
 )
 
 const leafSize = 16 // points in a leaf
@@ -184,18 +185,44 @@ func (t *tree) scan(n *nearest, node *treeNode, x []float64, end int32) {
 	}
 }
 
-// searchTree is search with a k-d tree over right.
+// leastTree is how many points are worth a tree of their own.
+const leastTree = 1024
+
+// searchTree is search with k-d trees over right. Where ends are given, a member has one over
+// at most twice the points that it may take: a tree of all would have the search pass by
+// n/ends as many leaves of points that do not count, ln n times the work in the mean.
 func (o *Op) searchTree(ctx context.Context, dst []int32, left, right rowSet, k int, ends []int32) error {
+	if ends == nil {
+		return o.searchIn(ctx, newTree(right, o.pts.dim), dst, left, 0, left.n, k, nil)
+	}
+	for to, points := left.n, right.n; to > 0; points /= 2 {
+		from := 0
+		if points/2 >= leastTree {
+			from = sort.Search(to, func(i int) bool { return int(ends[i]) > points/2 })
+		}
+		if from < to {
+			part := right
+			part.n = points
+			if err := o.searchIn(ctx, newTree(part, o.pts.dim), dst, left, from, to, k, ends); err != nil {
+				return err
+			}
+		}
+		to = from
+	}
+	return ctx.Err()
+}
+
+// searchIn searches t for members from..to-1 of left.
+func (o *Op) searchIn(ctx context.Context, t *tree, dst []int32, left rowSet, from, to, k int, ends []int32) error {
 	d := o.pts.dim
-	t := newTree(right, d)
 	work := make([]nearest, o.engine.Par.Threads())
-	o.engine.Par.For((left.n+crossRows-1)/crossRows, func(worker, task int) {
+	o.engine.Par.For((to-from+crossRows-1)/crossRows, func(worker, task int) {
 		if ctx.Err() != nil {
 			return
 		}
 		n := &work[worker]
-		for i := task * crossRows; i < min(left.n, (task+1)*crossRows); i++ {
-			r, end := i, right.n
+		for i := from + task*crossRows; i < min(to, from+(task+1)*crossRows); i++ {
+			r, end := i, len(t.pos)
 			if left.index != nil {
 				r = int(left.index[i])
 			}

@@ -51,14 +51,14 @@ func (o *krylovObjective) precision(p Params, opt EvalOptions) (prec kernelmv.Pr
 			inputs++
 		}
 	}
-	hard := p.Kernel == "gaussian" || inputs <= 3
+	hard := p.Kernel == "gaussian" || inputs <= 4
 	extent := o.op.Extent()
 	switch {
 	case extent > farthest32:
 		return kernelmv.F64, fmt.Sprintf("the inputs reach %.3g lengthscales far, and float32 rounds them by %.1g", extent/kernelOf(p).Family.Scale(), extent*0x1p-24)
 	case p.Noise/p.Variance <= o.wide:
 		return kernelmv.F64, fmt.Sprintf("the noise is %.2g of the variance, float32 has failed at %.2g", p.Noise/p.Variance, o.wide)
-	case hard && ratio < 1e-4 || ratio < 1e-8 || p.Kernel == "gaussian" && ratio < smooth32:
+	case hard && ratio < 1e-3 || ratio < 1e-8 || p.Kernel == "gaussian" && ratio < smooth32:
 		return kernelmv.F64, fmt.Sprintf("the noise is %.2g of the variance, in %d inputs with a %s covariance", ratio, inputs, p.Kernel)
 	}
 	return kernelmv.F32, ""

@@ -61,6 +61,9 @@ func (r *run) finish(ev *Evaluation) error {
 	}
 	b := &o.b
 	t.doubt += r.unseen(t) + boundError*t.unsure + r.basisLoss() + roundingOf(o.op, o.e.Dot(t.v.Data, t.v.Data), o.traceP(), t.q)
+	if r.prec == kernelmv.F32 {
+		t.doubt += 0x1p-26 * math.Abs(t.q) // a large Q is a sum of large terms
+	}
 	logs := r.logConst + t.fix - 2*t.shift
 	ev.LML = -0.5 * (logs + b.meanG + t.q + t.rest)
 	ev.Lower = ev.LML - t.doubt

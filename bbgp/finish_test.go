@@ -90,7 +90,7 @@ func TestFloat32Corrected(t *testing.T) {
 		t.Errorf("%d of %d columns move log det A by %v ± %v, all by %v", loud, c.u.Cols, c.fix, 2*c.doubt, want)
 	}
 	var ev [2]*Evaluation
-	for i, prec := range []string{"auto", "f64"} {
+	for i, prec := range []string{"f32", "f64"} {
 		opt.Precision, opt.Eps = prec, []float64{0.1, 0.01}[i]
 		var err error
 		if ev[i], err = mustObjective(t, d, p).Evaluate(context.Background(), p, opt); err != nil {

@@ -52,7 +52,7 @@ func TestPrecisionFallback(t *testing.T) {
 func TestReject(t *testing.T) {
 	d, p := smoothData(400, 3, 0.1), testParams("matern32", 3, 1e-2)
 	o := mustObjective(t, d, p)
-	opt := EvalOptions{Eps: 0.1, Probes: 7, Rank: 0, Neighbours: 0}
+	opt := EvalOptions{Eps: 0.1, Probes: 7, Rank: 0, Neighbours: 0, Precision: "f64"}
 	full, err := o.Evaluate(context.Background(), p, opt)
 	if err != nil {
 		t.Fatal(err)

@@ -21,7 +21,7 @@ import (
 const (
 	tooLow, tooLowError = 1.5, 0.8
 	// boundError times the error allowed for is in the bounds: small tables of one input go beyond.
-	boundError = 2
+	boundError = 3
 	largeA     = 5000
 	// entryError is ε in units of σ_f² where lengths are long, and as a rule less elsewhere.
 	entryError = 9e-8
@@ -40,14 +40,14 @@ func (r *run) coarse(t *tail) bool {
 
 // basisLoss is what storing the basis in float32 does to L, and what rounding the basis
 // for float32 products does: it moves small eigenvalues of A by some 2^-25 |A|, by chance
-// up or down, 0.6 and 3.6 times n^1/2 2^-25 |A| at most in some hundred cases each.
+// up or down, 0.6 and 8 times n^1/2 2^-25 |A| at most in some hundred cases each.
 func (r *run) basisLoss() float64 {
 	if r.o.basis64 && r.prec == kernelmv.F64 {
 		return 0
 	}
 	unit, times := math.Sqrt(float64(r.o.n))*0x1p-25*r.o.b.high, 1.5
 	if r.prec == kernelmv.F32 {
-		times = 6
+		times = 12
 	}
 	return times*unit + 0x1p-21
 }
@@ -113,13 +113,14 @@ func (r *run) sample(t *tail) error {
 
 // chance is what errors of rms entry, others in every product than in those of the sample,
 // do to L: their forms v'Ev and tr U'EU have about the standard deviations entry |v|² and
-// entry |UU'|_F. In small, smooth tables they were up to four times that.
+// entry |UU'|_F where errors have no pattern. In small, smooth tables, all of whose entries
+// are nearly alike, v'Ev was up to nine times that.
 func (r *run) chance(t *tail, entry float64) float64 {
-	const deviations = 6
+	const ofV, ofU = 15, 12 // deviations
 	entry = max(entry, entryError*r.p.Variance)
 	gram := linalg.NewMatrix(t.u.Cols, t.u.Cols)
 	r.o.e.GemmTo(gram, 1, t.u, true, t.u, false, 0)
-	return 0.5 * deviations * entry * (r.o.e.Dot(t.v.Data, t.v.Data) + math.Sqrt(r.o.e.Dot(gram.Data, gram.Data)))
+	return 0.5 * entry * (ofV*r.o.e.Dot(t.v.Data, t.v.Data) + ofU*math.Sqrt(r.o.e.Dot(gram.Data, gram.Data)))
 }
 
 // worstError is the largest change of an eigenvalue of K̂ by float32 products that

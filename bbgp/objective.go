@@ -40,7 +40,7 @@ type krylovObjective struct {
 
 	probesReason string // why there are so many
 
-	finer   int       // steps by which tolerances of products have been made finer
+	finer   int       // steps by which tolerances of products have been made finer, or coarser
 	wide    float64   // σ_n²/σ_f² at and below which float32 products have failed
 	v       []float64 // of the last evaluation, about K̂⁻¹(y-c): where the next one starts
 	seconds float64   // of the last Rebuild, charged to the next evaluation
@@ -204,6 +204,7 @@ func (o *krylovObjective) Evaluate(ctx context.Context, p Params, opt EvalOption
 	if err != nil {
 		return nil, err
 	}
+	o.relaxForm(ev, opt)
 	ev.Passes, ev.Wasted, ev.Unsure32, ev.PrecisionReason = passes, wasted, unsure, reason
 	ev.Seconds = time.Since(begin).Seconds()
 	ev.SecondsByPhase = o.phases.report()

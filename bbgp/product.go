@@ -45,10 +45,10 @@ func (o *krylovObjective) setForm(p Params, opt EvalOptions) {
 	if tol == 0 {
 		tol = tolerance(o.n, slices.Min(o.op.Noise()), p.Variance)
 	}
-	for range o.finer {
-		tol *= tolStep
+	tol = max(tol*math.Pow(tolStep, float64(o.finer)), finestTol)
+	if o.finer < 0 {
+		tol = min(tol, mostTol)
 	}
-	tol = max(tol, finestTol)
 	form := kernelmv.FormAuto
 	switch opt.Product {
 	case "dense":
@@ -68,6 +68,22 @@ func (o *krylovObjective) refineForm(ctx context.Context, p Params, opt EvalOpti
 	o.finer++
 	o.setForm(p, opt)
 	return true
+}
+
+// relaxForm takes the next coarser tolerance for the evaluations to come, where what ev leaves
+// says that even ten thousand times that would not matter: with rough kernels the noise is far
+// below the eigenvalues of K, and no measure of what is needed.
+func (o *krylovObjective) relaxForm(ev *Evaluation, opt EvalOptions) {
+	const idle = 1e-4
+	if tol, _ := o.tolerances(); opt.Tolerance == 0 && ev.Product == "h2" && ev.ProductDoubt < idle*opt.Eps && tol < mostTol {
+		o.finer--
+	}
+}
+
+// tolerances are those of float32 and float64 products.
+func (o *krylovObjective) tolerances() (tol32, tol64 float64) {
+	_, tol32, tol64 = o.op.Form()
+	return tol32, tol64
 }
 
 // describe says in ev how the products of a run were made.

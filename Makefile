@@ -5,7 +5,7 @@ PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 wind
 PKGS = ./asm ./linalg ./kernelmv
 COUNT ?= 10
 
-.PHONY: check fmt vet static rules test race test-purego test-avx512 test-arm64 audit generate bench paper release
+.PHONY: check fmt vet static rules test race test-purego test-avx512 test-arm64 audit generate bench paper release vuln
 
 check: fmt vet static rules test race test-avx512 test-arm64
 
@@ -65,3 +65,7 @@ release:
 	done
 	go run ./bench/sbom dist/bbgp-* > dist/bbgp-$(VERSION).cdx.json
 	cd dist && sha256sum * > SHA256SUMS
+
+# Known vulnerabilities of what is linked; needs the database at vuln.go.dev.
+vuln:
+	go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...

@@ -15,7 +15,7 @@ import (
 
 // say writes a line of words to standard error.
 func (a *app) say(format string, args ...any) {
-	fmt.Fprintf(a.errw, "bbgp: "+format+"\n", args...)
+	fmt.Fprintln(a.errw, "bbgp: "+printable(fmt.Sprintf(format, args...)))
 }
 
 // load reads a whole table.

@@ -123,9 +123,19 @@ type resultWriter struct {
 }
 
 func (r *resultWriter) Write(b []byte) (int, error) {
-	n, err := r.w.Write(b)
-	if err != nil && r.err == nil {
-		r.err = err
+	if _, err := (dataWriter{r}).Write(withoutControls(b)); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+// A dataWriter writes to standard output what is no text for people, as it is.
+type dataWriter struct{ r *resultWriter }
+
+func (d dataWriter) Write(b []byte) (int, error) {
+	n, err := d.r.w.Write(b)
+	if err != nil && d.r.err == nil {
+		d.r.err = err
 	}
 	return n, err
 }

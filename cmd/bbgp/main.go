@@ -86,6 +86,7 @@ func (a *app) run(ctx context.Context, args []string) (code int) {
 
 // last writes the one line of a failure.
 func (a *app) last(line string) {
+	line = printable(line)
 	if isTerminal(a.errw) {
 		line += clearLine // a line of progress may be there
 	}

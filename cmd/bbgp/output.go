@@ -87,6 +87,9 @@ func (r *rowWriter) empty(n int) {
 // complete; "-" is standard output.
 func writeFile(path string, stdout io.Writer, write func(*rowWriter) error) error {
 	if path == "-" {
+		if r, ok := stdout.(*resultWriter); ok {
+			stdout = dataWriter{r}
+		}
 		w := &rowWriter{w: bufio.NewWriter(stdout)}
 		if err := write(w); err != nil {
 			w.w.Flush()

@@ -88,6 +88,11 @@ func (m *Model) Predict(ctx context.Context, e *linalg.Engine, xs linalg.Matrix,
 	defer m.mu.Unlock()
 	std := linalg.NewMatrix(xs.Rows, xs.Cols)
 	m.Scaling.XTo(std, xs)
+	if opt.SD && !m.Result.ConstantTarget {
+		if err := m.factorIf(ctx, e, opt); err != nil {
+			return nil, err
+		}
+	}
 	p, err := m.means(ctx, e, std, opt.MeanTol)
 	if err != nil || !opt.SD {
 		return p, err
@@ -134,6 +139,18 @@ func (m *Model) engineOr(e *linalg.Engine) (*linalg.Engine, error) {
 		return m.prep.e, nil
 	}
 	return linalg.NewEngine(nil, 0)
+}
+
+// factorIf makes the dense factor, and the weights by it, where opt asks for that.
+func (m *Model) factorIf(ctx context.Context, e *linalg.Engine, opt PredictOptions) error {
+	if !opt.Dense && !opt.Rigorous {
+		return nil
+	}
+	p, err := m.prepare(ctx, e, true)
+	if err != nil || p.chol != nil || !opt.Dense && p.pre.NodeIsOne() {
+		return err
+	}
+	return m.factor(ctx, p)
 }
 
 // means predicts at standardised rows.
@@ -184,11 +201,6 @@ func (m *Model) deviations(ctx context.Context, e *linalg.Engine, std linalg.Mat
 	pr, err := m.prepare(ctx, e, true)
 	if err != nil {
 		return err
-	}
-	if opt.Dense || opt.Rigorous && pr.chol == nil && !pr.pre.NodeIsOne() {
-		if err := m.factor(ctx, pr); err != nil {
-			return err
-		}
 	}
 	v, err := m.variances(ctx, pr, std, opt)
 	if err != nil {

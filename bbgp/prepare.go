@@ -23,7 +23,8 @@ type recipe struct {
 const (
 	// meanTol bounds the error of predicted means after a fit, in standard
 	// deviations of the target.
-	meanTol = 1e-3
+	meanTol  = 1e-3
+	denseTol = 1e-9 // of means by a dense factor
 	// vecchiaNode is a cautious lower end of the spectrum of F⁻¹K̂F⁻ᵀ with a
 	// Vecchia part: on the UCI sets it was 0.03 to 0.34 (method card, 2.1).
 	vecchiaNode = 0.01
@@ -53,9 +54,9 @@ type prepared struct {
 	op   *kernelmv.Op
 	pre  *linalg.Precond  // unless dense
 	chol *linalg.Cholesky // if dense
-	// delta is K̂⁻¹(y - c) - α, where the weights α were not found by chol.
+	node float64
+	// delta is K̂⁻¹r, r the residual of the weights, where there is a dense factor.
 	delta []float64
-	node  float64
 	// sharp is the preconditioner for variances, whose many solves pay for a
 	// larger rank: on elevators (n = 11121) rank 600 saves 2 of 5 passes.
 	sharp *linalg.Precond
@@ -129,21 +130,13 @@ func (m *Model) factor(ctx context.Context, p *prepared) error {
 		return err
 	}
 	p.chol = o.last
-	if m.weights == nil || m.meanError == 0 {
+	switch {
+	case m.weights == nil:
 		return nil
+	case m.recipe.Dense: // whose weights a dense factor has found
+		return m.measure(ctx, p)
 	}
-	n := m.N()
-	alpha := linalg.Matrix{Rows: n, Cols: 1, Stride: 1, Data: m.weights}
-	r := linalg.NewMatrix(n, 1)
-	if err := p.op.With(kernelmv.F64).MulTo(ctx, r, alpha); err != nil {
-		return err
-	}
-	for i, y := range m.y {
-		r.Data[i] = y - m.Parameters.Mean - r.Data[i]
-	}
-	p.chol.SolveTo(r, r)
-	p.delta = r.Data
-	return nil
+	return m.improve(ctx, p, denseTol)
 }
 
 func (m *Model) data() *Data {
@@ -166,30 +159,40 @@ func (m *Model) refineLocked(ctx context.Context, e *linalg.Engine, tol float64)
 	if p.tried > 0 && p.tried <= tol {
 		return nil // rounding allows no more
 	}
-	// What was measured for the old weights is void.
-	p.tried, p.gauge, p.delta = tol, nil, nil
+	return m.improve(ctx, p, tol)
+}
+
+// improve solves for the weights by conjugate gradients with what p solves with, and
+// takes what is better than those that are there, by a residual computed from them:
+//
+//	|k*'(α - K̂⁻¹(y-c))| <= (k*'K̂⁻¹k*)^1/2 (r'K̂⁻¹r)^1/2 <= (σ_f² r'P⁻¹r/a)^1/2
+//
+// With a dense factor P is K̂ but for rounding, and asking for more costs nothing.
+func (m *Model) improve(ctx context.Context, p *prepared, tol float64) error {
+	p.tried, p.gauge = tol, nil // which was measured for the old weights
 	n := m.N()
 	b, x := linalg.NewMatrix(n, 1), linalg.NewMatrix(n, 1)
 	for i, y := range m.y {
 		b.Data[i] = y - m.Parameters.Mean
 	}
+	var f linalg.Solver = p.pre
+	node := p.node
 	if p.chol != nil {
-		p.chol.SolveTo(x, b)
-		m.weights, m.meanError = x.Data, 0
-		return nil
+		f, node, tol = p.chol, 1, min(tol, denseTol)
 	}
 	copy(x.Data, m.weights)
-	res, err := linalg.NewCG(e, n, 1).Solve(ctx, p.op.With(kernelmv.F64), p.pre, x, b,
-		linalg.CGOptions{Tol: tol * math.Sqrt(p.node/m.Parameters.Variance), Warm: m.weights != nil, Verify: true})
+	res, err := linalg.NewCG(p.e, n, 1).Solve(ctx, p.op.With(kernelmv.F64), f, x, b,
+		linalg.CGOptions{Tol: tol * math.Sqrt(node/m.Parameters.Variance), Warm: m.weights != nil, Verify: true})
 	if err != nil {
 		return fmt.Errorf("solving for the weights: %w", err)
 	}
 	m.weights = x.Data
-	// |k*'(α - K̂⁻¹(y-c))| <= (k*'K̂⁻¹k*)^1/2 (r'K̂⁻¹r)^1/2 <= (σ_f² r'P⁻¹r/a)^1/2
-	m.meanError = math.Sqrt(m.Parameters.Variance * res.RPR[0] / p.node)
+	m.meanError = math.Sqrt(m.Parameters.Variance * res.RPR[0] / node)
 	left, err := m.formError(ctx, p, x)
-	m.meanError += left
-	return err
+	if m.meanError += left; err != nil {
+		return err
+	}
+	return m.measure(ctx, p)
 }
 
 // formError estimates what the form of the products adds to meanError, 0 for dense ones:
@@ -217,6 +220,25 @@ func (m *Model) formError(ctx context.Context, p *prepared, alpha linalg.Matrix)
 	}
 	size := 2 * math.Sqrt(sum/float64(len(at))*float64(n))
 	return math.Sqrt(m.Parameters.Variance/slices.Min(noise)) * size, nil
+}
+
+// measure sets delta, if there is a dense factor.
+func (m *Model) measure(ctx context.Context, p *prepared) error {
+	if p.chol == nil {
+		return nil
+	}
+	n := m.N()
+	r := linalg.NewMatrix(n, 1)
+	alpha := linalg.Matrix{Rows: n, Cols: 1, Stride: 1, Data: m.weights}
+	if err := p.op.With(kernelmv.F64).MulTo(ctx, r, alpha); err != nil {
+		return err
+	}
+	for i, y := range m.y {
+		r.Data[i] = y - m.Parameters.Mean - r.Data[i]
+	}
+	p.chol.SolveTo(r, r)
+	p.delta = r.Data
+	return nil
 }
 
 // sharpen makes sharp.

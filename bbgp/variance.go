@@ -130,10 +130,8 @@ func (m *Model) dense(ctx context.Context, p *prepared, std linalg.Matrix, v *va
 		if err := p.op.CrossTo(ctx, kt, std.Sub(i, j, 0, std.Cols), rows); err != nil {
 			return err
 		}
-		if len(p.delta) > 0 { // the mean of the weights is off by k*'δ
-			for a := range j - i {
-				v.shift[i+a], v.width[i+a] = p.e.Dot(kt.Row(a), p.delta), 0
-			}
+		for a := range j - i { // the mean of the weights is off by k*'δ
+			v.shift[i+a], v.width[i+a] = p.e.Dot(kt.Row(a), p.delta), 0
 		}
 		k, hi := transpose(kt), v.hi[i:j]
 		p.chol.SolveLTo(k, k)

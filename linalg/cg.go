@@ -2,6 +2,7 @@ package linalg
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 )
@@ -13,7 +14,9 @@ type CGOptions struct {
 	// Warm takes x as the starting point; otherwise it is 0.
 	Warm bool
 	// Verify checks the end by a residual computed from x, and goes on from there
-	// if it does not hold; one product more.
+	// if it does not hold; one product more. Of every column, x is in the end the best
+	// by residuals so computed, the start included: rounding that makes iterates worse
+	// spoils nothing.
 	Verify bool
 	// MaxPasses stops the solve; 0 means no cap.
 	MaxPasses int
@@ -29,14 +32,14 @@ type CGResult struct {
 	// Stagnated: the residual computed from x stayed above Tol through restarts,
 	// which is what rounding of the products allows.
 	Stagnated bool
-	RPR       []float64 // r'P^-1 r of each column at the end
+	RPR       []float64 // r'P^-1 r of each column of x; with Verify, of a residual computed from it
 }
 
 // A CG is preconditioned block conjugate gradients for Khat X = B, in float64,
 // in the breakdown-free form of Ji and Li (2017): the search directions of a
 // pass are made orthonormal and those without a new direction are left out, so
 // equal, dependent or zero right-hand sides are no trouble. Columns that have
-// converged stop to bring directions. It holds 6 n×p blocks.
+// converged stop to bring directions. It holds 6 n×p blocks, 7 with Verify.
 type CG struct {
 	e      *Engine
 	n, p   int
@@ -45,6 +48,7 @@ type CG struct {
 	small  [3][]float64
 	active []int
 	rpr    []float64
+	best   []float64 // n×p, of Verify
 }
 
 // NewCG returns the work areas for n×n systems with up to p right-hand sides.
@@ -76,30 +80,94 @@ func (s *CG) Solve(ctx context.Context, op SymOp, f Solver, x, b Matrix, opt CGO
 	} else if err := s.residual(ctx, op, r, x, b, &res); err != nil {
 		return res, err
 	}
-	last := math.Inf(1)
-	for {
-		s.precondition(f, z, r)
-		stop, err := s.run(ctx, op, f, x, r, z, opt, &res)
-		if err != nil || stop || !res.Converged || !opt.Verify || res.Passes == 0 {
-			return res, err
-		}
-		if err := s.residual(ctx, op, r, x, b, &res); err != nil {
-			return res, err
-		}
-		s.precondition(f, z, r)
-		worst := 0.0
-		for _, v := range s.rpr[:q] {
-			worst = max(worst, v)
-		}
-		if worst <= opt.Tol*opt.Tol {
-			return res, nil
-		}
-		if res.Converged = false; worst > last/2 {
-			res.Stagnated = true
-			return res, nil
-		}
-		last = worst
+	s.precondition(f, z, r)
+	var err error
+	if opt.Verify {
+		err = s.verified(ctx, op, f, x, b, r, z, opt, &res)
+	} else {
+		_, err = s.run(ctx, op, f, x, r, z, opt, &res)
 	}
+	return res, err
+}
+
+// patience is the number of restarts in a row that may bring nothing: where rounding
+// rules, residuals computed from x go up and down by orders of magnitude.
+const patience = 2
+
+// verified runs from x with residual r until a residual computed from x is within the
+// tolerance, or restarts do not help any more. It leaves the best x.
+func (s *CG) verified(ctx context.Context, op SymOp, f Solver, x, b, r, z Matrix, opt CGOptions, res *CGResult) error {
+	kept := s.keep(x.Cols)
+	for idle, stop := 0, false; ; {
+		done, helped := kept.take(x, r, s.rpr, opt.Tol*opt.Tol)
+		if idle++; helped {
+			idle = 0
+		}
+		res.Converged, res.Stagnated = done, !done && idle >= patience
+		if done || res.Stagnated || stop {
+			break
+		}
+		var err error
+		// A matrix that is not definite is one whose rounding shows: what is reached stands.
+		if stop, err = s.run(ctx, op, f, x, r, z, opt, res); err != nil && !errors.Is(err, ErrNotDefinite) {
+			return err
+		}
+		if err := s.residual(ctx, op, r, x, b, res); err != nil {
+			return err
+		}
+		s.precondition(f, z, r)
+	}
+	x.CopyFrom(kept.x)
+	for j, v := range kept.rpr {
+		if s.rpr[j] = v; math.IsInf(v, 1) {
+			return fmt.Errorf("%w: a residual is not a number", ErrNotDefinite)
+		}
+	}
+	return nil
+}
+
+// A keeper holds the best columns so far, with r'P^-1 r and r'r. The first bounds the
+// error in every functional, but its rounding hides errors of smooth functionals,
+// which are as large as r itself: a column is better whose product of both is smaller
+// while neither is much larger.
+type keeper struct {
+	x       Matrix
+	rpr, rr []float64
+}
+
+func (s *CG) keep(q int) *keeper {
+	if s.best == nil {
+		s.best = make([]float64, s.n*s.p)
+	}
+	k := &keeper{view(s.best, s.n, q), make([]float64, q), make([]float64, q)}
+	for j := range q {
+		k.rpr[j], k.rr[j] = math.Inf(1), math.Inf(1)
+	}
+	return k
+}
+
+// take keeps the columns of x that are better, and says whether all are within the
+// tolerance, and whether the product of one that is not has been halved.
+func (k *keeper) take(x, r Matrix, rpr []float64, tol2 float64) (done, helped bool) {
+	const scatter = 1.5 // of norms that are rounding
+	done = true
+	for j := range x.Cols {
+		rr := 0.0
+		for i := range r.Rows {
+			rr += r.At(i, j) * r.At(i, j)
+		}
+		was := k.rpr[j] * k.rr[j]
+		better := rpr[j]*rr < was && rpr[j] <= scatter*k.rpr[j] && rr <= scatter*k.rr[j]
+		if better || rpr[j] <= tol2 && rpr[j] < k.rpr[j] {
+			helped = helped || !(rpr[j]*rr > was/2)
+			k.rpr[j], k.rr[j] = rpr[j], rr
+			for i := range x.Rows {
+				k.x.Set(i, j, x.At(i, j))
+			}
+		}
+		done = done && k.rpr[j] <= tol2
+	}
+	return done, helped
 }
 
 // residual sets r = b - Khat x.

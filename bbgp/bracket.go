@@ -2,7 +2,9 @@ package bbgp
 
 import (
 	"context"
+	"errors"
 	"math"
+	"slices"
 
 	"bbgp.dev/kernelmv"
 	"bbgp.dev/linalg"
@@ -50,15 +52,21 @@ type bracketWork struct {
 	near       int     // nearest rows to start from; 0 for none
 	all        []int32 // 0..n-1
 	lo, hi     []float64
-	size       []float64 // |(1, x)|_1, see varianceBounds
+	size       []float64 // 1 + |x|_1
+	entry      []float64 // rounding of entries K(x*, X)
 
 	rows      []int         // put aside for the iteration
 	k, x, rho linalg.Matrix // their columns, n×bracketBatch
 }
 
-func newBracketWork(m *Model, p *prepared, tol float64, lo, hi []float64) *bracketWork {
+// newBracketWork returns the work areas for the variances at xs.
+func newBracketWork(m *Model, p *prepared, tol float64, lo, hi []float64, xs linalg.Matrix) (*bracketWork, error) {
 	n := m.N()
-	w := &bracketWork{m: m, p: p, tol: tol, lo: lo, hi: hi, size: make([]float64, len(lo)), cg: linalg.NewCG(p.e, n, bracketBatch)}
+	w := &bracketWork{m: m, p: p, tol: tol, lo: lo, hi: hi, size: make([]float64, len(lo)), entry: make([]float64, len(lo)),
+		cg: linalg.NewCG(p.e, n, bracketBatch)}
+	if err := p.op.EntryRounding(w.entry, xs); err != nil {
+		return nil, err
+	}
 	w.all = make([]int32, n)
 	for i := range w.all {
 		w.all[i] = int32(i)
@@ -72,7 +80,7 @@ func newBracketWork(m *Model, p *prepared, tol float64, lo, hi []float64) *brack
 		w.near = min(bracketNearest, n)
 	}
 	w.k, w.x, w.rho = linalg.NewMatrix(n, bracketBatch), linalg.NewMatrix(n, bracketBatch), linalg.NewMatrix(n, bracketBatch)
-	return w
+	return w, nil
 }
 
 // first brackets the variances at rows, number i of all and on, from their
@@ -86,6 +94,10 @@ func (w *bracketWork) first(ctx context.Context, rows linalg.Matrix, i int) erro
 	x, rho := linalg.NewMatrix(k.Rows, k.Cols), k.Clone()
 	lo, hi := w.lo[i:i+k.Cols], w.hi[i:i+k.Cols]
 	w.anew(lo, hi)
+	combs := make([]combination, k.Cols)
+	for j := range combs {
+		combs[j] = w.p.round.alone(w.entry[i+j])
+	}
 	if w.near > 0 {
 		used, err := w.nearest(ctx, rows, k, x)
 		if err != nil {
@@ -96,10 +108,11 @@ func (w *bracketWork) first(ctx context.Context, rows linalg.Matrix, i int) erro
 		}
 		pr := linalg.NewMatrix(k.Rows, k.Cols)
 		w.p.sharp.SolveTo(pr, rho)
-		w.bounds(w.tol, k, x, linalg.Matrix{}, rho, columnDots(rho, pr), lo, hi)
+		w.p.round.combine(combs, x)
+		w.certain(combs, k, x, rho, pr, lo, hi)
 	}
-	for j, size := range sizes(x) {
-		w.size[i+j] = size
+	for j, c := range combs {
+		w.size[i+j] = c.size
 		if w.near > 0 && narrow(w.tol, lo[j], hi[j]) {
 			continue
 		}
@@ -149,15 +162,17 @@ func (w *bracketWork) flush(ctx context.Context) error {
 	if q == 0 {
 		return nil
 	}
-	lo, hi := make([]float64, q), make([]float64, q)
+	lo, hi, combs := make([]float64, q), make([]float64, q), make([]combination, q)
+	for c, i := range w.rows {
+		combs[c] = w.p.round.alone(w.entry[i])
+	}
 	n := w.m.N()
 	k, x, rho := w.k.Sub(0, n, 0, q), w.x.Sub(0, n, 0, q), w.rho.Sub(0, n, 0, q)
-	if err := w.run(ctx, k, x, rho, lo, hi); err != nil {
+	if err := w.run(ctx, combs, k, x, rho, lo, hi); err != nil {
 		return err
 	}
-	size := sizes(x)
 	for c, i := range w.rows {
-		w.size[i] = max(w.size[i], size[c])
+		w.size[i] = max(w.size[i], combs[c].size)
 		// Bounds of the nearest rows hold too.
 		w.hi[i] = min(w.hi[i], hi[c])
 		w.lo[i] = min(max(w.lo[i], lo[c]), w.hi[i])
@@ -167,23 +182,35 @@ func (w *bracketWork) flush(ctx context.Context) error {
 }
 
 // run brackets the variances of the columns of k, from x with residual rho.
-func (w *bracketWork) run(ctx context.Context, k, x, rho linalg.Matrix, lo, hi []float64) error {
+func (w *bracketWork) run(ctx context.Context, combs []combination, k, x, rho linalg.Matrix, lo, hi []float64) error {
+	own := slices.Clone(combs)
+	// A little closer than asked, for the residual computed from x to agree.
 	if w.fast != w.wide {
-		// A little closer than asked, for the wide residual to agree.
-		if err := w.iterate(ctx, w.fast, 0.8*w.tol, k, x, rho, lo, hi); err != nil {
+		if err := w.iterate(ctx, w.fast, 0.8*w.tol, k, x, rho); err != nil {
 			return err
 		}
-		if done, err := w.residual(ctx, w.wide, k, x, rho, lo, hi); err != nil || done {
+		if done, err := w.residual(ctx, combs, k, x, rho, lo, hi); err != nil || done {
 			return err
 		}
 	}
-	return w.iterate(ctx, w.wide, w.tol, k, x, rho, lo, hi)
+	if err := w.iterate(ctx, w.wide, 0.9*w.tol, k, x, rho); err != nil {
+		return err
+	}
+	before, after := slices.Clone(lo), slices.Clone(hi)
+	copy(combs, own)
+	if _, err := w.residual(ctx, combs, k, x, rho, lo, hi); err != nil || w.fast == w.wide {
+		return err
+	}
+	for j := range lo { // both hold: what rounding has spoiled does not count
+		lo[j], hi[j] = max(lo[j], before[j]), min(hi[j], after[j])
+	}
+	return nil
 }
 
-// residual sets rho = k - K̂x and brackets anew from it; done: closely enough.
-func (w *bracketWork) residual(ctx context.Context, op linalg.SymOp, k, x, rho linalg.Matrix, lo, hi []float64) (done bool, err error) {
+// residual sets rho = k - K̂x in float64 and brackets anew from it; done: closely enough.
+func (w *bracketWork) residual(ctx context.Context, combs []combination, k, x, rho linalg.Matrix, lo, hi []float64) (done bool, err error) {
 	y := linalg.NewMatrix(k.Rows, k.Cols)
-	if err := op.MulTo(ctx, y, x.Clone()); err != nil {
+	if err := w.wide.MulTo(ctx, y, x.Clone()); err != nil {
 		return false, err
 	}
 	for i := range k.Rows {
@@ -194,7 +221,8 @@ func (w *bracketWork) residual(ctx context.Context, op linalg.SymOp, k, x, rho l
 	}
 	w.p.sharp.SolveTo(y, rho)
 	w.anew(lo, hi)
-	return w.bounds(w.tol, k, x, linalg.Matrix{}, rho, columnDots(rho, y), lo, hi), nil
+	w.p.round.combine(combs, x)
+	return w.certain(combs, k, x, rho, y, lo, hi), nil
 }
 
 // anew sets the bounds that hold without any work.
@@ -204,28 +232,31 @@ func (w *bracketWork) anew(lo, hi []float64) {
 	}
 }
 
-// iterate improves x, with residual rho, by conjugate gradients. Stagnation is
-// rounding: the bounds reached stand.
-func (w *bracketWork) iterate(ctx context.Context, op linalg.SymOp, tol float64, k, x, rho linalg.Matrix, lo, hi []float64) error {
+// iterate improves x, with residual rho, by conjugate gradients. Stagnation and a
+// matrix that seems not to be definite are rounding: what is reached stands.
+func (w *bracketWork) iterate(ctx context.Context, op linalg.SymOp, tol float64, k, x, rho linalg.Matrix) error {
 	delta := linalg.NewMatrix(k.Rows, k.Cols)
+	lo, hi := make([]float64, k.Cols), make([]float64, k.Cols)
 	w.anew(lo, hi)
 	_, err := w.cg.Solve(ctx, op, w.p.sharp, delta, rho, linalg.CGOptions{
 		Tol: 1e-3 * w.tol * math.Sqrt(w.m.Parameters.Noise),
 		OnPass: func(_ int, d, r linalg.Matrix, rpr []float64) bool {
-			return w.bounds(tol, k, x, d, r, rpr, lo, hi)
+			return w.bounds(tol, w.quadratic(k, x, d, r), rpr, lo, hi)
 		}})
+	if err != nil && !errors.Is(err, linalg.ErrNotDefinite) {
+		return err
+	}
 	for i := range x.Rows {
 		xi := x.Row(i)
 		for j, v := range delta.Row(i) {
 			xi[j] += v
 		}
 	}
-	return err
+	return nil
 }
 
-// bounds tightens lo and hi by the bounds at x + d with residual r, and says
-// whether every interval is narrow enough.
-func (w *bracketWork) bounds(tol float64, k, x, d, r linalg.Matrix, rpr []float64, lo, hi []float64) bool {
+// quadratic returns (k + r)'(x + d) of every column; d without rows stands for 0.
+func (w *bracketWork) quadratic(k, x, d, r linalg.Matrix) []float64 {
 	q := make([]float64, k.Cols)
 	for i := range k.Rows {
 		ki, xi, ri := k.Row(i), x.Row(i), r.Row(i)
@@ -239,6 +270,12 @@ func (w *bracketWork) bounds(tol float64, k, x, d, r linalg.Matrix, rpr []float6
 			q[j] += (ki[j] + ri[j]) * v
 		}
 	}
+	return q
+}
+
+// bounds tightens lo and hi by the bounds at x, where q = (k + r)'x, and says whether
+// every interval is narrow enough.
+func (w *bracketWork) bounds(tol float64, q, rpr, lo, hi []float64) bool {
 	done := true
 	for j := range q {
 		up := w.m.Parameters.Variance - q[j]
@@ -246,6 +283,25 @@ func (w *bracketWork) bounds(tol float64, k, x, d, r linalg.Matrix, rpr []float6
 		hi[j] = max(min(hi[j], up), 0)
 		lo[j] = min(max(lo[j], low, 0), hi[j])
 		done = done && narrow(tol, lo[j], hi[j])
+	}
+	return done
+}
+
+// certain is bounds for a residual r computed from x and pr = P⁻¹r, with what rounding
+// may do.
+func (w *bracketWork) certain(combs []combination, k, x, r, pr linalg.Matrix, lo, hi []float64) bool {
+	done, round := true, w.p.round
+	q, rpr := w.quadratic(k, x, linalg.Matrix{}, r), columnDots(r, pr)
+	solved := make([]combination, len(q))
+	w.p.round.combine(solved, pr)
+	for j, c := range combs {
+		off := 2 * round.top * c.size * c.loud
+		up := w.m.Parameters.Variance - q[j]
+		rest := math.Sqrt(rpr[j]/w.p.node) + math.Sqrt(round.n/(w.p.node*round.least))*round.top*c.loud
+		low := up - rest*rest - off - 4*round.top*solved[j].size*solved[j].loud/w.p.node
+		hi[j] = max(min(hi[j], up+off), 0)
+		lo[j] = min(max(lo[j], low, 0), hi[j])
+		done = done && narrow(w.tol, lo[j], hi[j])
 	}
 	return done
 }
@@ -293,20 +349,6 @@ func (w *bracketWork) nearest(ctx context.Context, rows, k, x linalg.Matrix) (us
 		}
 	}
 	return used, nil
-}
-
-// sizes returns |(1, x)|_1 for the columns of x.
-func sizes(x linalg.Matrix) []float64 {
-	s := make([]float64, x.Cols)
-	for j := range s {
-		s[j] = 1
-	}
-	for i := range x.Rows {
-		for j, v := range x.Row(i) {
-			s[j] += math.Abs(v)
-		}
-	}
-	return s
 }
 
 // columnDots returns Σ_i a_ij b_ij for every column j.

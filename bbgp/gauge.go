@@ -3,8 +3,10 @@ package bbgp
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"bbgp.dev/kernelmv"
 	"bbgp.dev/linalg"
@@ -32,7 +34,7 @@ import (
 // Where the function is smooth, nearest rows explain too little. Then a basis V,
 // n×m, V'K̂V = I, of the span of the low-rank factor takes part: f* is regressed on
 // V'y and on nearest rows. With B = K̂V, what V leaves has the covariance K̂ - BB',
-// k* - B V'k*, σ_f² - |V'k*|², and the probes ω - V B'ω.
+// k* - B V'k*, σ_f² - |V'k*|², and the probes ω - V V'ε. Rounding: allowance.go.
 //
 // The residual r of the weights goes the same way: the error of a mean is
 // k*'K̂⁻¹r = x'r + ρ'K̂⁻¹r, |ρ'K̂⁻¹r| <= (ρ'K̂⁻¹ρ r'K̂⁻¹r)^1/2, far less than σ_f (r'K̂⁻¹r)^1/2.
@@ -54,34 +56,60 @@ const (
 // A gauge holds the probes, and V where it is used.
 type gauge struct {
 	rank        int
-	cols        linalg.Matrix // n×(m+S): V and Ω
-	low         linalg.Matrix // B, n×m
-	own         linalg.Matrix // n×(S+1): K̂Ω, and r - B V'r
+	cols        linalg.Matrix // n×(m+S): V and Ω - V V'ε
+	low         linalg.Matrix // B, n×m, with room for rows to predict
+	noise       []float64     // of these, enlarged (ridge), and zeros
+	own         linalg.Matrix // n×(S+1): ε - B V'ε, and r - B V'r
 	vr          []float64     // V'r, m
 	rest        float64       // bound of r'K̂⁻¹r
 	least, most float64       // gap / Σ_s (ω_s'ρ)² lies between, but for gaugeRisk
 	passes      int
+
+	reach      float64 // σ_f² n^1/2 (|ω| + ‖V‖_F |s|), the largest
+	norm       float64 // ‖V‖_F
+	offH, offB float64 // ‖E_H‖, max_i |E_B,i|
+	round      *rounding
 }
 
 var errNoGauge = errors.New("the probes for the variance do not converge")
 
+// gaugeChecks random vectors measure E_H and E_B: of gaugeChecks numbers that are normal
+// with variance e², none is larger than e/gaugeSure with a probability of 2e-10.
+const (
+	gaugeChecks = 7
+	gaugeSure   = 20
+)
+
 // newGauge makes the probes, and V if basis is set and P is of low rank alone. It
-// returns errNoGauge where too many passes would be needed.
+// returns errNoGauge where too many passes would be needed, or rounding does not let
+// the probes be made.
 func (m *Model) newGauge(ctx context.Context, p *prepared, basis bool) (*gauge, error) {
 	n := m.N()
-	g := &gauge{}
+	g := &gauge{round: p.round}
 	lowQ, highQ := chiSquareBounds(gaugeProbes, gaugeRisk)
 	g.least, g.most = 1/(highQ*gaugeSlack), gaugeSlack/lowQ
 	omega, err := m.gaugeProbes(ctx, p, g)
+	if errors.Is(err, linalg.ErrNotDefinite) {
+		return nil, fmt.Errorf("%w: %w", errNoGauge, err)
+	}
 	if err != nil {
 		return nil, err
 	}
-	// Products with [Ω, α] in float64: ε, and the residual of the weights.
-	src, dst := linalg.NewMatrix(n, gaugeProbes+1), linalg.NewMatrix(n, gaugeProbes+1)
+	g.cols = omega
+	if basis && p.pre.NodeIsOne() {
+		if err := m.gaugeBasis(ctx, p, g); err != nil {
+			return nil, err
+		}
+	}
+	// Products with [Ω, α, VT] in float64: ε, the residual of the weights, and a check of B.
+	src, dst := linalg.NewMatrix(n, gaugeProbes+1+gaugeChecks), linalg.NewMatrix(n, gaugeProbes+1+gaugeChecks)
 	src.Sub(0, n, 0, gaugeProbes).CopyFrom(omega)
 	for i, v := range m.weights {
 		src.Set(i, gaugeProbes, v)
 	}
+	t := m.checkVectors(g)
+	v := g.cols.Sub(0, n, 0, g.rank)
+	p.e.GemmTo(src.Sub(0, n, gaugeProbes+1, src.Cols), 1, v, false, t, false, 0)
 	op := p.op.With(kernelmv.F64)
 	if err := op.MulTo(ctx, dst, src); err != nil {
 		return nil, err
@@ -94,10 +122,8 @@ func (m *Model) newGauge(ctx context.Context, p *prepared, basis bool) (*gauge, 
 	pr := linalg.NewMatrix(n, 1)
 	p.pre.SolveTo(pr, r)
 	g.rest = max(p.e.Dot(r.Data, pr.Data), 0) / p.node
-	g.own, g.cols = dst, omega
-	if basis && p.pre.NodeIsOne() {
-		return g, m.gaugeBasis(ctx, p, g)
-	}
+	g.own = dst.Sub(0, n, 0, gaugeProbes+1)
+	g.takeOut(p, t, dst.Sub(0, n, gaugeProbes+1, dst.Cols))
 	return g, nil
 }
 
@@ -142,8 +168,8 @@ func (m *Model) gaugeProbes(ctx context.Context, p *prepared, g *gauge) (linalg.
 	return z, nil
 }
 
-// gaugeBasis makes V and B and takes V out of the probes and the residual. Where
-// the span of the factor is degenerate, the gauge does without.
+// gaugeBasis makes V and B. Where the span of the factor is degenerate, the gauge does
+// without.
 func (m *Model) gaugeBasis(ctx context.Context, p *prepared, g *gauge) error {
 	n := m.N()
 	v, _, _, err := linalg.PivotedCholesky(ctx, p.e, p.op, linalg.PivotOptions{MaxRank: min(gaugeRank, n/8), Seed: m.recipe.Seed})
@@ -154,8 +180,8 @@ func (m *Model) gaugeBasis(ctx context.Context, p *prepared, g *gauge) error {
 	if _, full := p.e.ThinQR(v); full < rank {
 		return nil
 	}
-	g.low = linalg.NewMatrix(n+varianceBlock, rank)
-	b, h := g.low.Sub(0, n, 0, rank), linalg.NewMatrix(rank, rank)
+	low := linalg.NewMatrix(n+varianceBlock, rank)
+	b, h := low.Sub(0, n, 0, rank), linalg.NewMatrix(rank, rank)
 	if err := p.op.With(kernelmv.F64).MulTo(ctx, b, v); err != nil {
 		return err
 	}
@@ -166,32 +192,77 @@ func (m *Model) gaugeBasis(ctx context.Context, p *prepared, g *gauge) error {
 	}
 	p.e.SolveRight(v, chol.Factor(), true)
 	p.e.SolveRight(b, chol.Factor(), true)
-	// ω - V B'ω, ε - B B'ω, r - B V'r.
-	t := linalg.NewMatrix(rank, gaugeProbes+1)
-	omega, last := g.cols, t.Sub(0, rank, gaugeProbes, gaugeProbes+1)
-	p.e.GemmTo(t.Sub(0, rank, 0, gaugeProbes), 1, b, true, omega, false, 0)
-	p.e.GemmTo(last, 1, v, true, g.own.Sub(0, n, gaugeProbes, gaugeProbes+1), false, 0)
-	g.vr = make([]float64, rank)
-	for i := range g.vr {
-		g.vr[i] = last.At(i, 0)
-	}
-	p.e.GemmTo(g.own, -1, b, false, t, false, 1)
 	cols := linalg.NewMatrix(n, rank+gaugeProbes)
 	cols.Sub(0, n, 0, rank).CopyFrom(v)
-	probes := cols.Sub(0, n, rank, rank+gaugeProbes)
-	probes.CopyFrom(omega)
-	p.e.GemmTo(probes, -1, v, false, t.Sub(0, rank, 0, gaugeProbes), false, 1)
-	g.rank, g.cols = rank, cols
+	cols.Sub(0, n, rank, cols.Cols).CopyFrom(g.cols)
+	g.rank, g.cols, g.low = rank, cols, low
 	return nil
 }
 
-// between returns the bounds of a variance whose upper bound is known from a
-// regression of that size (varianceBounds), and sum = Σ_s (ω_s'ρ)². They are not ok if
-// rounding has spoiled the regression: where rows nearly repeat each other it may
-// find a gap that is larger than the variance, or nothing but rounding.
-func (g *gauge) between(upper, sum, size float64) (lo, hi float64, ok bool) {
-	lo, hi = upper-g.most*sum, upper-g.least*sum
-	return max(lo, 0), hi, hi > 0 && magnified(1, size) < 1
+// checkVectors returns T, m×gaugeChecks, standard normal.
+func (m *Model) checkVectors(g *gauge) linalg.Matrix {
+	t := linalg.NewMatrix(g.rank, gaugeChecks)
+	rng := rand.New(rand.NewPCG(m.recipe.Seed, 0x636865636b)) // the second word is the stream of this use
+	for i := range t.Data {
+		t.Data[i] = rng.NormFloat64()
+	}
+	return t
+}
+
+// takeOut takes V out of the probes and of the residual, s = V'ε and V'r, measures E_H
+// and E_B by kvt = K̂VT, and sets what rounding may do.
+func (g *gauge) takeOut(p *prepared, t, kvt linalg.Matrix) {
+	n, m, r := g.own.Rows, g.rank, g.round
+	s := linalg.NewMatrix(m, gaugeProbes+1)
+	probes := g.cols.Sub(0, n, m, m+gaugeProbes)
+	g.noise = make([]float64, n+varianceBlock)
+	copy(g.noise, p.op.Noise())
+	largest := slices.Max(columnDots(probes, probes))
+	g.reach = math.Sqrt(largest)
+	if m > 0 {
+		v, b := g.cols.Sub(0, n, 0, m), g.low.Sub(0, n, 0, m)
+		p.e.GemmTo(s, 1, v, true, g.own, false, 0)
+		for i := range m {
+			g.vr = append(g.vr, s.At(i, gaugeProbes))
+		}
+		for _, x := range columnDots(v, v) {
+			g.norm += x
+		}
+		g.norm = math.Sqrt(g.norm)
+		p.e.GemmTo(g.own, -1, b, false, s, false, 1)
+		p.e.GemmTo(probes, -1, v, false, s.Sub(0, m, 0, gaugeProbes), false, 1)
+		g.reach += g.norm * math.Sqrt(slices.Max(columnDots(s, s)[:gaugeProbes]))
+		h := t.Clone()
+		p.e.GemmTo(h, 1, v, true, kvt, false, -1)
+		g.offH = gaugeSure * math.Sqrt(slices.Max(columnDots(h, h)))
+		p.e.GemmTo(kvt, -1, b, false, t, false, 1)
+		for _, x := range kvt.Data {
+			g.offB = max(g.offB, gaugeSure*math.Abs(x))
+		}
+		for i := range g.noise {
+			g.noise[i] *= 1 + ridge
+		}
+	}
+	g.reach *= r.variance * math.Sqrt(r.n)
+}
+
+// slackV is (2): what the rounding of V and B may do to a variance, for f* with rounding
+// e of its entries.
+func (g *gauge) slackV(size, e float64) float64 {
+	if g.rank == 0 {
+		return 0
+	}
+	r := g.round
+	top := math.Sqrt(r.top)
+	c := (r.sum + e) * r.variance * math.Sqrt(r.n) * g.norm
+	return 2*top*size*c + r.top*size*size*g.offH + 2*top*size*size*g.offB
+}
+
+// between returns the bounds of a variance, from the variance of a combination, known to
+// off, and sum = Σ_s (ω_s'ρ)², each ω_s'ρ known to offProbe.
+func (g *gauge) between(variance, off, sum, offProbe float64) (lo, hi float64) {
+	w, d := math.Sqrt(sum), math.Sqrt(gaugeProbes)*offProbe
+	return variance - off - g.most*(w+d)*(w+d), variance + off - g.least*max(w-d, 0)*max(w-d, 0)
 }
 
 // chiSquareBounds returns x and y with P(χ² < x) = P(χ² > y) = risk, for s degrees

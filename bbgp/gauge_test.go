@@ -224,19 +224,28 @@ func TestGaugeNewWeights(t *testing.T) {
 	}
 }
 
-// A regression that rounding has spoiled is dropped: with 4.1e9 for a gap the
-// deviation of a row of bike became NaN.
+// TestGaugeBetween: what rounding may do widens both bounds; a gap that is measured
+// larger than the variance leaves no lower bound and does not raise the upper one.
 func TestGaugeBetween(t *testing.T) {
 	g := &gauge{least: 0.004, most: 0.015}
-	if lo, hi, ok := g.between(1, 10, 3); !ok || lo != 1-0.15 || hi != 1-0.04 {
-		t.Errorf("[%v, %v], %v for a sound regression", lo, hi, ok)
+	lo, hi := g.between(1, 0, 10, 0)
+	if relative(lo, 1-0.15) > 1e-12 || relative(hi, 1-0.04) > 1e-12 {
+		t.Errorf("[%v, %v] for a sound regression", lo, hi)
 	}
-	if lo, _, ok := g.between(0.1, 10, 3); !ok || lo != 0 {
-		t.Errorf("a lower bound of %v, %v", lo, ok)
+	if a, b := g.between(1, 0.01, 10, 0); relative(a, lo-0.01) > 1e-12 || relative(b, hi+0.01) > 1e-12 {
+		t.Errorf("[%v, %v] for a variance known to 0.01", a, b)
 	}
-	for _, c := range [][3]float64{{1e-3, 1e12, 1e13}, {1, 10, 1e8}, {math.NaN(), 1, 1}, {1, math.NaN(), 1}} {
-		if lo, hi, ok := g.between(c[0], c[1], c[2]); ok {
-			t.Errorf("[%v, %v] is taken from %v", lo, hi, c)
+	d := 0.1 / math.Sqrt(gaugeProbes)
+	if a, b := g.between(1, 0, 10, d); relative(a, 1-0.015*math.Pow(math.Sqrt(10)+0.1, 2)) > 1e-12 || relative(b, 1-0.004*math.Pow(math.Sqrt(10)-0.1, 2)) > 1e-12 {
+		t.Errorf("[%v, %v] for probes known to %v", a, b, d)
+	}
+	v := newVarianceBounds(1)
+	v.hi[0] = 0.5
+	for _, c := range [][3]float64{{0.1, 10, 0}, {1e-3, 1e13, 0}, {1, 1e13, 1e12}} {
+		lo, hi := g.between(c[0], 0, c[1], c[2])
+		v.meet(0, lo, hi)
+		if v.lo[0] < 0 || v.lo[0] > v.hi[0] || v.hi[0] > 0.5 {
+			t.Errorf("[%v, %v] after %v", v.lo[0], v.hi[0], c)
 		}
 	}
 }

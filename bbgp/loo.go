@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 
 	"bbgp.dev/bbgp/score"
 	"bbgp.dev/linalg"
@@ -92,7 +93,8 @@ func (l *LeftOut) set(m *Model, i int, meanLo, meanHi, lo, hi float64) {
 }
 
 func (m *Model) looDense(ctx context.Context, p *prepared, l *LeftOut) error {
-	n := m.N()
+	n, round := m.N(), p.round
+	round.weigh(m.weights)
 	inverse := linalg.NewMatrix(n, n)
 	done := p.e.Par.Until(ctx)
 	p.chol.InverseTo(inverse)
@@ -100,69 +102,80 @@ func (m *Model) looDense(ctx context.Context, p *prepared, l *LeftOut) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	alpha := linalg.NewMatrix(n, 1)
-	for i, y := range m.y {
-		alpha.Data[i] = y - m.Parameters.Mean
-	}
-	p.chol.SolveTo(alpha, alpha)
 	for i := range n {
 		v := 1 / inverse.At(i, i)
-		mean := m.y[i] - alpha.Data[i]*v
-		l.set(m, i, mean, mean, v, v)
+		c := round.alone(round.entry[i])
+		for j, a := range inverse.Row(i) {
+			if j != i {
+				round.add(&c, j, a*v)
+			}
+		}
+		off := 2 * round.top * c.size * c.loud
+		mean, w := m.y[i]-(m.weights[i]+p.delta[i])*v, round.residual*c.size
+		l.bracket(m, i, m.weights[i]+p.delta[i], mean, w, max(v-off, p.op.Noise()[i]), v+off)
 	}
 	l.BoundKind = "exact"
 	return nil
 }
 
+// looGauge leaves out one row after the other by regressions.
 func (m *Model) looGauge(ctx context.Context, p *prepared, l *LeftOut) error {
-	n := m.N()
+	n, round := m.N(), p.round
+	round.weigh(m.weights)
 	g, err := m.newGauge(ctx, p, false) // V has seen the row that is left out
+	if errors.Is(err, errNoGauge) {
+		if err = m.factor(ctx, p); err == nil {
+			return m.looDense(ctx, p, l)
+		}
+	}
 	if err != nil {
 		return errors.Join(errors.New("leaving one out"), err)
 	}
-	lo, hi, size, at := make([]float64, n), make([]float64, n), make([]float64, n), make([]int, n)
+	b := &looBounds{lo: slices.Clone(p.op.Noise()), hi: make([]float64, n), size: make([]float64, n), gap: make([]float64, n)}
+	at := make([]int, n)
 	for i := range at {
-		at[i], hi[i] = i, math.Inf(1)
+		at[i], b.hi[i] = i, math.Inf(1)
 	}
 	for _, nn := range looTiers {
 		nn = min(nn, n-1)
 		for i := 0; i < len(at); i += varianceBlock {
-			if err := m.looRegress(ctx, p, g, at[i:min(i+varianceBlock, len(at))], nn, lo, hi, size); err != nil {
+			if err := m.looRegress(ctx, p, g, at[i:min(i+varianceBlock, len(at))], nn, b); err != nil {
 				return err
 			}
 		}
 		left := at[:0]
 		for _, i := range at {
-			if !narrow(0.02, lo[i], hi[i]) {
+			if !narrow(0.02, b.lo[i], b.hi[i]) {
 				left = append(left, i)
 			}
 		}
 		at = left
 	}
-	rounding := m.meanRounding()
 	for i := range n {
-		r := 0x1p-52 * m.Parameters.Variance * size[i] * size[i]
-		lo[i], hi[i] = max(lo[i]-r, 0), hi[i]+r
 		// α_i is known to ((K̂⁻¹)_ii r'K̂⁻¹r)^1/2, but for rounding.
-		a, b := math.Inf(1), math.Inf(-1)
-		for _, v := range []float64{lo[i], hi[i]} {
-			w := math.Sqrt(v*g.rest) + rounding*size[i]
-			mean := m.y[i] - m.weights[i]*v
-			a, b = min(a, mean-w), max(b, mean+w)
-		}
-		l.set(m, i, a, b, lo[i], hi[i])
+		w := math.Sqrt(b.hi[i]*g.rest) + round.mean(b.size[i], b.gap[i])
+		l.bracket(m, i, m.weights[i], m.y[i]-m.weights[i]*(b.lo[i]+b.hi[i])/2, w, b.lo[i], b.hi[i])
 	}
 	return nil
 }
 
-// looRegress bounds v_i for the given training rows by a regression on nn others,
-// and sets what rounding is magnified by (varianceBounds.size).
-func (m *Model) looRegress(ctx context.Context, p *prepared, g *gauge, rows []int, nn int, lo, hi, size []float64) error {
-	xs := linalg.NewMatrix(len(rows), m.D())
-	for a, i := range rows {
-		copy(xs.Row(a), m.x.Row(i))
-	}
-	near, err := p.op.Nearest(ctx, xs, nn+1)
+// bracket sets row i from bounds of the variance of its target, α_i, and what the mean
+// y_i - α_i v may be off by at any v.
+func (l *LeftOut) bracket(m *Model, i int, alpha, mean, off, lo, hi float64) {
+	a, b := m.y[i]-alpha*lo, m.y[i]-alpha*hi
+	off += 0x1p-50 * (math.Abs(m.y[i]) + math.Abs(alpha)*hi)
+	l.set(m, i, min(a, b)-off, max(a, b)+off, lo, hi)
+}
+
+// looBounds are those of the variances of the targets, v_i.
+type looBounds struct {
+	lo, hi    []float64
+	size, gap []float64 // of the combination that gave them, and what it leaves
+}
+
+// looRegress bounds v_i for the given training rows by a regression on nn others.
+func (m *Model) looRegress(ctx context.Context, p *prepared, g *gauge, rows []int, nn int, out *looBounds) error {
+	near, err := p.op.Nearest(ctx, pickRows(m.x, rows), nn+1)
 	if err != nil {
 		return err
 	}
@@ -180,18 +193,30 @@ func (m *Model) looRegress(ctx context.Context, p *prepared, g *gauge, rows []in
 		return err
 	}
 	p.e.Par.For(len(rows), func(_, a int) {
-		i, u := rows[a], upper[a]
+		i, u, round := rows[a], upper[a], p.round
 		e := append([]float64{}, g.own.Row(i)[:gaugeProbes]...)
-		size[i] = 1
+		c := round.alone(round.entry[i])
 		for t, b := range coef.Row(a) {
-			size[i] += math.Abs(b)
-			p.e.Axpy(-b, g.own.Row(int(lists[a*(1+nn)+1+t]))[:gaugeProbes], e)
+			k := int(lists[a*(1+nn)+1+t])
+			round.add(&c, k, b)
+			p.e.Axpy(-b, g.own.Row(k)[:gaugeProbes], e)
 		}
-		sum := 0.0
+		sum, most := 0.0, 0.0
 		for s, w := range g.cols.Row(i) {
 			sum += (w - e[s]/u) * (w - e[s]/u)
+			most = max(most, math.Abs(e[s]))
 		}
-		lo[i], hi[i] = max(lo[i], 1/(1/u+g.most*sum)), min(hi[i], 1/(1/u+g.least*sum))
+		off := round.regression(c, 0, nn)
+		if !(off < u/2) {
+			return
+		}
+		// Each of these is off by d: of x'ε, and of u.
+		d := math.Sqrt(gaugeProbes) * (c.loud*g.reach/u + most*off/(u*(u-off)))
+		w := math.Sqrt(sum)
+		lo := 1 / (1/(u-off) + g.most*(w+d)*(w+d))
+		hi := 1 / (1/(u+off) + g.least*max(w-d, 0)*max(w-d, 0))
+		out.lo[i], out.hi[i] = max(out.lo[i], lo), max(min(out.hi[i], hi), out.lo[i])
+		out.size[i], out.gap[i] = c.size, max(u+off-out.lo[i], 0)
 	})
 	return ctx.Err()
 }

@@ -215,9 +215,7 @@ func (m *Model) deviations(ctx context.Context, e *linalg.Engine, std linalg.Mat
 		p.BoundKind = "probable"
 	}
 	s := m.Scaling.YScale
-	rounding := m.meanRounding()
 	for i := range n {
-		v.width[i] += rounding * v.size[i]
 		p.SDLower[i], p.SDUpper[i] = s*math.Sqrt(v.lo[i]), s*math.Sqrt(v.hi[i])
 		p.SD[i] = (p.SDLower[i] + p.SDUpper[i]) / 2
 		p.MeanLower[i] = p.Mean[i] + s*min(0, v.shift[i]-v.width[i])
@@ -225,14 +223,4 @@ func (m *Model) deviations(ctx context.Context, e *linalg.Engine, std linalg.Mat
 	}
 	m.observe(p, opt)
 	return nil
-}
-
-// meanRounding is what rounding may do to a sum k*'α of terms up to σ_f² |α_i|, and
-// to an element of the residual of α, which moves a mean by x'r.
-func (m *Model) meanRounding() float64 {
-	sum := 0.0
-	for _, a := range m.weights {
-		sum += math.Abs(a)
-	}
-	return 0x1p-52 * m.Parameters.Variance * sum
 }

@@ -55,6 +55,8 @@ type prepared struct {
 	pre  *linalg.Precond  // unless dense
 	chol *linalg.Cholesky // if dense
 	node float64
+	// round is what rounding may do to bounds.
+	round *rounding
 	// delta is K̂⁻¹r, r the residual of the weights, where there is a dense factor.
 	delta []float64
 	// sharp is the preconditioner for variances, whose many solves pay for a
@@ -78,7 +80,11 @@ func (m *Model) prepare(ctx context.Context, e *linalg.Engine, solver bool) (*pr
 		if err != nil {
 			return nil, &ParamError{"lengthscales", err.Error()}
 		}
-		p = &prepared{e: e, op: op}
+		round, err := m.newRounding(op)
+		if err != nil {
+			return nil, err
+		}
+		p = &prepared{e: e, op: op, round: round}
 		p.op.SetPrecision(kernelmv.F64)
 		if err := m.checkWeights(ctx, p); err != nil {
 			return nil, err

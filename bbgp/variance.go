@@ -22,9 +22,6 @@ const (
 	// fewRows is how many rows a model must have been asked for, in all, before it
 	// makes the probes: those cost as much as iterations for twice as many rows.
 	fewRows = 2 * gaugeProbes
-	// denseSize: at a condition of 1e13 (bike, n = 2000) dense variances were off by
-	// up to 8 n^1/2 2^-52 σ_f², means by up to 54 times their rounding.
-	denseSize = 8
 )
 
 // nearestTiers are the numbers of nearest rows to regress on, without and with V.
@@ -37,57 +34,48 @@ const iterationCost = 25
 
 func dearerThanIteration(nn, n int) bool { return nn*nn*nn > iterationCost*n*n }
 
-// Bounds of one row, all in standardised units.
+// Bounds of rows, all in standardised units, with what rounding may do to them
+// (allowance.go).
 type varianceBounds struct {
 	lo, hi []float64 // of var f
 	// The exact mean differs from that of the weights by shift ± width.
 	shift, width []float64
-	// |(1, x)|_1 of the combination f* - x'y that bounds the variance, which is what
-	// magnifies rounding: entries of K that are off by 2^-52 σ_f² move its variance
-	// by 2^-52 σ_f² size², and a residual that is off by e, x'e, by |e|_max size.
-	size []float64
 }
 
 func newVarianceBounds(n int) *varianceBounds {
-	b := make([][]float64, 5)
+	b := make([][]float64, 4)
 	for i := range b {
 		b[i] = make([]float64, n)
 	}
-	return &varianceBounds{b[0], b[1], b[2], b[3], b[4]}
+	return &varianceBounds{b[0], b[1], b[2], b[3]}
 }
 
-// magnified is what entries of K that are off by 2^-52 σ_f² do to a variance of that size.
-func magnified(variance, size float64) float64 { return 0x1p-52 * variance * size * size }
-
-// widen makes room for rounding of entries of K, at last: no iteration would
-// remove it.
-func (v *varianceBounds) widen(variance float64) {
-	for i, size := range v.size {
-		r := magnified(variance, size)
-		v.lo[i], v.hi[i] = max(v.lo[i]-r, 0), v.hi[i]+r
-	}
+// meet takes what other bounds of row i add.
+func (v *varianceBounds) meet(i int, lo, hi float64) {
+	v.hi[i] = min(v.hi[i], max(hi, 0))
+	v.lo[i] = min(max(v.lo[i], lo), v.hi[i])
 }
 
 // variances returns bounds lo <= var <= hi at standardised rows, 0 <= lo, with
 // the relative half width of (lo^1/2, hi^1/2) at most SDTol where rounding allows.
 func (m *Model) variances(ctx context.Context, p *prepared, std linalg.Matrix, opt PredictOptions) (*varianceBounds, error) {
 	v := newVarianceBounds(std.Rows)
+	p.round.weigh(m.weights)
 	for i := range v.width {
-		v.width[i] = m.meanError
+		v.width[i] = m.meanError + p.round.mean(math.Inf(1), 0)
+		v.hi[i] = m.Parameters.Variance
 	}
 	all := make([]int, std.Rows)
 	for i := range all {
 		all[i] = i
 	}
 	if p.chol != nil {
-		err := m.dense(ctx, p, std, v)
-		v.widen(m.Parameters.Variance)
-		return v, err
+		return v, m.dense(ctx, p, std, v)
 	}
 	if p.asked += std.Rows; p.asked >= fewRows && p.gauge == nil && !p.noGauge && !opt.Rigorous {
 		g, err := m.newGauge(ctx, p, true)
 		switch {
-		case errors.Is(err, errNoGauge), errors.Is(err, linalg.ErrNotDefinite):
+		case errors.Is(err, errNoGauge):
 			p.noGauge = true // such a matrix is left to the iteration
 		case err != nil:
 			return nil, err
@@ -105,16 +93,8 @@ func (m *Model) variances(ctx context.Context, p *prepared, std linalg.Matrix, o
 			wide = append(wide, left...)
 		}
 		all = wide
-	} else {
-		for i := range v.hi {
-			v.hi[i] = m.Parameters.Variance
-		}
 	}
-	if err := m.iterate(ctx, p, std, all, opt.SDTol, v); err != nil {
-		return nil, err
-	}
-	v.widen(m.Parameters.Variance)
-	return v, nil
+	return v, m.iterate(ctx, p, std, all, opt.SDTol, v)
 }
 
 // dense sets the variances σ_f² - |L⁻¹k|².
@@ -124,29 +104,32 @@ func (m *Model) dense(ctx context.Context, p *prepared, std linalg.Matrix, v *va
 	for i := range rows {
 		rows[i] = int32(i)
 	}
+	entry := make([]float64, std.Rows)
+	if err := p.op.EntryRounding(entry, std); err != nil {
+		return err
+	}
 	for i := 0; i < std.Rows; i += block {
 		j := min(i+block, std.Rows)
-		kt := linalg.NewMatrix(j-i, m.N())
+		kt, combs := linalg.NewMatrix(j-i, m.N()), make([]combination, j-i)
 		if err := p.op.CrossTo(ctx, kt, std.Sub(i, j, 0, std.Cols), rows); err != nil {
 			return err
 		}
 		for a := range j - i { // the mean of the weights is off by k*'δ
-			v.shift[i+a], v.width[i+a] = p.e.Dot(kt.Row(a), p.delta), 0
+			v.shift[i+a] = p.e.Dot(kt.Row(a), p.delta)
 		}
-		k, hi := transpose(kt), v.hi[i:j]
+		k := transpose(kt)
 		p.chol.SolveLTo(k, k)
-		for c := range hi {
-			hi[c] = m.Parameters.Variance
+		q, x := columnDots(k, k), k
+		p.chol.SolveLTransTo(x, x)
+		for c := range combs {
+			combs[c] = p.round.alone(entry[i+c])
 		}
-		for r := range k.Rows {
-			for c, x := range k.Row(r) {
-				hi[c] -= x * x
-			}
-		}
-		for c := range hi {
-			hi[c] = max(hi[c], 0)
-			v.lo[i+c] = hi[c]
-			v.size[i+c] = denseSize * math.Sqrt(math.Sqrt(float64(m.N()))) // for a sum of n squares
+		p.round.combine(combs, x)
+		for c := range j - i {
+			off := 2 * p.round.top * combs[c].size * combs[c].loud
+			hi := max(m.Parameters.Variance-q[c], 0)
+			v.lo[i+c], v.hi[i+c] = max(hi-off, 0), hi+off
+			v.width[i+c] = p.round.residual * combs[c].size
 		}
 	}
 	return nil
@@ -164,7 +147,10 @@ func (m *Model) iterate(ctx context.Context, p *prepared, std linalg.Matrix, row
 	for c, i := range rows {
 		copy(xs.Row(c), std.Row(i))
 	}
-	w := newBracketWork(m, p, tol, lo, hi)
+	w, err := newBracketWork(m, p, tol, lo, hi, xs)
+	if err != nil {
+		return err
+	}
 	for i := 0; i < len(rows); i += bracketBatch {
 		if err := w.first(ctx, xs.Sub(i, min(i+bracketBatch, len(rows)), 0, xs.Cols), i); err != nil {
 			return err
@@ -174,10 +160,10 @@ func (m *Model) iterate(ctx context.Context, p *prepared, std linalg.Matrix, row
 		return err
 	}
 	for c, i := range rows {
-		// Bounds of the regressions hold too.
-		v.hi[i] = min(v.hi[i], hi[c])
-		v.lo[i] = min(max(v.lo[i], lo[c]), v.hi[i])
-		v.size[i] = max(v.size[i], w.size[c])
+		v.meet(i, lo[c], hi[c]) // bounds of the regressions hold too
+		if off := m.meanError + p.round.mean(w.size[c], hi[c]-lo[c]); off < v.width[i] {
+			v.shift[i], v.width[i] = 0, off
+		}
 	}
 	return nil
 }
@@ -190,50 +176,71 @@ func (m *Model) extended(p *prepared, xs linalg.Matrix) (*kernelmv.Op, error) {
 	return kernelmv.NewOp(p.e, x, m.kernelFor(p), noise)
 }
 
+// A regressing is a block of rows to predict that are bracketed by regressions and the
+// gauge.
+type regressing struct {
+	m    *Model
+	p    *prepared
+	v    *varianceBounds
+	rows []int         // of std
+	xs   linalg.Matrix // these
+	ext  *kernelmv.Op  // the training rows and, after them, these
+	low  linalg.Matrix // B of all of them
+	kg   linalg.Matrix // [V'k*, (ω - V V'ε)'k*]
+	own  []float64     // rounding of entries
+}
+
 // regress brackets the given rows of std, at most varianceBlock, by regressions
 // and the gauge, and returns those that stay wider than tol.
 func (m *Model) regress(ctx context.Context, p *prepared, std linalg.Matrix, rows []int, tol float64, v *varianceBounds) (wide []int, err error) {
 	g, n := p.gauge, m.N()
-	xs := linalg.NewMatrix(len(rows), std.Cols)
+	r := &regressing{m: m, p: p, v: v, rows: rows, xs: linalg.NewMatrix(len(rows), std.Cols), own: make([]float64, len(rows))}
 	for c, i := range rows {
-		copy(xs.Row(c), std.Row(i))
-		v.hi[i] = m.Parameters.Variance
+		copy(r.xs.Row(c), std.Row(i))
 	}
-	ext, err := m.extended(p, xs)
-	if err != nil {
+	if r.ext, err = m.extended(p, r.xs); err != nil {
 		return nil, err
 	}
-	kg := linalg.NewMatrix(len(rows), g.cols.Cols)
-	if err := p.op.CrossMulTo(ctx, kg, xs, g.cols); err != nil {
+	if err := p.op.EntryRounding(r.own, r.xs); err != nil {
 		return nil, err
 	}
-	low := linalg.Matrix{Rows: n + len(rows)}
-	if g.rank > 0 {
-		low = g.low.Sub(0, n+len(rows), 0, g.rank)
-		low.Sub(n, low.Rows, 0, g.rank).CopyFrom(kg.Sub(0, len(rows), 0, g.rank))
-	}
-	tiers := nearestTiers[0]
-	if g.rank > 0 {
-		tiers = nearestTiers[1]
+	r.kg = linalg.NewMatrix(len(rows), g.cols.Cols)
+	if err := p.op.CrossMulTo(ctx, r.kg, r.xs, g.cols); err != nil {
+		return nil, err
 	}
 	at := make([]int, len(rows)) // places in rows
 	for c := range at {
 		at[c] = c
 	}
-	for _, nn := range tiers {
-		if len(at) == 0 || dearerThanIteration(nn, n) {
-			break
-		}
-		if err := m.regressOn(ctx, p, ext, low, kg, xs, at, min(nn, n), rows, v); err != nil {
-			return nil, err
-		}
+	narrower := func() {
 		left := at[:0]
 		for _, c := range at {
 			if i := rows[c]; !narrow(tol, v.lo[i], v.hi[i]) {
 				left = append(left, c)
 			}
 		}
-		if at = left; nn >= n {
+		at = left
+	}
+	r.low = linalg.Matrix{Rows: n + len(rows)}
+	tiers := nearestTiers[0]
+	if g.rank > 0 {
+		r.low = g.low.Sub(0, n+len(rows), 0, g.rank)
+		r.low.Sub(n, r.low.Rows, 0, g.rank).CopyFrom(r.kg.Sub(0, len(rows), 0, g.rank))
+		tiers = nearestTiers[1]
+		for _, c := range at { // V alone
+			own := r.kg.Row(c)[:g.rank]
+			r.bracket(c, m.Parameters.Variance-p.e.Dot(own, own), nil, nil)
+		}
+		narrower()
+	}
+	for _, nn := range tiers {
+		if len(at) == 0 || dearerThanIteration(nn, n) {
+			break
+		}
+		if err := r.on(ctx, at, min(nn, n)); err != nil {
+			return nil, err
+		}
+		if narrower(); nn >= n {
 			break
 		}
 	}
@@ -243,14 +250,10 @@ func (m *Model) regress(ctx context.Context, p *prepared, std linalg.Matrix, row
 	return wide, nil
 }
 
-// regressOn brackets the rows at those places by a regression on nn nearest rows.
-func (m *Model) regressOn(ctx context.Context, p *prepared, ext *kernelmv.Op, low, kg, xs linalg.Matrix, at []int, nn int, rows []int, v *varianceBounds) error {
-	g, n := p.gauge, m.N()
-	some := linalg.NewMatrix(len(at), xs.Cols)
-	for a, c := range at {
-		copy(some.Row(a), xs.Row(c))
-	}
-	near, err := p.op.Nearest(ctx, some, nn)
+// on brackets the rows at those places by a regression on nn nearest rows.
+func (r *regressing) on(ctx context.Context, at []int, nn int) error {
+	p, n := r.p, r.m.N()
+	near, err := p.op.Nearest(ctx, pickRows(r.xs, at), nn)
 	if err != nil {
 		return err
 	}
@@ -259,31 +262,55 @@ func (m *Model) regressOn(ctx context.Context, p *prepared, ext *kernelmv.Op, lo
 		lists = append(lists, int32(n+c))
 		lists = append(lists, near[a*nn:(a+1)*nn]...)
 	}
-	coef, upper := linalg.NewMatrix(len(at), nn), make([]float64, len(at))
-	if err := p.e.Regress(ctx, ext, low, ext.Noise(), lists, coef, upper); err != nil {
+	coef, variance := linalg.NewMatrix(len(at), nn), make([]float64, len(at))
+	if err := p.e.Regress(ctx, r.ext, r.low, p.gauge.noise[:n+len(r.rows)], lists, coef, variance); err != nil {
 		return err
 	}
 	p.e.Par.For(len(at), func(_, a int) {
-		i, row := rows[at[a]], kg.Row(at[a])
-		left := make([]float64, gaugeProbes+1) // ω'ρ of the probes, and -x'r
-		copy(left, row[g.rank:])
-		left[gaugeProbes] -= p.e.Dot(row[:len(g.vr)], g.vr)
-		size := 1.0
-		for t, b := range coef.Row(a) {
-			size += math.Abs(b)
-			p.e.Axpy(-b, g.own.Row(int(near[a*nn+t])), left)
-		}
-		sum := p.e.Dot(left[:gaugeProbes], left[:gaugeProbes])
-		lo, hi, ok := g.between(upper[a], sum, size)
-		if !ok {
-			return
-		}
-		v.size[i] = size
-		v.hi[i] = min(v.hi[i], hi)
-		v.lo[i] = min(max(v.lo[i], lo), v.hi[i])
-		if w := math.Sqrt(g.most * sum * g.rest); w < v.width[i] {
-			v.shift[i], v.width[i] = -left[gaugeProbes], w
-		}
+		r.bracket(at[a], variance[a], near[a*nn:(a+1)*nn], coef.Row(a))
 	})
 	return ctx.Err()
+}
+
+// bracket takes the bounds of the row at place c from a regression on the rows near with
+// coefficients coef, which has left that variance.
+func (r *regressing) bracket(c int, variance float64, near []int32, coef []float64) {
+	g, round := r.p.gauge, r.p.round
+	i, row := r.rows[c], r.kg.Row(c)
+	left := make([]float64, gaugeProbes+1) // ω'ρ of the probes, and -x'r
+	copy(left, row[g.rank:])
+	left[gaugeProbes] -= r.p.e.Dot(row[:len(g.vr)], g.vr)
+	comb := round.alone(r.own[c])
+	for t, b := range coef {
+		k := int(near[t])
+		round.add(&comb, k, b)
+		if g.rank > 0 {
+			variance -= b * b * g.noise[k] * (ridge / (1 + ridge))
+		}
+		r.p.e.Axpy(-b, g.own.Row(k), left)
+	}
+	sum := r.p.e.Dot(left[:gaugeProbes], left[:gaugeProbes])
+	off := round.regression(comb, g.rank, len(near)) + g.slackV(comb.size, r.own[c])
+	lo, hi := g.between(variance, off, sum, (comb.loud+float64(g.rank)*comb.size*0x1p-52)*g.reach)
+	if !finite(lo) || !finite(hi) {
+		return // coefficients that are nothing but rounding
+	}
+	r.v.meet(i, lo, hi)
+	gap := g.most * sum
+	size := comb.size
+	if g.rank > 0 {
+		size = math.Inf(1)
+	}
+	if w := math.Sqrt(gap*g.rest) + round.mean(size, gap); w < r.v.width[i] {
+		r.v.shift[i], r.v.width[i] = -left[gaugeProbes], w
+	}
+}
+
+// pickRows returns some rows of a.
+func pickRows(a linalg.Matrix, rows []int) linalg.Matrix {
+	some := linalg.NewMatrix(len(rows), a.Cols)
+	for i, r := range rows {
+		copy(some.Row(i), a.Row(r))
+	}
+	return some
 }

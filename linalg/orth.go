@@ -60,7 +60,7 @@ func (o *orthWork) run(q, r, w Matrix, floor float64) (rank int) {
 			}
 			o.done[j] = o.done[j] || !(o.norm[j] > o.floor[j])
 		}
-		waiting := o.choose(g)
+		waiting := o.choose(g, n-rank)
 		if len(o.chosen) == 0 {
 			return rank
 		}
@@ -82,8 +82,9 @@ func (o *orthWork) run(q, r, w Matrix, floor float64) (rank int) {
 }
 
 // choose runs Cholesky on the Gram matrix g, row by row, passing over columns
-// with too small a rest. It returns how many columns wait for the next round.
-func (o *orthWork) choose(g Matrix) (waiting int) {
+// with too small a rest and those beyond the limit, the dimensions that are left. It
+// returns how many columns wait for the next round.
+func (o *orthWork) choose(g Matrix, limit int) (waiting int) {
 	o.chosen = o.chosen[:0]
 	l := view(o.low, g.Rows, g.Rows)
 	l.Zero()
@@ -100,7 +101,7 @@ func (o *orthWork) choose(g Matrix) (waiting int) {
 			row[i] = s / l.At(b, i)
 			rest -= float64(row[i] * row[i])
 		}
-		if rest > orthTrust*g.At(j, j) {
+		if rest > orthTrust*g.At(j, j) && len(o.chosen) < limit {
 			row[len(o.chosen)] = math.Sqrt(rest)
 			o.chosen = append(o.chosen, j)
 		} else {

@@ -104,7 +104,7 @@ func (p *problem) inputs(x linalg.Matrix, n int) {
 				}
 			}
 		}
-		from := rng.IntN(min(n, x.Rows))
+		from := rng.IntN(i + 1)
 		if kind == "repeated" && rng.IntN(3) == 0 {
 			copy(row, x.Row(from))
 		}

@@ -66,7 +66,10 @@ func (t *truth) rows() {
 	d, s := t.p.data, &t.scaling
 	at := map[string]int{}
 	for i := range d.X.Rows {
-		key := fmt.Sprint(d.X.Row(i))
+		key := ""
+		for _, v := range d.X.Row(i) {
+			key += fmt.Sprint(v+0, " ") // -0 is 0
+		}
 		k, known := at[key]
 		if !known {
 			k = len(t.x)

@@ -59,6 +59,9 @@ func (f *fit) adopt(ctx context.Context, m *Model, p Params, ev *Evaluation) {
 	} else if ctx.Err() == nil {
 		if err := m.refine(ctx, f.opt.Engine, meanTol); err != nil && ctx.Err() == nil {
 			r.warn("the weights of the mean: %v", err)
+		} else if m.meanError > meanTol && ctx.Err() == nil {
+			r.warn("rounding leaves a residual of the weights by which a mean may be off by up to %.2g standard deviations of the target, where %.2g was asked for: "+
+				"predict --sd --bounds tells how far each row can be off", m.meanError, meanTol)
 		}
 	}
 }

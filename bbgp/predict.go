@@ -45,6 +45,10 @@ type Prediction struct {
 	SD, SDObs []float64
 	// Laws are those of new observations; nil unless SD was asked for.
 	Laws []score.Law
+	// MeanError bounds what the weights cost any mean, in standard deviations of the
+	// target. Where it is larger than the MeanTol asked for, rounding allowed no more;
+	// the bounds of single rows are closer.
+	MeanError float64
 	// The exact answers lie between these bounds; nil unless SD was asked for.
 	MeanLower, MeanUpper, SDLower, SDUpper []float64
 	// BoundKind tells what the bounds of the rows rest on, that of the weakest:
@@ -172,6 +176,7 @@ func (m *Model) means(ctx context.Context, e *linalg.Engine, std linalg.Matrix, 
 			return nil, err
 		}
 	}
+	p.MeanError = m.meanError
 	pr, err := m.prepare(ctx, e, false)
 	if err != nil || std.Rows == 0 {
 		return p, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -56,7 +57,7 @@ that the scores are those of new groups, places and times.`,
 	fl.BoolVar(&f.loo, "loo", false, "leave single rows out of one fit instead")
 	fl.IntVar(&f.outliers, "outliers", 10, "rows to list whose standardised residuals are the largest")
 	fl.StringVar(&f.plot, "plot", "", "draw the calibration as NAME.png and NAME.svg")
-	fl.StringVarP(&f.out, "out", "o", "", "file for the predictions: row, target, mean, sd_obs, and z, the standardised residual")
+	fl.StringVarP(&f.out, "out", "o", "", "file for the predictions: row, target, mean, sd_obs, and z, the standardised residual; with --loo also bounds of mean and sd_obs")
 	f.fit.read.add(fl)
 	f.fit.read.memory = &f.fit.model.memory
 	f.fit.addTraining(fl)
@@ -76,7 +77,8 @@ type cvReport struct {
 	All        score.Score       `json:"all"`
 	Validation *score.Validation `json:"validation"` // of all rows; rows count from 1, in the table
 	BoundKind  string            `json:"bound_kind,omitempty"`
-	SDWidth    float64           `json:"sd_width"` // largest relative half width of the interval of a deviation
+	SDWidth    float64           `json:"sd_width"`   // largest relative half width of the interval of a deviation
+	MeanWidth  float64           `json:"mean_width"` // and half width of that of a mean, in sd_obs of its row
 	Seconds    float64           `json:"seconds"`
 	Notes      []string          `json:"notes"`
 }
@@ -86,6 +88,7 @@ type cvResult struct {
 	rows  []int // in the table, from 0
 	y     []float64
 	laws  []score.Law
+	left  *bbgp.LeftOut // of --loo: bounds, in the order of rows
 	scale float64
 }
 
@@ -151,9 +154,17 @@ func (a *app) finishCV(f *cvFlags, r *cvReport, res *cvResult) error {
 	}
 	if f.out != "" {
 		err := writeFile(f.out, a.out, func(w *rowWriter) error {
-			w.header("row", "target", "mean", "sd_obs", "z")
+			names := []string{"row", "target", "mean", "sd_obs", "z"}
+			if res.left != nil {
+				names = append(names, "mean_lower", "mean_upper", "sd_obs_lower", "sd_obs_upper")
+			}
+			w.header(names...)
 			for i, y := range res.y {
-				w.row(float64(res.rows[i]+1), y, mean[i], sd[i], score.Residual(y, mean[i], sd[i]))
+				v := []float64{float64(res.rows[i] + 1), y, mean[i], sd[i], score.Residual(y, mean[i], sd[i])}
+				if l := res.left; l != nil {
+					v = append(v, l.MeanLower[i], l.MeanUpper[i], l.SDObsLower[i], l.SDObsUpper[i])
+				}
+				w.row(v...)
 			}
 			return nil
 		})
@@ -209,7 +220,7 @@ func (a *app) runFolds(ctx context.Context, f *cvFlags, ts *trainingSet, opt bbg
 		}
 		for i, y := range test.Y {
 			res.add(ts.set.Rows[out[i]], y, p.Laws[i])
-			r.widen(p.SDLower[i], p.SDUpper[i])
+			r.widen(p.SDLower[i], p.SDUpper[i], p.MeanLower[i], p.MeanUpper[i], p.SDObs[i])
 		}
 		res.scale += m.Scaling.YScale / float64(len(folds))
 		r.Folds = append(r.Folds, s)
@@ -221,9 +232,13 @@ func (a *app) runFolds(ctx context.Context, f *cvFlags, ts *trainingSet, opt bbg
 	return res, nil
 }
 
-func (r *cvReport) widen(lo, hi float64) {
-	if hi > 0 {
-		r.SDWidth = max(r.SDWidth, (hi-lo)/(hi+lo))
+// widen takes bounds of a deviation and of a mean in.
+func (r *cvReport) widen(sdLo, sdHi, lo, hi, obs float64) {
+	if sdHi > 0 && !math.IsInf(sdHi, 1) {
+		r.SDWidth = max(r.SDWidth, (sdHi-sdLo)/(sdHi+sdLo))
+	}
+	if obs > 0 {
+		r.MeanWidth = max(r.MeanWidth, (hi-lo)/2/obs)
 	}
 }
 
@@ -262,8 +277,9 @@ func (a *app) runLOO(ctx context.Context, f *cvFlags, ts *trainingSet, opt bbgp.
 	}
 	for i, y := range l.Y {
 		res.add(rows[i], y, l.Laws[i])
-		r.widen(l.SDObsLower[i], l.SDObsUpper[i])
+		r.widen(l.SDObsLower[i], l.SDObsUpper[i], l.MeanLower[i], l.MeanUpper[i], l.SDObs[i])
 	}
+	res.left = l
 	return res, nil
 }
 
@@ -293,7 +309,8 @@ func writeCV(w io.Writer, r *cvReport) error {
 	v := r.Validation
 	fmt.Fprintf(w, "\nCRPS   %.5g\n", v.CRPS)
 	if r.BoundKind != "" && r.BoundKind != "exact" {
-		fmt.Fprintf(w, "deviations are known to %.2g %% or better (%s)\n", 100*r.SDWidth, r.BoundKind)
+		fmt.Fprintf(w, "deviations are known to %.2g %% or better, means to %.2g %% of their row's deviation (%s)\n",
+			100*r.SDWidth, 100*r.MeanWidth, r.BoundKind)
 	}
 	fmt.Fprintf(w, "\ncalibration: share of rows in the central interval of a probability\n")
 	for _, c := range v.Calibration {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"slices"
@@ -148,6 +149,8 @@ type predictor struct {
 	kind    string   // of the bounds
 	kept    []string // names of the columns that are copied
 	live    *counter
+
+	meanError float64 // bbgp.Prediction.MeanError
 }
 
 func (p *predictor) run(ctx context.Context, w *rowWriter, d int) error {
@@ -202,7 +205,7 @@ func (p *predictor) block(ctx context.Context, w *rowWriter, x linalg.Matrix, y 
 	if err != nil {
 		return err
 	}
-	p.kind = pred.BoundKind
+	p.kind, p.meanError = pred.BoundKind, pred.MeanError
 	for i := range y {
 		p.rows++
 		if !ok[i] {
@@ -252,6 +255,10 @@ func (p *predictor) notes() []string {
 	notes := p.stream.Notes()
 	if p.skipped > 0 {
 		notes = append(notes, "rows with missing inputs have no prediction: their cells are empty")
+	}
+	if tol := p.flags.opt.MeanTol; p.meanError > tol {
+		notes = append(notes, fmt.Sprintf("rounding leaves a residual of the weights by which a mean may be off by up to %.2g standard deviations of the target, "+
+			"where %.2g was asked for; --sd --bounds tells how far each row can be off", p.meanError, tol))
 	}
 	return notes
 }

@@ -236,8 +236,10 @@ func (g *gauge) takeOut(p *prepared, t, kvt linalg.Matrix) {
 		p.e.GemmTo(h, 1, v, true, kvt, false, -1)
 		g.offH = gaugeSure * math.Sqrt(slices.Max(columnDots(h, h)))
 		p.e.GemmTo(kvt, -1, b, false, t, false, 1)
-		for _, x := range kvt.Data {
-			g.offB = max(g.offB, gaugeSure*math.Abs(x))
+		for i := range n {
+			for _, x := range kvt.Row(i) {
+				g.offB = max(g.offB, gaugeSure*math.Abs(x))
+			}
 		}
 		for i := range g.noise {
 			g.noise[i] *= 1 + ridge

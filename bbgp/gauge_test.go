@@ -33,7 +33,7 @@ func TestGaugeUnbiased(t *testing.T) {
 	d, test := randomData(900, 4, 5), randomData(400, 4, 6)
 	d.NoiseExtra, d.NoiseScale = nil, nil
 	for _, r := range []recipe{{Rank: 60}, {Neighbours: 24}} {
-		p := Params{Kernel: "matern52", Variance: 3, Noise: 0.05, Lengthscales: []float64{1.5, 2, 3, 4}}
+		p := Params{Kernel: "matern52", Variance: 3, Noise: 0.05, Lengthscales: []float64{3, 4, 5, 6}}
 		dense, other := pairOfModels(t, d, p, r)
 		e := engine(t)
 		std := linalg.NewMatrix(test.X.Rows, 4)
@@ -60,7 +60,7 @@ func TestGaugeUnbiased(t *testing.T) {
 		for i := range rows {
 			rows[i] = i
 		}
-		v := newVarianceBounds(std.Rows)
+		v := newVarianceBounds(std.Rows, p.Variance)
 		if _, err := other.regress(ctx, op, std, rows, 1, v); err != nil { // no second try
 			t.Fatal(err)
 		}
@@ -239,8 +239,7 @@ func TestGaugeBetween(t *testing.T) {
 	if a, b := g.between(1, 0, 10, d); relative(a, 1-0.015*math.Pow(math.Sqrt(10)+0.1, 2)) > 1e-12 || relative(b, 1-0.004*math.Pow(math.Sqrt(10)-0.1, 2)) > 1e-12 {
 		t.Errorf("[%v, %v] for probes known to %v", a, b, d)
 	}
-	v := newVarianceBounds(1)
-	v.hi[0] = 0.5
+	v := newVarianceBounds(1, 0.5)
 	for _, c := range [][3]float64{{0.1, 10, 0}, {1e-3, 1e13, 0}, {1, 1e13, 1e12}} {
 		lo, hi := g.between(c[0], 0, c[1], c[2])
 		v.meet(0, lo, hi)

@@ -42,12 +42,17 @@ type varianceBounds struct {
 	shift, width []float64
 }
 
-func newVarianceBounds(n int) *varianceBounds {
+// newVarianceBounds returns what is known of n rows without any work.
+func newVarianceBounds(n int, variance float64) *varianceBounds {
 	b := make([][]float64, 4)
 	for i := range b {
 		b[i] = make([]float64, n)
 	}
-	return &varianceBounds{b[0], b[1], b[2], b[3]}
+	v := &varianceBounds{b[0], b[1], b[2], b[3]}
+	for i := range v.hi {
+		v.hi[i], v.width[i] = variance, math.Inf(1)
+	}
+	return v
 }
 
 // meet takes what other bounds of row i add.
@@ -59,11 +64,10 @@ func (v *varianceBounds) meet(i int, lo, hi float64) {
 // variances returns bounds lo <= var <= hi at standardised rows, 0 <= lo, with
 // the relative half width of (lo^1/2, hi^1/2) at most SDTol where rounding allows.
 func (m *Model) variances(ctx context.Context, p *prepared, std linalg.Matrix, opt PredictOptions) (*varianceBounds, error) {
-	v := newVarianceBounds(std.Rows)
+	v := newVarianceBounds(std.Rows, m.Parameters.Variance)
 	p.round.weigh(m.weights)
 	for i := range v.width {
 		v.width[i] = m.meanError + p.round.mean(math.Inf(1), 0)
-		v.hi[i] = m.Parameters.Variance
 	}
 	all := make([]int, std.Rows)
 	for i := range all {

@@ -20,11 +20,11 @@ import (
 const unit = 0x1p-53
 
 // EntryRounding sets dst[i] to a bound of the error of entries K_ij, for row i of xs
-// (m×D) and any training row j, in units of s2; xs without rows stands for the
+// (m×D) and any training row j, in units of s2; xs without columns stands for the
 // training rows.
 func (o *Op) EntryRounding(dst []float64, xs linalg.Matrix) error {
 	s := o.allRows()
-	if xs.Rows > 0 {
+	if xs.Cols > 0 {
 		var err error
 		if s, err = o.testRows(xs); err != nil {
 			return err

@@ -23,8 +23,10 @@ func TestAt(t *testing.T) {
 	if same.Result.LML != m.Result.LML || same.Result.BoundKind != "exact" {
 		t.Errorf("likelihood %v (%s), of the fit %v", same.Result.LML, same.Result.BoundKind, m.Result.LML)
 	}
-	if got, err := same.Predict(ctx, engine(t), d.X, PredictOptions{SD: true}); err != nil || !slices.Equal(got.Mean, want.Mean) || !slices.Equal(got.SD, want.SD) {
-		t.Errorf("other predictions: %v", err)
+	mean := want.Mean
+	// Parameters that are given are not in doubt, those of a fit of 60 rows are.
+	if want, err = same.Predict(ctx, engine(t), d.X, PredictOptions{SD: true}); err != nil || !slices.Equal(want.Mean, mean) {
+		t.Fatalf("other predictions: %v", err)
 	}
 	other, err := At(ctx, d, m.Parameters, Options{Method: "bbgp", NoDense: true, Engine: engine(t)})
 	if err != nil {

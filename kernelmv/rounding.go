@@ -44,11 +44,16 @@ func (o *Op) EntryRounding(dst []float64, xs linalg.Matrix) error {
 }
 
 // SumRounding is a bound of the error of a float64 sum Σ_j K_ij v_j, relative to
-// s2 Σ_j |v_j|, beyond that of the entries.
+// s2 Σ_j |v_j|, beyond that of the entries: with the tolerance of the H² form where that
+// may be taken (SetForm).
 func (o *Op) SumRounding() float64 {
 	n := float64(o.Dim() + 16)
 	if o.hasLine() {
 		return 8 * n * unit
 	}
-	return n * unit
+	sum := n * unit
+	if d := len(o.pts.dims); d >= 1 && d <= h2MaxDim && (o.h2.form == FormH2 || o.h2.form == FormAuto && o.Dim() >= h2LeastRows[d]) {
+		sum += o.h2.tol[F64]
+	}
+	return sum
 }

@@ -80,16 +80,15 @@ func (m *Model) prepare(ctx context.Context, e *linalg.Engine, solver bool) (*pr
 		if err != nil {
 			return nil, &ParamError{"lengthscales", err.Error()}
 		}
-		round, err := m.newRounding(op)
-		if err != nil {
-			return nil, err
-		}
-		p = &prepared{e: e, op: op, round: round}
+		p = &prepared{e: e, op: op}
 		p.op.SetPrecision(kernelmv.F64)
 		if err := m.checkWeights(ctx, p); err != nil {
 			return nil, err
 		}
 		p.op.SetForm(kernelmv.FormAuto, predictTol32, predictTol64)
+		if p.round, err = m.newRounding(op); err != nil {
+			return nil, err
+		}
 		m.prep = p
 	}
 	switch {

@@ -15,7 +15,7 @@ import (
 
 // MostSpread is the largest difference of two values of a column, and the largest noise
 // variance or its factor: squares of what is larger, times rows, leave float64.
-const MostSpread = 1e150
+const MostSpread = 1e151
 
 // mostNeighbours of a row in a preconditioner: n times their cube is the work.
 const mostNeighbours = 4096

@@ -59,17 +59,24 @@ func (o *Options) searchesCoarsely(n, d int) bool {
 
 // kept returns candidates of an earlier run from the journal, or finds and keeps them.
 func (f *fit) kept(what string, find func() ([]Candidate, error)) ([]Candidate, error) {
+	// keeping is what the journal has: the evaluations count, whoever made them.
+	type keeping struct {
+		All   []Candidate
+		Evals int
+	}
 	j, key := f.opt.Journal, sha256.Sum256([]byte("candidates "+what))
 	if j != nil {
-		var all []Candidate
-		if e := j.take(key); e != nil && gob.NewDecoder(bytes.NewReader(e.State)).Decode(&all) == nil {
-			return all, nil
+		var k keeping
+		if e := j.take(key); e != nil && gob.NewDecoder(bytes.NewReader(e.State)).Decode(&k) == nil {
+			f.count.evals += k.Evals
+			return k.All, nil
 		}
 	}
+	before := f.count.evals
 	all, err := find()
 	if err == nil && j != nil {
 		var b bytes.Buffer
-		if err := gob.NewEncoder(&b).Encode(all); err != nil {
+		if err := gob.NewEncoder(&b).Encode(keeping{all, f.count.evals - before}); err != nil {
 			return nil, err
 		}
 		j.add(&entry{Key: key, Value: &Evaluation{}, State: b.Bytes()})

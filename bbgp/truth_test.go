@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"bbgp.dev/bbgp/score"
 	"bbgp.dev/kernelmv"
 	"bbgp.dev/linalg"
 )
@@ -222,6 +223,7 @@ func judge(t *testing.T, m *Model, test *Data) {
 		want.Mean[i] = m.Scaling.YMean + s*(r.e.Dot(k.Row(i), alpha.Data)+m.Parameters.Mean)
 		want.SD[i] = s * math.Sqrt(max(v[i], 0))
 		want.SDObs[i] = math.Hypot(want.SD[i], s*math.Sqrt(m.Parameters.Noise))
+		want.Laws = append(want.Laws, score.Normal(want.Mean[i], want.SDObs[i]))
 		if want.SD[i] < got.SDLower[i] || want.SD[i] > got.SDUpper[i] || want.Mean[i] < got.MeanLower[i] || want.Mean[i] > got.MeanUpper[i] {
 			outside = append(outside, i)
 		}

@@ -176,7 +176,7 @@ func TestProgressFormats(t *testing.T) {
 	data := sample(t, dir, "d.csv", 120, 8)
 	r := want(t, exitOK, "fit", data, "--target", "y", "--progress", "json")
 	lines := strings.Split(strings.TrimSpace(r.err), "\n")
-	if len(lines) < 5 {
+	if len(lines) < 3 {
 		t.Fatalf("%d lines", len(lines))
 	}
 	for _, line := range lines {

@@ -47,8 +47,8 @@ import (
 //
 // Iterations. With ρ = k* - K̂x computed from x, each element is off by κ² loud, so
 // k*'x + ρ'x by 2 κ² size loud, and (ρ'P⁻¹ρ/a)^1/2 by n^1/2 κ² loud/(a min noise)^1/2.
-// P itself is known to elements of K̂, so ρ'P⁻¹ρ to 4 κ² size loud of z = P⁻¹ρ, and with
-// low rank alone K̂ >= P up to that.
+// P itself is known to elements of K̂, so ρ'P⁻¹ρ to 4 κ² size loud of z = P⁻¹ρ, and to what
+// its Q is not orthonormal by: to formSlack of itself. With low rank alone K̂ >= P up to that.
 //
 // Dense. L is the factor of a matrix that is off from K̂ by (n + 2) u κ² in each element:
 // σ_f² - |L⁻¹k*|² by 2 κ² size loud of x = K̂⁻¹k*, and v_i = 1/(K̂⁻¹)_ii of a row left

@@ -25,6 +25,9 @@ import (
 const (
 	bracketBatch   = 32
 	bracketNearest = 128
+	// formSlack: P is K̂ >= P up to what its Q is not orthonormal by (linalg/precond.go,
+	// preLoss), ten times: of a form in P⁻¹ that is the whole variance nothing is left.
+	formSlack = 1e-5
 	// sharpVariance is the ratio σ_f²/σ_n² above which float32 products could be
 	// seen in a variance.
 	sharpVariance = 1e3
@@ -298,7 +301,7 @@ func (w *bracketWork) certain(combs []combination, k, x, r, pr linalg.Matrix, lo
 		off := 2 * round.top * c.size * c.loud
 		up := w.m.Parameters.Variance - q[j]
 		rest := math.Sqrt(rpr[j]/w.p.node) + math.Sqrt(round.n/(w.p.node*round.least))*round.top*c.loud
-		low := up - rest*rest - off - 4*round.top*solved[j].size*solved[j].loud/w.p.node
+		low := up - (1+formSlack)*rest*rest - off - 4*round.top*solved[j].size*solved[j].loud/w.p.node
 		hi[j] = max(min(hi[j], up+off), 0)
 		lo[j] = min(max(lo[j], low, 0), hi[j])
 		done = done && narrow(w.tol, lo[j], hi[j])

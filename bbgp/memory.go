@@ -113,7 +113,7 @@ func (o *Options) peakBytes(n, rows, d, rank, near int) int64 {
 func (o *Options) leastBytes(n, rows, d int) int64 {
 	eval := o.evalOptions()
 	live, basis := o.liveBytes(n, d, eval.Rank, eval.Neighbours)
-	return programBytes + live - basis + tableBytes(rows, d)
+	return programBytes + live - basis + tableBytes(rows, d) + fisherBytes(n, d)
 }
 
 // checkMemory refuses what cannot fit the budget.

@@ -67,9 +67,12 @@ func (f *fit) kept(what string, find func() ([]Candidate, error)) ([]Candidate, 
 	j, key := f.opt.Journal, sha256.Sum256([]byte("candidates "+what))
 	if j != nil {
 		var k keeping
-		if e := j.take(key); e != nil && gob.NewDecoder(bytes.NewReader(e.State)).Decode(&k) == nil {
-			f.count.evals += k.Evals
-			return k.All, nil
+		if e := j.take(key); e != nil {
+			if gob.NewDecoder(bytes.NewReader(e.State)).Decode(&k) == nil && k.Evals >= 0 && f.sound(k.All) {
+				f.count.evals += k.Evals
+				return k.All, nil
+			}
+			j.cut() // it was altered: the search is made again
 		}
 	}
 	before := f.count.evals
@@ -82,6 +85,16 @@ func (f *fit) kept(what string, find func() ([]Candidate, error)) ([]Candidate, 
 		j.add(&entry{Key: key, Value: &Evaluation{}, State: b.Bytes()})
 	}
 	return all, err
+}
+
+// sound says whether candidates from a file can be those of this table.
+func (f *fit) sound(all []Candidate) bool {
+	for _, c := range all {
+		if c.Parameters.Kernel != f.opt.Kernel || c.Parameters.Check(f.raw.X.Cols) != nil {
+			return false
+		}
+	}
+	return len(live(all)) > 0
 }
 
 // Up to searchRows rows starts are compared by dense evaluations; with more than

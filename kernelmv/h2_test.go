@@ -341,13 +341,13 @@ func TestH2Cancel(t *testing.T) {
 // FormAuto takes the form by counts, and the memory is O(n).
 func TestH2Auto(t *testing.T) {
 	ctx, inf := context.Background(), math.Inf(1)
-	x := h2Points("uniform", 20000, 10, 1)
+	x := h2Points("uniform", 40000, 10, 1)
 	for _, c := range []struct {
 		n    int
 		l    []float64
 		want bool
 	}{
-		{20000, []float64{.1, inf, .1, inf, inf, inf, inf, inf, inf, inf}, true},
+		{40000, []float64{.1, inf, .1, inf, inf, inf, inf, inf, inf, inf}, true},
 		{1000, []float64{.1, inf, .1, inf, inf, inf, inf, inf, inf, inf}, false},
 		{20000, []float64{.1, .1, .1, .1, inf, inf, inf, inf, inf, inf}, false},
 		{9000, []float64{1, .5, 1, inf, inf, inf, inf, inf, inf, inf}, false},

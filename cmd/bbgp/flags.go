@@ -289,10 +289,13 @@ func defaultMemory() int64 {
 	return int64(memoryShare * float64(min(limit, 1<<60)))
 }
 
+// ownMemory is what the process has beside the collector's: its text, tables and stacks.
+const ownMemory = 16 << 20
+
 // keepWithin makes the collector keep the process within the budget; run undoes it.
 func keepWithin(budget int64) {
 	if budget > 0 {
-		debug.SetMemoryLimit(budget)
+		debug.SetMemoryLimit(max(budget-ownMemory, budget/2))
 	}
 }
 

@@ -262,9 +262,15 @@ func (g *gauge) slackV(size, e float64) float64 {
 
 // between returns the bounds of a variance, from the variance of a combination, known to
 // off, and sum = Σ_s (ω_s'ρ)², each ω_s'ρ known to offProbe.
+//
+// Rounding may be all of sum, so that no gap is sure. But it does not hide a gap: an error
+// with a correlation c to the S numbers ω_s'ρ leaves at least 1 - c² of their squares, and
+// where it does not follow them |c| > 3^1/2/2 has a probability below 1e-30 (S = 128).
+// So |ω'ρ| is at most 2 |ω'ρ + error|.
 func (g *gauge) between(variance, off, sum, offProbe float64) (lo, hi float64) {
 	w, d := math.Sqrt(sum), math.Sqrt(gaugeProbes)*offProbe
-	return variance - off - g.most*(w+d)*(w+d), variance + off - g.least*max(w-d, 0)*max(w-d, 0)
+	most := min(w+d, 2*w)
+	return variance - off - g.most*most*most, variance + off - g.least*max(w-d, 0)*max(w-d, 0)
 }
 
 // chiSquareBounds returns x and y with P(χ² < x) = P(χ² > y) = risk, for s degrees

@@ -30,7 +30,7 @@ test:
 race: test-purego
 test-purego:
 	CGO_ENABLED=1 go test -race -short -tags purego ./asm ./cmd/bbgp/internal/...
-	CGO_ENABLED=1 go test -race -short -tags purego -run 'Thread|Par|SmallEval|SaveLoad|MultiCG' ./linalg ./kernelmv ./bbgp
+	CGO_ENABLED=1 go test -race -short -tags purego -run 'Thread|Par|SmallEval|SaveLoad|MultiCG|SharedModels' ./linalg ./kernelmv ./bbgp
 
 # Every routine under emulation, on CPUs that this machine need not be.
 test-avx512:

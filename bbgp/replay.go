@@ -79,7 +79,7 @@ func (ev *Evaluation) usable(n, d int, gradient bool) bool {
 		return false
 	case ev.Rejected:
 		return true
-	case !finite(ev.LML) || !(ev.StdErr >= 0) || len(ev.Alpha) != n || !allFinite(ev.Alpha...) || !finite(ev.MeanInfo):
+	case len(ev.Alpha) != n || !allSane(ev.Alpha...) || !allSane(ev.LML, ev.StdErr, ev.MeanInfo) || ev.StdErr < 0:
 		return false
 	case ev.Rank < -1 || ev.Rank > n || ev.Neighbours < -1 || ev.Neighbours > n:
 		return false
@@ -87,7 +87,15 @@ func (ev *Evaluation) usable(n, d int, gradient bool) bool {
 		return true
 	}
 	g := ev.Gradient
-	return g != nil && len(g.Lengthscales) == d && allFinite(g.Lengthscales...) && allFinite(g.Mean, g.Variance, g.Noise)
+	return g != nil && len(g.Lengthscales) == d && allSane(g.Lengthscales...) && allSane(g.Mean, g.Variance, g.Noise)
+}
+
+// mostSane bounds what is believed of a file: a search multiplies a few such numbers, and
+// must not overflow. A true evaluation beyond it is computed again.
+const mostSane = 1e60
+
+func allSane(v ...float64) bool {
+	return !slices.ContainsFunc(v, func(x float64) bool { return !(math.Abs(x) <= mostSane) })
 }
 
 func allFinite(v ...float64) bool {

@@ -60,9 +60,10 @@ func play(t *testing.T, mode string, args ...string) (*exec.Cmd, *bytes.Buffer) 
 	return c, errw
 }
 
-// kills is how often the tests kill: BBGP_KILLS, or a few.
-func kills(t *testing.T) int {
-	n := 10
+// kills is how often a test kills: BBGP_KILLS, or a few times.
+func kills(t *testing.T, few int) int {
+	t.Helper()
+	n := few
 	if s := os.Getenv("BBGP_KILLS"); s != "" {
 		var err error
 		if n, err = strconv.Atoi(s); err != nil {
@@ -84,7 +85,7 @@ func TestKilledFitGoesOn(t *testing.T) {
 	fit = append(fit, "--out", model, "--checkpoint", point, "--resume")
 	rng := rand.New(rand.NewPCG(3, 1))
 	killed := 0
-	for range kills(t) {
+	for range kills(t, 10) {
 		c, errw := play(t, "bbgp", fit...)
 		time.Sleep(time.Duration(rng.Float64() * float64(whole)))
 		_ = c.Process.Kill() // it may have ended
@@ -122,7 +123,7 @@ func TestKilledSave(t *testing.T) {
 	model, target := filepath.Join(dir, "m.bbgp"), filepath.Join(dir, "copy.bbgp")
 	want(t, exitOK, "fit", sample(t, dir, "d.csv", 120, 4), "--target", "y", "--out", model, "--quiet")
 	rng := rand.New(rand.NewPCG(4, 1))
-	for range kills(t) {
+	for range kills(t, 10) {
 		c, errw := play(t, "saver", model, target)
 		for sizeOf(target) == 0 {
 			time.Sleep(time.Millisecond)

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"bbgp.dev/bbgp"
+)
+
+// A killable is a command with a file that it writes. whole says whether the file is what
+// an undisturbed run writes.
+type killable struct {
+	args  []string
+	out   string
+	whole func(got []byte) bool
+	took  time.Duration
+}
+
+// killables are the commands that write, each run once undisturbed. The fits have a
+// model whose predictions are known; the last goes on from a checkpoint.
+func killables(t *testing.T, dir string) []killable {
+	t.Helper()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	d, model := sample(t, dir, "d.csv", 120, 6), at("m.bbgp")
+	fit := []string{"fit", d, "--target", "y", "--quiet"}
+	want(t, exitOK, append(fit, "--out", model)...)
+	means := func(path string) string { return want(t, exitOK, "predict", path, d, "--quiet").out }
+	truth := means(model)
+	modelIsWhole := func(got []byte) bool {
+		copied := at("copy.bbgp")
+		if err := os.WriteFile(copied, got, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		defer os.Remove(copied)
+		return means(copied) == truth
+	}
+	all := []killable{
+		{args: fit, out: at("fit.bbgp"), whole: modelIsWhole},
+		{args: append(slices.Clone(fit), "--checkpoint", at("point"), "--resume"), out: at("resumed.bbgp"), whole: modelIsWhole},
+	}
+	all = append(all, killable{args: []string{"predict", model, d, "--sd", "--quiet"}, out: at("p.csv")},
+		killable{args: []string{"sample", model, d, "--draws", "2", "--quiet"}, out: at("s.csv")})
+	for i := range all {
+		k := &all[i]
+		k.args = append(slices.Clone(k.args), "--out", k.out)
+		began := time.Now()
+		c, errw := play(t, "bbgp", k.args...)
+		if err := c.Wait(); err != nil {
+			t.Fatalf("%q: %v: %s", k.args, err, errw)
+		}
+		k.took = time.Since(began)
+		content, err := os.ReadFile(k.out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if k.whole == nil {
+			k.whole = func(got []byte) bool { return string(got) == string(content) }
+		}
+	}
+	return all
+}
+
+// Whatever writes is killed at a random moment: its file is the old one or the whole new
+// one, and the next run leaves what it writes and nothing else.
+func TestKilledAnywhere(t *testing.T) {
+	dir := t.TempDir()
+	all, point := killables(t, dir), filepath.Join(dir, "point")
+	const old = "what was there before"
+	rng := rand.New(rand.NewPCG(9, 1))
+	var killed, kept, replaced int
+	for i := range kills(t, 40) {
+		k := all[i%len(all)]
+		if err := os.WriteFile(k.out, []byte(old), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if rng.IntN(3) == 0 {
+			os.Remove(point) // or the fit goes on from its end, or from where it was killed
+		}
+		c, errw := play(t, "bbgp", k.args...)
+		time.Sleep(time.Duration(rng.Float64() * 1.3 * float64(k.took)))
+		_ = c.Process.Kill() // it may have ended
+		if c.Wait() != nil {
+			killed++
+		}
+		got, err := os.ReadFile(k.out)
+		switch {
+		case err != nil || errw.Len() > 0:
+			t.Fatalf("%q: %v: %s", k.args, err, errw)
+		case string(got) == old:
+			kept++
+		case k.whole(got):
+			replaced++
+		default:
+			t.Fatalf("%q left %d bytes that are neither the old nor the new file", k.args, len(got))
+		}
+	}
+	t.Logf("%d killed; %d files were the old ones, %d the new ones", killed, kept, replaced)
+	if killed == 0 {
+		t.Error("nothing was killed")
+	}
+	names := []string{"d.csv", "m.bbgp", "point"}
+	for _, k := range all {
+		c, errw := play(t, "bbgp", k.args...)
+		if err := c.Wait(); err != nil || errw.Len() > 0 {
+			t.Fatalf("%q after the kills: %v: %s", k.args, err, errw)
+		}
+		if got, err := os.ReadFile(k.out); err != nil || !k.whole(got) {
+			t.Errorf("%q after the kills: %v, another result", k.args, err)
+		}
+		names = append(names, filepath.Base(k.out))
+	}
+	if _, err := bbgp.Load(all[0].out); err != nil {
+		t.Error(err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if !slices.Contains(names, e.Name()) {
+			t.Errorf("%s is left", e.Name())
+		}
+	}
+}

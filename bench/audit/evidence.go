@@ -144,11 +144,11 @@ func (t *truth) within() (logs float64, squares twice) {
 func (t *truth) groups() []int {
 	at := map[string]int{}
 	for k, i := range t.first {
-		at[fmt.Sprint(t.p.data.X.Row(i))] = k
+		at[keyOf(t.p.data.X.Row(i))] = k
 	}
 	of := make([]int, t.p.data.X.Rows)
 	for i := range of {
-		of[i] = at[fmt.Sprint(t.p.data.X.Row(i))]
+		of[i] = at[keyOf(t.p.data.X.Row(i))]
 	}
 	return of
 }

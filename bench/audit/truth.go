@@ -61,15 +61,20 @@ func (t *truth) l0(j int, row []twice) []twice {
 	return t.l[j]
 }
 
+// keyOf is the same for rows at one place.
+func keyOf(row []float64) (key string) {
+	for _, v := range row {
+		key += fmt.Sprint(v+0, " ") // -0 is 0
+	}
+	return key
+}
+
 // rows sets x and y, repeated rows merged into one with their mean target.
 func (t *truth) rows() {
 	d, s := t.p.data, &t.scaling
 	at := map[string]int{}
 	for i := range d.X.Rows {
-		key := ""
-		for _, v := range d.X.Row(i) {
-			key += fmt.Sprint(v+0, " ") // -0 is 0
-		}
+		key := keyOf(d.X.Row(i))
 		k, known := at[key]
 		if !known {
 			k = len(t.x)

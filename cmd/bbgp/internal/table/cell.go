@@ -91,7 +91,7 @@ func (r *Reader) Parse(cell []byte, how How) Value {
 		v = math.NaN()
 	}
 	val := Value{Num: v, Missing: k == missing, Text: k == text, Inf: k == infinite}
-	if val.Text && bytes.IndexAny(cell, ".,") >= 0 {
+	if val.Text && bytes.ContainsAny(cell, ".,") {
 		_, val.Other = styled(cell, otherMark(how.Decimal), nil)
 	}
 	return val

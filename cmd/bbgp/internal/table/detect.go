@@ -190,7 +190,7 @@ func (s *sample) detectDecimal(delimiter byte) byte {
 
 // strongMark returns the decimal mark of a number that can have no other one.
 func strongMark(cell []byte) byte {
-	if bytes.IndexAny(cell, ".,") < 0 {
+	if !bytes.ContainsAny(cell, ".,") {
 		return 0
 	}
 	_, point := styled(cell, '.', nil)

@@ -132,7 +132,7 @@ func (s *sample) rowNames(k int, units bool) bool {
 			continue
 		}
 		c := string(row[0])
-		if seen[c] || looks(row[0]) == number && strings.IndexAny(c, ".,/:") >= 0 {
+		if seen[c] || looks(row[0]) == number && strings.ContainsAny(c, ".,/:") {
 			return false
 		}
 		seen[c] = true

@@ -29,7 +29,7 @@ type Table struct {
 	Ragged    error    // the first row that was left out for its number of cells
 	Dropped   int      // such rows
 
-	bytes, budget int64
+	budget int64
 }
 
 // As says how the cells of a column are read.

@@ -56,7 +56,7 @@ func NewReader(file string, in io.Reader, opt ReadOptions) (*Reader, error) {
 		}
 	}
 	r := &Reader{file: file, in: in, opt: opt, buf: make([]byte, 4*sampleSize), newline: '\n', next: 1, told: opt.Decimal != 0}
-	for !r.eof && (r.end < sampleSize || r.end <= maxRecord && bytes.IndexAny(r.buf[:r.end], "\r\n") < 0) {
+	for !r.eof && (r.end < sampleSize || r.end <= maxRecord && !bytes.ContainsAny(r.buf[:r.end], "\r\n")) {
 		if err := r.fill(); err != nil {
 			return nil, err
 		}

@@ -34,7 +34,7 @@ var minuses = []string{"-", "\u2212", "\u2013"}
 
 // styled reads a number with the given mark of decimals, and notes its look.
 func styled(cell []byte, decimal byte, l *look) (float64, bool) {
-	if len(cell) == 0 || len(cell) > 60 || bytes.IndexAny(cell, "0123456789") < 0 {
+	if len(cell) == 0 || len(cell) > 60 || !bytes.ContainsAny(cell, "0123456789") {
 		return 0, false
 	}
 	var seen look

@@ -86,6 +86,9 @@ func (f *fit) otherNoise(ctx context.Context, t *trainer, r *Result) (bool, erro
 	if t.cur.p.Noise > lookFloor*minParam {
 		return false, nil
 	}
+	if won := live(r.Starts); len(won) == 1 && f.noiseless(won[0]) {
+		return false, nil // it came to the floor from above, by random rows
+	}
 	best := t.cur
 	t.eval.Eps = coarseEps * t.eps
 	for _, noise := range lookNoises {

@@ -19,9 +19,10 @@ import (
 const (
 	screenTerms = 1500
 	screenNear  = 64
-	screenDoubt = 3 // standard errors that a candidate may be behind
-	screenSlack = 5 // nats besides
-	screenKeep  = 3 // places that are compared by all rows at most
+	screenDoubt = 3  // standard errors that a candidate may be behind
+	screenSlack = 5  // nats besides
+	screenNoise = 10 // times less noise than the best has is too little
+	screenKeep  = 3  // places that are compared by all rows at most
 )
 
 // A comparer has the Vecchia likelihood of a sample of the rows.
@@ -118,9 +119,15 @@ func (f *fit) screen(ctx context.Context, all []Candidate) ([]*Candidate, error)
 	out = nil
 	for i, s := range list {
 		behind, se := lead(list[0].parts, s.parts)
-		equal := func(o screened) bool { return o.Dropped == "" && o.By == s.By && o.value-s.value < screenSlack }
+		equal := func(o screened) bool {
+			near := o.By == s.By && o.value-s.value < screenSlack || o.Parameters.alike(s.Parameters)
+			return o.Dropped == "" && near
+		}
 		switch k := slices.IndexFunc(list[:i], equal); {
 		case slices.ContainsFunc(places, s.Parameters.differsInNoise):
+		case screenNoise*s.Parameters.Noise < list[0].Parameters.Noise:
+			// Few neighbours err towards too little noise.
+			s.Dropped = fmt.Sprintf("by %d neighbours: %.4g ± %.2g nats behind one with more noise", screenNear, behind, se)
 		case k >= 0:
 			s.Dropped = fmt.Sprintf("by %d neighbours: as good as that from %s", screenNear, list[k].From)
 		case behind > screenDoubt*se+screenSlack:
@@ -135,6 +142,11 @@ func (f *fit) screen(ctx context.Context, all []Candidate) ([]*Candidate, error)
 		}
 	}
 	return out, nil
+}
+
+// alike says whether p and q are in one basin by all that they tell.
+func (p Params) alike(q Params) bool {
+	return max(p.Noise, q.Noise) <= rivalNoise*min(p.Noise, q.Noise) && !p.elsewhere(q)
 }
 
 // differsInNoise says whether p and q are one place but for the noise.

@@ -41,6 +41,9 @@ func (f *fit) candidates(ctx context.Context) ([]Candidate, error) {
 	if err != nil || !f.opt.searchesCoarsely(f.raw.X.Rows, f.raw.X.Cols) {
 		return found, err
 	}
+	if f.noiseless(&found[0]) && f.opt.Restarts == 0 {
+		return found, nil
+	}
 	more := found[:1:1]
 	if f.opt.Restarts > 0 {
 		for _, s := range designStarts(f.opt.Kernel, f.std, f.flat, f.opt.Restarts, f.opt.Seed) {

@@ -31,6 +31,7 @@ const (
 	resetNoise  = 0.01 // least noise to start on more rows with
 	levelGrowth = 3    // times the rows of a subset has the next
 	exactLevel  = 2048 // rows of a subset up to which it is fitted exactly
+	clearLML    = 1    // nats a row, where the standard deviation of y is 1: the others leave a tenth of it
 )
 
 // prefit returns where the fits of random subsets of growing size have led: the first
@@ -64,7 +65,11 @@ func (f *fit) prefit(ctx context.Context) ([]Candidate, error) {
 	}
 	starts := noiseStarts(c.Parameters)
 	if f.opt.searchesCoarsely(n, f.raw.X.Cols) {
-		n = 0 // climbs of the Vecchia likelihood go on from here
+		// Climbs of the Vecchia likelihood go on from here, but few neighbours see little of a
+		// function without noise: one more level tells whether it is such a one.
+		if n = min(n, levelGrowth*levelGrowth*rows); len(starts) == 1 || !c.clear() {
+			n = 0
+		}
 	}
 	for rows *= levelGrowth; rows <= n/levelGrowth; rows *= levelGrowth {
 		end, err := f.climb(ctx, rows, starts)
@@ -85,6 +90,18 @@ func (f *fit) prefit(ctx context.Context) ([]Candidate, error) {
 		}
 	}
 	return out, nil
+}
+
+// clear says whether the fit of a subset leaves little of y open.
+func (c *Candidate) clear() bool {
+	return c.By == "subset" && float64(c.Value) > clearLML*float64(c.Rows)
+}
+
+// noiseless says whether random rows have told enough: the fit of more than the first
+// ones took the noise from above it to its floor, and leaves little of y open. Where a
+// subset missed a part of the function, that part would be noise to it.
+func (f *fit) noiseless(c *Candidate) bool {
+	return c.clear() && c.Rows > f.opt.PrefitRows && c.Parameters.Noise <= lookFloor*minParam
 }
 
 // unasked stands for a likelihood that was not evaluated.

@@ -46,8 +46,8 @@ const (
 	firstStep = 0.25
 	mostFails = 3 // trials in turn that end a stage
 	// flatStages stages in turn that begin no higher, by what one is worth, than
-	// one before them end the training.
-	flatStages = 4
+	// one before them end the training; without probes, flatExact.
+	flatStages, flatExact = 2, 4
 )
 
 // A trainer climbs one objective.
@@ -153,6 +153,17 @@ func (t *trainer) run(ctx context.Context, p Params) (string, error) {
 	}
 	quiet, level, flat := 0, math.Inf(-1), 0
 	for t.stage = 1; ; t.stage++ {
+		if !t.fresh {
+			if err := t.begin(ctx); err != nil {
+				return "", err
+			}
+			// Within a stage the steps also fit its probes; what stages begin with does not.
+			if t.cur.ev.LML > level+t.worth() {
+				level, flat = t.cur.ev.LML, 0
+			} else if flat++; flat >= flatExact || flat == flatStages && t.cur.ev.StdErr > 0 {
+				return "converged", nil
+			}
+		}
 		gain, hitBox, err := t.runStage(ctx)
 		if err != nil {
 			return "", err
@@ -163,12 +174,6 @@ func (t *trainer) run(ctx context.Context, p Params) (string, error) {
 		if t.fresh { // a bold step, or the comparison needs a new start
 			t.box = min(1.5*t.box, largestBox)
 			continue
-		}
-		// Within a stage the steps also fit its probes; what stages begin with does not.
-		if first := t.cur.ev.LML - gain; first > level+t.worth() {
-			level, flat = first, 0
-		} else if flat++; flat == flatStages {
-			return "converged", nil
 		}
 		switch {
 		case gain < t.worth() && t.stale():
@@ -269,14 +274,9 @@ func (t *trainer) rebuild(ctx context.Context, p Params, uses int) error {
 	return t.obj.Rebuild(ctx, p, t.eval)
 }
 
-// runStage runs one stage from t.cur. It returns the gain in nats and whether
+// runStage runs one stage from t.cur, where it has begun. It returns the gain in nats and whether
 // the end lies on the wall of the box.
 func (t *trainer) runStage(ctx context.Context) (gain float64, hitBox bool, err error) {
-	if !t.fresh {
-		if err := t.begin(ctx); err != nil {
-			return 0, false, err
-		}
-	}
 	if err := t.measure(ctx); err != nil {
 		return 0, false, err
 	}

@@ -3,6 +3,7 @@ package bbgp
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"slices"
 
@@ -80,6 +81,37 @@ func (m *Model) Outlying(ctx context.Context, e *linalg.Engine) ([]Outlier, erro
 		l.gone[int32(worst.Row)] = true
 	}
 	return out, nil
+}
+
+// Around predicts the given training rows, each from its 60 nearest others at the
+// parameters of the model: Z is N(0, 1) if the model is right. Rows count as in Trained;
+// e nil means the default engine. A model of a constant target, or of fewer than 8 rows,
+// says nothing: nil.
+func (m *Model) Around(ctx context.Context, e *linalg.Engine, rows []int) ([]Outlier, error) {
+	if m.Result.ConstantTarget || m.N() < 8 || len(rows) == 0 {
+		return nil, nil
+	}
+	for _, i := range rows {
+		if i < 0 || i >= m.N() {
+			return nil, fmt.Errorf("bbgp: row %d of %d training rows", i, m.N())
+		}
+	}
+	e, err := m.engineOr(e)
+	if err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p, err := m.prepare(ctx, e, false)
+	if err != nil {
+		return nil, err
+	}
+	l := &lookout{m: m, p: p, rows: rows}
+	if err := l.find(ctx); err != nil {
+		return nil, err
+	}
+	err = l.residuals(ctx)
+	return l.at, err
 }
 
 // A lookout predicts rows from those around them.

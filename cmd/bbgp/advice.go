@@ -19,8 +19,9 @@ import (
 const (
 	outlyingSpreads = 6 // of the residuals, by their median: 1 in 10⁹ of normal ones
 	leastSpread     = 1e-3
-	vagueRanges     = 30  // ranges of an input that a lengthscale may be long
-	straightShare   = 0.1 // of the noise variance: a curve below it does not show
+	straightRanges  = 15  // a longer lengthscale makes a line
+	lineRows        = 64  // to average the effect of an input over
+	mostConfirmed   = 200 // rows that the others are asked about
 )
 
 // advise adds warnings to the result.
@@ -30,19 +31,60 @@ func advise(ctx context.Context, f *fitFlags, ts *trainingSet, m *bbgp.Model, e 
 		return nil
 	}
 	warn := func(format string, args ...any) { r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...)) }
-	for _, j := range vague(ts.data, m) {
-		if k := ts.plan.Inputs[j].Kind; k != inputs.Number && k != inputs.Date { // two values: no shape to identify
+	if err := ts.adviseLines(ctx, m, e); err != nil {
+		return err
+	}
+	at, err := around(ctx, m, e)
+	if err != nil {
+		return err
+	}
+	ts.adviseSpread(m, at, warn)
+	return ts.adviseRows(ctx, f, m, e, at, warn)
+}
+
+// adviseLines notes the inputs whose effect is a straight line, or next to none: the mean
+// change of the prediction from one end of the input to the other, over rows of the table.
+func (ts *trainingSet) adviseLines(ctx context.Context, m *bbgp.Model, e *linalg.Engine) error {
+	d := ts.data
+	var lines []string
+	for _, j := range straight(d, m) {
+		in := &ts.plan.Inputs[j]
+		if in.Kind != inputs.Number && in.Kind != inputs.Date { // two values are always on a line
 			continue
 		}
-		warn("lengthscale of %s not identified: it is more than %d times the range of the input; within that the effect is a straight line or none; rows that vary %s more would tell", m.Names[j], vagueRanges, m.Names[j])
+		count := min(d.X.Rows, lineRows)
+		x := linalg.NewMatrix(2*count, d.X.Cols)
+		for k := range count {
+			for side, v := range []float64{in.Low, in.High} {
+				row := x.Row(2*k + side)
+				copy(row, d.X.Row(k*d.X.Rows/count))
+				row[j] = v
+			}
+		}
+		p, err := m.Predict(ctx, e, x, bbgp.PredictOptions{})
+		if err != nil {
+			return err
+		}
+		change := 0.0
+		for k := range count {
+			change += (p.Mean[2*k+1] - p.Mean[2*k]) / float64(count)
+		}
+		lines = append(lines, fmt.Sprintf("%s (%+.3g)", m.Names[j], change))
 	}
-	return ts.adviseRows(ctx, f, m, e, warn)
+	if len(lines) > 0 {
+		ts.learnt = append(ts.learnt, fmt.Sprintf("nearly linear, with what it does to %s from its least value to its greatest: %s; the noise sd is %.3g; a lengthscale says no more of such inputs",
+			ts.plan.Target, table.List(lines, 12), math.Sqrt(m.Parameters.Noise)*m.Scaling.YScale))
+	}
+	return nil
 }
 
 // adviseRows warns of rows that may hold wrong values.
-func (ts *trainingSet) adviseRows(ctx context.Context, f *fitFlags, m *bbgp.Model, e *linalg.Engine, warn func(string, ...any)) error {
+func (ts *trainingSet) adviseRows(ctx context.Context, f *fitFlags, m *bbgp.Model, e *linalg.Engine, at []bbgp.Outlier, warn func(string, ...any)) error {
 	r := &m.Result
-	rows, err := outlying(ctx, ts.data, m, e)
+	if twoValues(ts.data.Y) { // of classes, which lie off their means
+		return nil
+	}
+	rows, err := outlying(ctx, ts.data, m, e, at)
 	if err != nil {
 		return err
 	}
@@ -96,14 +138,12 @@ func (ts *trainingSet) alone(places []bbgp.Outlier, known []int) []int {
 	return out
 }
 
-// vague lists the inputs whose lengthscale is far beyond their range R, unless a
-// large σ_f² makes up for it: what departs from a straight line over R has a
-// variance of about σ_f² (R/ℓ)^p, p = 3 for Matérn 3/2 and 4 for smoother ones. A
-// share of the noise variance would not show. (Matérn 1/2 has no straight line, p = 1.)
-func vague(d *bbgp.Data, m *bbgp.Model) []int {
-	power := map[string]float64{"matern12": 1, "matern32": 3}[m.Parameters.Kernel]
-	if power == 0 {
-		power = 4
+// straight lists the inputs whose effect is nearly linear: over the range R of an input,
+// what departs from a line has an sd of about (R/ℓ)^1/2 of that of the line for Matérn 3/2,
+// and less for smoother kernels. Matérn 1/2 has no lines.
+func straight(d *bbgp.Data, m *bbgp.Model) []int {
+	if m.Parameters.Kernel == "matern12" {
+		return nil
 	}
 	var out []int
 	for j, l := range m.Parameters.Lengthscales {
@@ -111,8 +151,8 @@ func vague(d *bbgp.Data, m *bbgp.Model) []int {
 		for i := range d.X.Rows {
 			lo, hi = min(lo, d.X.At(i, j)), max(hi, d.X.At(i, j))
 		}
-		r := (hi - lo) / (l * m.Scaling.XScale[j])
-		if r > 0 && vagueRanges*r < 1 && m.Parameters.Variance*math.Pow(r, power) < straightShare*m.Parameters.Noise {
+		l *= m.Scaling.XScale[j]
+		if hi > lo && !math.IsInf(l, 0) && l > straightRanges*(hi-lo) {
 			out = append(out, j)
 		}
 	}
@@ -120,8 +160,10 @@ func vague(d *bbgp.Data, m *bbgp.Model) []int {
 }
 
 // outlying lists the rows that lie far off the fit, the farthest first. The
-// spread is that of the median, which outlying rows do not move.
-func outlying(ctx context.Context, d *bbgp.Data, m *bbgp.Model, e *linalg.Engine) ([]int, error) {
+// spread is that of the median, which outlying rows do not move. A row with few others
+// around pulls the fit less than most do: so the others have to say it too (at are those
+// of a sample, for the spread of what they say).
+func outlying(ctx context.Context, d *bbgp.Data, m *bbgp.Model, e *linalg.Engine, at []bbgp.Outlier) ([]int, error) {
 	p, err := m.Predict(ctx, e, d.X, bbgp.PredictOptions{})
 	if err != nil {
 		return nil, err
@@ -145,7 +187,39 @@ func outlying(ctx context.Context, d *bbgp.Data, m *bbgp.Model, e *linalg.Engine
 		}
 	}
 	sort.SliceStable(rows, func(a, b int) bool { return off[rows[a]] > off[rows[b]] })
-	return rows, nil
+	return confirmed(ctx, d, m, e, at, rows[:min(len(rows), mostConfirmed)])
+}
+
+// confirmed keeps the rows that lie far off what the others say. Rows that repeat a place
+// are judged by each other and stay; so do all of a robust model, whose noise explains them.
+func confirmed(ctx context.Context, d *bbgp.Data, m *bbgp.Model, e *linalg.Engine, at []bbgp.Outlier, rows []int) ([]int, error) {
+	if len(rows) == 0 || len(at) == 0 || m.Result.NoiseDF > 0 || m.N() < len(d.Y) {
+		return rows, nil
+	}
+	size := make([]float64, len(at))
+	for k, o := range at {
+		size[k] = math.Abs(o.Z)
+	}
+	x := linalg.NewMatrix(len(rows), d.X.Cols)
+	for k, i := range rows {
+		copy(x.Row(k), d.X.Row(i))
+	}
+	places, err := m.Trained(x)
+	if err != nil {
+		return nil, err
+	}
+	said, err := m.Around(ctx, e, places)
+	if err != nil {
+		return nil, err
+	}
+	far := outlyingSpreads * spread(size)
+	var out []int
+	for k, o := range said {
+		if math.Abs(o.Z) > far {
+			out = append(out, rows[k])
+		}
+	}
+	return out, nil
 }
 
 // spread is the standard deviation of normal deviations with that median size.

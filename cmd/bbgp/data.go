@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"slices"
 	"strings"
 
@@ -88,6 +89,8 @@ type trainingSet struct {
 	set   *inputs.Set
 	data  *bbgp.Data
 	notes []string
+	// learnt are notes that need a fit.
+	learnt []string
 }
 
 // training reads a table and makes its columns inputs and target.
@@ -153,7 +156,23 @@ func loadModel(path string) (*bbgp.Model, *inputs.Plan, error) {
 		return nil, nil, err
 	}
 	plan, err := modelPlan(path, m)
+	if err == nil {
+		know(plan, m)
+	}
 	return m, plan, err
+}
+
+// know tells the plan what the model falls back to, in the units of the table.
+func know(plan *inputs.Plan, m *bbgp.Model) {
+	if m.Result.ConstantTarget {
+		return
+	}
+	s := &m.Scaling
+	p := inputs.Prior{Mean: s.YMean + s.YScale*m.Parameters.Mean, SD: s.YScale * math.Sqrt(m.Parameters.Variance)}
+	for j, l := range m.Parameters.Lengthscales {
+		p.Scales = append(p.Scales, l*s.XScale[j])
+	}
+	plan.Know(p)
 }
 
 // openStream begins to read the rows of a table for a model; the caller closes it.

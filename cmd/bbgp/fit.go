@@ -90,6 +90,8 @@ type fitReport struct {
 	Total   float64      `json:"total_cpu_seconds"` // of the process: reading, fit, advice, scoring
 	Model   string       `json:"model,omitempty"`
 	Holdout *score.Score `json:"holdout,omitempty"`
+
+	learnt []string // the notes that the fit has added
 }
 
 func (a *app) fit(ctx context.Context, data string, f *fitFlags) error {
@@ -138,7 +140,7 @@ func (a *app) fit(ctx context.Context, data string, f *fitFlags) error {
 			return err
 		}
 	}
-	rep := &fitReport{Inputs: ts.plan.Names(), Blank: len(ts.set.Blank), Dropped: len(ts.set.Drop), Notes: ts.notes, Model: f.out}
+	rep := &fitReport{Inputs: ts.plan.Names(), Blank: len(ts.set.Blank), Dropped: len(ts.set.Drop), Notes: append(ts.notes, ts.learnt...), learnt: ts.learnt, Model: f.out}
 	if f.out != "" {
 		if err := m.Save(f.out); err != nil {
 			return err
@@ -281,6 +283,11 @@ func (a *app) afterFit(ctx context.Context, f *fitFlags, ts *trainingSet, m *bbg
 			return err
 		}
 		rep.Holdout = &ts.plan.HeldOut.Score
+		if know(ts.plan, m); h.table != "" && !f.progress.quiet {
+			if note := ts.plan.OutsideNote(h.data.X); note != "" {
+				a.say("%s: %s", f.holdout, note)
+			}
+		}
 		if m.Extra = ts.plan.Encode(); f.out != "" {
 			if err := m.Save(f.out); err != nil {
 				return err

@@ -51,6 +51,9 @@ func writeSummary(w io.Writer, m *bbgp.Model, r *fitReport) error {
 	for _, warn := range r.Warnings {
 		fmt.Fprintf(w, "%s       %s\n", yellow(w, "warning"), warn)
 	}
+	for _, note := range r.learnt {
+		fmt.Fprintf(w, "note          %s\n", note)
+	}
 	if r.Stopped != "" && r.Stopped != "converged" {
 		fmt.Fprintf(w, "stopped       %s\n", r.Stopped)
 	}

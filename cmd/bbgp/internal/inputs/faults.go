@@ -206,7 +206,7 @@ func (p *Plan) target(t *table.Table, names []string) *Fault {
 	case c.Text == 0:
 		return nil
 	case c.IsText():
-		return at(c.FirstText, "%s is no number, nor is any cell; a target is a number in every row", table.Quote(c.FirstText.Cell))
+		return at(c.FirstText, "%s is no number, nor is any cell; a target is a number in every row: %s", table.Quote(c.FirstText.Cell), asNumbers(c.Levels))
 	}
 	mixed := p.mixed(t, c, func(at table.Place, mend []string, format string, args ...any) *Fault {
 		return &Fault{Mend: mend, Err: &table.Error{File: t.File, Row: at.Row, Line: at.Line, Column: c.Name, Text: fmt.Sprintf(format, args...)}}
@@ -220,4 +220,15 @@ func (p *Plan) target(t *table.Table, names []string) *Fault {
 	}
 	mixed.Err.Text = text + fmt.Sprintf("; mend it, or --na %s takes it for a row without a target", table.ListArg(c.FirstText.Cell))
 	return mixed
+}
+
+// asNumbers says what can be done with a target of texts.
+func asNumbers(levels []string) string {
+	switch {
+	case len(levels) == 2:
+		return fmt.Sprintf("write 0 for %s and 1 for %s, and the mean is a rough share of %[2]s; probabilities take a classifier", table.Quote(levels[0]), table.Quote(levels[1]))
+	case len(levels) <= 20:
+		return "classes take a classifier; texts that stand in an order, such as low, medium, high, can be written as 1, 2, 3"
+	}
+	return "bbgp predicts quantities; name a column of numbers with --target"
 }

@@ -125,11 +125,7 @@ func (p *Plan) HeldNotes(s *Set) []string {
 			delete(s.unseen, in.Column)
 		}
 	}
-	notes = append(notes, s.noise.notes()...)
-	if note := p.OutsideNote(s.X); note != "" {
-		notes = append(notes, note)
-	}
-	return notes
+	return append(notes, s.noise.notes()...)
 }
 
 // countUnseen counts the rows of x with an unseen text, by column.

@@ -11,7 +11,6 @@ import (
 	"slices"
 
 	"bbgp.dev/cmd/bbgp/internal/table"
-	"bbgp.dev/linalg"
 )
 
 // A Kind says what an input is made of.
@@ -54,6 +53,8 @@ type Plan struct {
 	TargetDecimal string   `json:"target_decimal,omitempty"`
 	// HeldOut is not followed but told: how the model did on rows that the fit had not seen.
 	HeldOut *HeldOut `json:"held_out,omitempty"`
+
+	prior *Prior // of the model, once there is one
 }
 
 // Rules are the ways to treat a missing input, the default first.
@@ -73,39 +74,6 @@ type Options struct {
 // outside says whether a value lies outside the range of the training rows.
 func (in *Input) outside(v float64) bool {
 	return in.Low < in.High && (v < in.Low || v > in.High)
-}
-
-// OutsideNote says how many rows of x have an input outside its range in
-// training; "" if none has.
-func (p *Plan) OutsideNote(x linalg.Matrix) string {
-	rows, by := 0, make([]int, len(p.Inputs))
-	for i := range x.Rows {
-		any := false
-		for j, v := range x.Row(i) {
-			if p.Inputs[j].outside(v) {
-				any = true
-				by[j]++
-			}
-		}
-		if any {
-			rows++
-		}
-	}
-	return p.outsideNote(rows, by)
-}
-
-func (p *Plan) outsideNote(rows int, by []int) string {
-	if rows == 0 {
-		return ""
-	}
-	worst := 0
-	for j, n := range by {
-		if n > by[worst] {
-			worst = j
-		}
-	}
-	return fmt.Sprintf("%s outside the range of the training rows, most by column %s (%s): there the prediction falls back to the mean, with wide intervals",
-		table.Rows(rows), p.Inputs[worst].Column, table.Rows(by[worst]))
 }
 
 // Names returns the names of the inputs.
@@ -183,9 +151,7 @@ func Make(t *table.Table, opt Options) (p *Plan, notes []string, err error) {
 	if f := p.target(t, names); f != nil {
 		faults = append(faults, *f)
 	} else if j := slices.Index(names, p.Target); j >= 0 && p.Target != "" {
-		if note := sentinelNote(t.Columns[j]); note != "" {
-			notes = append(notes, note)
-		}
+		notes = append(notes, targetRemarks(t.Columns[j])...)
 	}
 	switch {
 	case len(faults) > 0:

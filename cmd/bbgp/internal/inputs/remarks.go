@@ -118,3 +118,32 @@ func counts(v []float64) bool {
 	}
 	return true
 }
+
+// targetRemarks points out a target that is not what a regression is for.
+func targetRemarks(c *table.Column) (notes []string) {
+	if note := sentinelNote(c); note != "" {
+		notes = append(notes, note)
+	}
+	const few = 5
+	n := c.Distinct(few)
+	if n < 2 || n > few || len(c.Num)-c.Missing < 5*n {
+		return notes
+	}
+	values := slices.DeleteFunc(slices.Clone(c.Num), math.IsNaN)
+	slices.Sort(values)
+	values = slices.Compact(values)
+	if n == 2 {
+		share := "the value of a row"
+		if values[0] == 0 && values[1] == 1 {
+			share = "the share of 1"
+		}
+		return append(notes, fmt.Sprintf("target %s has two values, %.6g and %.6g: the mean is a rough guess of %s and may leave their range; sd, intervals and NLPD mean little, for the noise is not normal; probabilities of classes take a classifier",
+			c.Name, values[0], values[1], share))
+	}
+	texts := make([]string, n)
+	for i, v := range values {
+		texts[i] = fmt.Sprintf("%.6g", v)
+	}
+	return append(notes, fmt.Sprintf("target %s has only %d values, %s: names of classes take a classifier; grades and counts are taken as numbers, means between them are averages, and intervals do not know of the steps",
+		c.Name, n, strings.Join(texts, ", ")))
+}

@@ -30,15 +30,13 @@ type Stream struct {
 	WantNoise    bool
 	noise        noiseColumns
 	scale, extra []float64 // of the rows of the last Next
-	// Rows outside the range of training, and by which inputs.
-	outside int
-	by      []int
+	outlook      *outlook  // rows outside the range of training
 }
 
 // NewStream matches the columns of r by name.
 func (p *Plan) NewStream(file string, r *table.Reader) (*Stream, error) {
 	s := &Stream{plan: p, r: r, file: file, target: slices.Index(r.Names, p.Target),
-		Unseen: map[string]int{}, by: make([]int, len(p.Inputs)), noise: p.noiseColumns(r.Names)}
+		Unseen: map[string]int{}, outlook: p.newOutlook(), noise: p.noiseColumns(r.Names)}
 	p.learnLevels()
 	used, places := map[int]bool{s.target: true}, placesOf(r.Names)
 	r.AddMissing(p.NA)
@@ -118,7 +116,6 @@ func (s *Stream) Next(x linalg.Matrix, y []float64, ok []bool) (n int, err error
 
 func (s *Stream) row(dst []float64, cells [][]byte) (ok bool, err error) {
 	ok = true
-	var far []int
 	for j := range s.plan.Inputs {
 		in := &s.plan.Inputs[j]
 		cell := cells[s.column[j]]
@@ -139,18 +136,12 @@ func (s *Stream) row(dst []float64, cells [][]byte) (ok bool, err error) {
 			return false, s.fault(in.Column, table.Quote(string(cell))+" is no number")
 		}
 		dst[j], _ = in.value(v.Num, v.Missing, string(cell))
-		if !v.Missing && in.outside(dst[j]) {
-			far = append(far, j)
-		}
 		if math.IsNaN(dst[j]) && (j == 0 || s.column[j-1] != s.column[j]) {
 			s.Unseen[in.Column]++
 		}
 	}
-	if ok && len(far) > 0 { // a row without a prediction is not outside of anything
-		s.outside++
-		for _, j := range far {
-			s.by[j]++
-		}
+	if ok { // a row without a prediction is not outside of anything
+		s.outlook.add(dst)
 	}
 	return ok, nil
 }
@@ -192,7 +183,7 @@ func (s *Stream) Notes() []string {
 	if s.WantNoise {
 		notes = append(notes, s.noise.notes()...)
 	}
-	if note := s.plan.outsideNote(s.outside, s.by); note != "" {
+	if note := s.outlook.note(); note != "" {
 		notes = append(notes, note)
 	}
 	return notes

@@ -19,7 +19,8 @@ import (
 const (
 	outlyingSpreads = 6 // of the residuals, by their median: 1 in 10⁹ of normal ones
 	leastSpread     = 1e-3
-	straightRanges  = 15  // a longer lengthscale makes a line
+	straightRanges  = 15  // a longer lengthscale makes a line, unless a large σ_f² makes up for it:
+	straightShare   = 0.1 // of the noise variance, a curve below it does not show
 	lineRows        = 64  // to average the effect of an input over
 	mostConfirmed   = 200 // rows that the others are asked about
 )
@@ -152,7 +153,8 @@ func straight(d *bbgp.Data, m *bbgp.Model) []int {
 			lo, hi = min(lo, d.X.At(i, j)), max(hi, d.X.At(i, j))
 		}
 		l *= m.Scaling.XScale[j]
-		if hi > lo && !math.IsInf(l, 0) && l > straightRanges*(hi-lo) {
+		r := (hi - lo) / l
+		if r > 0 && straightRanges*r < 1 && m.Parameters.Variance*r*r*r < straightShare*m.Parameters.Noise {
 			out = append(out, j)
 		}
 	}

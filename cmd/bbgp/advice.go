@@ -19,9 +19,9 @@ import (
 const (
 	outlyingSpreads = 6 // of the residuals, by their median: 1 in 10⁹ of normal ones
 	leastSpread     = 1e-3
-	straightRanges  = 15  // a longer lengthscale makes a line, unless a large σ_f² makes up for it:
-	straightShare   = 0.1 // of the noise variance, a curve below it does not show
-	lineRows        = 64  // to average the effect of an input over
+	straightShare   = 0.05 // of the change along an input: less of a curve does not show
+	lineRows        = 32   // to look along an input from
+	lineSteps       = 9
 	mostConfirmed   = 200 // rows that the others are asked about
 )
 
@@ -43,40 +43,64 @@ func advise(ctx context.Context, f *fitFlags, ts *trainingSet, m *bbgp.Model, e 
 	return ts.adviseRows(ctx, f, m, e, at, warn)
 }
 
-// adviseLines notes the inputs whose effect is a straight line, or next to none: the mean
-// change of the prediction from one end of the input to the other, over rows of the table.
+// adviseLines notes the inputs along which the prediction is nearly a straight line, from
+// some rows of the table: the mean change from one end of the input to the other, where what
+// departs from a line through each row is small against it.
 func (ts *trainingSet) adviseLines(ctx context.Context, m *bbgp.Model, e *linalg.Engine) error {
-	d := ts.data
 	var lines []string
-	for _, j := range straight(d, m) {
+	for j, l := range m.Parameters.Lengthscales {
 		in := &ts.plan.Inputs[j]
-		if in.Kind != inputs.Number && in.Kind != inputs.Date { // two values are always on a line
+		if math.IsInf(l, 1) || !(in.Low < in.High) || in.Kind != inputs.Number && in.Kind != inputs.Date { // two values are always on a line
 			continue
 		}
-		count := min(d.X.Rows, lineRows)
-		x := linalg.NewMatrix(2*count, d.X.Cols)
-		for k := range count {
-			for side, v := range []float64{in.Low, in.High} {
-				row := x.Row(2*k + side)
-				copy(row, d.X.Row(k*d.X.Rows/count))
-				row[j] = v
-			}
-		}
-		p, err := m.Predict(ctx, e, x, bbgp.PredictOptions{})
+		change, bent, err := ts.along(ctx, m, e, j)
 		if err != nil {
 			return err
 		}
-		change := 0.0
-		for k := range count {
-			change += (p.Mean[2*k+1] - p.Mean[2*k]) / float64(count)
+		if bent < straightShare*math.Abs(change) {
+			lines = append(lines, fmt.Sprintf("%s (%+.3g)", m.Names[j], change))
 		}
-		lines = append(lines, fmt.Sprintf("%s (%+.3g)", m.Names[j], change))
 	}
 	if len(lines) > 0 {
 		ts.learnt = append(ts.learnt, fmt.Sprintf("nearly linear, with what it does to %s from its least value to its greatest: %s; the noise sd is %.3g; a lengthscale says no more of such inputs",
 			ts.plan.Target, table.List(lines, 12), math.Sqrt(m.Parameters.Noise)*m.Scaling.YScale))
 	}
 	return nil
+}
+
+// along returns the mean change of the prediction along input j, and the root mean square
+// of what departs from the straight line of each row.
+func (ts *trainingSet) along(ctx context.Context, m *bbgp.Model, e *linalg.Engine, j int) (change, bent float64, err error) {
+	d, in := ts.data, &ts.plan.Inputs[j]
+	count := min(d.X.Rows, lineRows)
+	x := linalg.NewMatrix(lineSteps*count, d.X.Cols)
+	for k := range count {
+		for t := range lineSteps {
+			row := x.Row(k*lineSteps + t)
+			copy(row, d.X.Row(k*d.X.Rows/count))
+			row[j] = in.Low + (in.High-in.Low)*float64(t)/(lineSteps-1)
+		}
+	}
+	p, err := m.Predict(ctx, e, x, bbgp.PredictOptions{})
+	if err != nil {
+		return 0, 0, err
+	}
+	for k := range count {
+		own := p.Mean[k*lineSteps : (k+1)*lineSteps]
+		mid, slope, size := mean(own), 0.0, 0.0
+		for t, v := range own {
+			u := float64(t)/(lineSteps-1) - 0.5
+			slope += u * (v - mid)
+			size += u * u
+		}
+		slope /= size
+		change += slope / float64(count)
+		for t, v := range own {
+			off := v - mid - slope*(float64(t)/(lineSteps-1)-0.5)
+			bent += off * off / float64(count*lineSteps)
+		}
+	}
+	return change, math.Sqrt(bent), nil
 }
 
 // adviseRows warns of rows that may hold wrong values.
@@ -134,28 +158,6 @@ func (ts *trainingSet) alone(places []bbgp.Outlier, known []int) []int {
 	for _, o := range places {
 		if o.Row < len(first) && !slices.Contains(known, first[o.Row]) {
 			out = append(out, first[o.Row])
-		}
-	}
-	return out
-}
-
-// straight lists the inputs whose effect is nearly linear: over the range R of an input,
-// what departs from a line has an sd of about (R/ℓ)^1/2 of that of the line for Matérn 3/2,
-// and less for smoother kernels. Matérn 1/2 has no lines.
-func straight(d *bbgp.Data, m *bbgp.Model) []int {
-	if m.Parameters.Kernel == "matern12" {
-		return nil
-	}
-	var out []int
-	for j, l := range m.Parameters.Lengthscales {
-		lo, hi := math.Inf(1), math.Inf(-1)
-		for i := range d.X.Rows {
-			lo, hi = min(lo, d.X.At(i, j)), max(hi, d.X.At(i, j))
-		}
-		l *= m.Scaling.XScale[j]
-		r := (hi - lo) / l
-		if r > 0 && straightRanges*r < 1 && m.Parameters.Variance*r*r*r < straightShare*m.Parameters.Noise {
-			out = append(out, j)
 		}
 	}
 	return out

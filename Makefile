@@ -2,7 +2,7 @@
 STATICCHECK = go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
-PKGS = ./asm ./linalg ./kernelmv
+PKGS = ./asm ./linalg ./kernelmv ./bbgp
 COUNT ?= 10
 
 .PHONY: check fmt vet static rules test race test-purego test-avx512 test-arm64 audit generate bench paper release vuln

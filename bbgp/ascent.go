@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"bbgp.dev/internal/gp"
 	"bbgp.dev/kernelmv"
 )
 
@@ -103,7 +104,7 @@ func (s *coarse) settle(ctx context.Context, a *ascent) (err error) {
 	if err != nil {
 		return err
 	}
-	if a.take(a.z, score); !finite(a.value) {
+	if a.take(a.z, score); !gp.Finite(a.value) {
 		a.value, a.done = math.Inf(-1), true
 	}
 	return nil
@@ -122,7 +123,7 @@ func (s *coarse) neighbours(ctx context.Context, z []float64) (n nearest, err er
 		}
 	}
 	p := s.params(z)
-	if err := s.op.Reset(kernelOf(p), noiseOf(p, s.f.std)); err != nil {
+	if err := s.op.Reset(gp.KernelOf(p), gp.NoiseOf(p, s.f.std)); err != nil {
 		return n, err
 	}
 	n.z = slices.Clone(z)
@@ -136,18 +137,18 @@ func (s *coarse) neighbours(ctx context.Context, z []float64) (n nearest, err er
 func (s *coarse) evaluate(ctx context.Context, a *ascent, z []float64) (*kernelmv.Score, error) {
 	a.evals++
 	p, d := s.params(z), s.f.std
-	noise := noiseOf(p, d)
-	if err := s.op.Reset(kernelOf(p), noise); err != nil {
+	noise := gp.NoiseOf(p, d)
+	if err := s.op.Reset(gp.KernelOf(p), noise); err != nil {
 		return nil, err
 	}
 	for i, y := range d.Y {
-		s.resid[i], s.share[i] = y-p.Mean, p.Noise*d.scaleOf(i)
+		s.resid[i], s.share[i] = y-p.Mean, p.Noise*d.ScaleOf(i)
 	}
 	score, err := s.like.Evaluate(ctx, a.near.Nearest, s.resid, s.share)
 	if err != nil {
 		return nil, err
 	}
-	value, slope, info := d.withinGroups(p.Noise)
+	value, slope, info := d.WithinGroups(p.Noise)
 	at := len(z) - 2
 	score.Value += value
 	score.Gradient[at] += slope * p.Noise
@@ -177,7 +178,7 @@ func (a *ascent) judge(z []float64, score *kernelmv.Score, delta []float64, gain
 	for _, v := range delta[:len(delta)-1] {
 		longest = max(longest, math.Abs(v))
 	}
-	if !(score.Value > a.value) || !finite(score.Value) {
+	if !(score.Value > a.value) || !gp.Finite(score.Value) {
 		a.reach, a.met.lambda = longest/3, max(4*a.met.lambda, 0.01)
 		a.done = a.reach < ascentLeast
 		return

@@ -1,6 +1,8 @@
 package bbgp
 
 import (
+	"bbgp.dev/internal/gp"
+	"bbgp.dev/internal/usage"
 	"context"
 	"time"
 )
@@ -18,18 +20,18 @@ func At(ctx context.Context, d *Data, p Params, opt Options) (*Model, error) {
 		return nil, err
 	}
 	full := d
-	d = d.merged()
+	raw := d.table().Merged()
 	opt.Kernel, opt.Journal = p.Kernel, nil
-	opt, err := opt.settle(d.X.Rows, d.X.Cols)
+	opt, err := opt.settle(raw.X.Rows, raw.X.Cols)
 	if err != nil {
 		return nil, err
 	}
-	if err := opt.checkMemory(d.X.Rows, full.X.Rows, d.X.Cols); err != nil {
+	if err := opt.checkMemory(raw.X.Rows, full.X.Rows, raw.X.Cols); err != nil {
 		return nil, err
 	}
-	f := &fit{opt: &opt, raw: d, full: full, count: &counters{start: time.Now(), cpu0: cpuTime(), seconds: map[string]float64{}}}
+	f := &fit{opt: &opt, raw: raw, full: full, count: &counters{start: time.Now(), cpu0: usage.CPUSeconds(), seconds: map[string]float64{}}}
 	m := f.newModel()
-	if constant(full.Y) {
+	if gp.Constant(full.Y) {
 		f.constantModel(m)
 		return m, nil
 	}

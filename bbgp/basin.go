@@ -1,6 +1,7 @@
 package bbgp
 
 import (
+	"bbgp.dev/internal/gp"
 	"context"
 	"fmt"
 	"math"
@@ -83,7 +84,7 @@ func (o *Options) looksAbout(n, d int) bool {
 // otherNoise tries more noise where it has hit the floor. On success t.cur is there.
 func (f *fit) otherNoise(ctx context.Context, t *trainer, r *Result) (bool, error) {
 	scale := varianceOf(f.std.Y)
-	if t.cur.p.Noise > lookFloor*minParam {
+	if t.cur.p.Noise > lookFloor*gp.MinParam {
 		return false, nil
 	}
 	if won := live(r.Starts); len(won) == 1 && f.noiseless(won[0]) {

@@ -294,7 +294,7 @@ func (w *bracketWork) bounds(tol float64, q, rpr, lo, hi []float64) bool {
 // may do.
 func (w *bracketWork) certain(combs []combination, k, x, r, pr linalg.Matrix, lo, hi []float64) bool {
 	done, round := true, w.p.round
-	q, rpr := w.quadratic(k, x, linalg.Matrix{}, r), columnDots(r, pr)
+	q, rpr := w.quadratic(k, x, linalg.Matrix{}, r), linalg.ColumnDots(r, pr)
 	solved := make([]combination, len(q))
 	w.p.round.combine(solved, pr)
 	for j, c := range combs {
@@ -352,15 +352,4 @@ func (w *bracketWork) nearest(ctx context.Context, rows, k, x linalg.Matrix) (us
 		}
 	}
 	return used, nil
-}
-
-// columnDots returns Σ_i a_ij b_ij for every column j.
-func columnDots(a, b linalg.Matrix) []float64 {
-	s := make([]float64, a.Cols)
-	for i := range a.Rows {
-		for j, v := range a.Row(i) {
-			s[j] += v * b.At(i, j)
-		}
-	}
-	return s
 }

@@ -40,7 +40,7 @@ const (
 func (r *Result) rival() {
 	for _, c := range r.Starts {
 		behind := r.LML - float64(c.LML)
-		if !c.Ended || c.Dropped == "" || c.Bounded || !(behind < rivalNats) || !c.Parameters.elsewhere(r.Parameters) {
+		if !c.Ended || c.Dropped == "" || c.Bounded || !(behind < rivalNats) || !elsewhere(c.Parameters, r.Parameters) {
 			continue
 		}
 		r.warn("another maximum is only %.2g nats lower, with noise variance %.3g for %.3g and lengthscales %.3g for %.3g (standardised): the data hardly tell the two apart; see \"starts\", and docs/MAXIMUM.md",
@@ -50,7 +50,7 @@ func (r *Result) rival() {
 }
 
 // elsewhere says whether p and q make different models of standardised data.
-func (p Params) elsewhere(q Params) bool {
+func elsewhere(p, q Params) bool {
 	apart := func(a, b, times float64) bool { return max(a, b) > times*min(a, b) }
 	if apart(p.Noise, q.Noise, rivalNoise) && max(p.Noise, q.Noise) > resetNoise {
 		return true

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"bbgp.dev/internal/gp"
 	"bbgp.dev/kernelmv"
 	"bbgp.dev/linalg"
 )
@@ -228,10 +229,10 @@ const foreseeRows = 2000
 
 // foreseePrecond returns the sizes that P is going to have for d at p, by those
 // that it has for some of the rows.
-func (o *Options) foreseePrecond(ctx context.Context, d *Data, p Params, s seen) (rank, near int, err error) {
+func (o *Options) foreseePrecond(ctx context.Context, d *gp.Table, p Params, s seen) (rank, near int, err error) {
 	n := d.X.Rows
 	few := min(n, foreseeRows)
-	obj, err := newKrylovObjective(o.Engine, d.Rows(subset(n, few, o.Seed+3)), p)
+	obj, err := newKrylovObjective(o.Engine, d.Rows(gp.Subset(n, few, o.Seed+3)), p)
 	if err != nil {
 		return 0, 0, err
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"bbgp.dev/internal/gp"
 	"bbgp.dev/kernelmv"
 )
 
@@ -55,7 +56,7 @@ func (o *krylovObjective) precision(p Params, opt EvalOptions) (prec kernelmv.Pr
 	extent := o.op.Extent()
 	switch {
 	case extent > farthest32:
-		return kernelmv.F64, fmt.Sprintf("the inputs reach %.3g lengthscales far, and float32 rounds them by %.1g", extent/kernelOf(p).Family.Scale(), extent*0x1p-24)
+		return kernelmv.F64, fmt.Sprintf("the inputs reach %.3g lengthscales far, and float32 rounds them by %.1g", extent/gp.KernelOf(p).Family.Scale(), extent*0x1p-24)
 	case p.Noise/p.Variance <= o.wide:
 		return kernelmv.F64, fmt.Sprintf("the noise is %.2g of the variance, float32 has failed at %.2g", p.Noise/p.Variance, o.wide)
 	case hard && ratio < 1e-3 || ratio < 1e-8 || p.Kernel == "gaussian" && ratio < smooth32:

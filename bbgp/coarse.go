@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"bbgp.dev/internal/gp"
 	"bbgp.dev/kernelmv"
 )
 
@@ -104,7 +105,7 @@ func (s *coarse) atFloor(a *ascent) bool { return math.Exp(a.z[len(a.z)-2]) < co
 func newCoarse(f *fit) (*coarse, error) {
 	d, n := f.std.X.Cols, f.std.X.Rows
 	p := DefaultParams(f.opt.Kernel, d)
-	op, err := kernelmv.NewOp(f.opt.Engine, f.std.X, kernelOf(p), noiseOf(p, f.std))
+	op, err := kernelmv.NewOp(f.opt.Engine, f.std.X, gp.KernelOf(p), gp.NoiseOf(p, f.std))
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +115,7 @@ func newCoarse(f *fit) (*coarse, error) {
 	s.free = make([]bool, d+3)
 	for j := range d {
 		sd := columnSD(f.std, j)
-		s.lo[j] = math.Log(minParam * max(1, sd)) // scaled inputs keep a range that can be squared
+		s.lo[j] = math.Log(gp.MinParam * max(1, sd)) // scaled inputs keep a range that can be squared
 		s.hi[j] = max(math.Log(coarseRange*sd), s.lo[j])
 		s.far = append(s.far, math.Log(coarseFar*sd))
 		s.free[j] = !f.flat[j]
@@ -134,7 +135,7 @@ func (s *coarse) begin(r coarseRound) {
 }
 
 // columnSD is the standard deviation of an input, 1 where it does not vary.
-func columnSD(d *Data, j int) float64 {
+func columnSD(d *gp.Table, j int) float64 {
 	v := make([]float64, d.X.Rows)
 	for i := range v {
 		v[i] = d.X.At(i, j)

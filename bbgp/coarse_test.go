@@ -13,14 +13,13 @@ import (
 // coarseFit returns a fit that has not begun.
 func coarseFit(t *testing.T, d *Data, opt Options) *fit {
 	t.Helper()
-	full := d
-	d = d.merged()
+	raw := d.table().Merged()
 	opt.Engine = engine(t)
-	opt, err := opt.settle(d.X.Rows, d.X.Cols)
+	opt, err := opt.settle(raw.X.Rows, raw.X.Cols)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fit{opt: &opt, raw: d, full: full, count: &counters{seconds: map[string]float64{}}}
+	f := &fit{opt: &opt, raw: raw, full: d, count: &counters{seconds: map[string]float64{}}}
 	f.newModel()
 	return f
 }

@@ -1,6 +1,7 @@
 package bbgp
 
 import (
+	"bbgp.dev/internal/gp"
 	"fmt"
 	"math"
 	"slices"
@@ -27,7 +28,7 @@ func (s *coarse) designed() []Candidate {
 		l = max(l, gap)
 		for _, noise := range []float64{0.5, 0.02} {
 			p := DefaultParams(f.opt.Kernel, d)
-			p.Variance, p.Noise = variance, max(noise*variance, minParam)
+			p.Variance, p.Noise = variance, max(noise*variance, gp.MinParam)
 			for j := range sd {
 				p.Lengthscales[j] = l * sd[j]
 			}
@@ -46,9 +47,9 @@ const (
 
 // nearGap is the median distance of a row to the nearest at another place, in units of
 // standard deviations.
-func nearGap(d *Data, sd []float64, flat []bool) float64 {
+func nearGap(d *gp.Table, sd []float64, flat []bool) float64 {
 	var gaps []float64
-	for _, i := range subset(d.X.Rows, min(gapRows, d.X.Rows), 0) {
+	for _, i := range gp.Subset(d.X.Rows, min(gapRows, d.X.Rows), 0) {
 		best, a := math.Inf(1), d.X.Row(i)
 		for k := range d.X.Rows {
 			sum := 0.0

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"bbgp.dev/internal/gp"
 	"bbgp.dev/kernelmv"
 )
 
@@ -116,8 +117,8 @@ func (c *Costs) fields() []costField {
 // and finite.
 func (c *Costs) Check() error {
 	for _, f := range c.fields() {
-		if !finite(*f.value) || *f.value <= 0 {
-			return &OptionError{"costs", fmt.Sprintf("%s is %v, not a positive number", f.name, *f.value)}
+		if !gp.Finite(*f.value) || *f.value <= 0 {
+			return &OptionError{Option: "costs", Reason: fmt.Sprintf("%s is %v, not a positive number", f.name, *f.value)}
 		}
 	}
 	return nil

@@ -136,7 +136,7 @@ func TestChooseProbes(t *testing.T) {
 // needed, also on fewer rows, and not where float32 is asked for.
 func TestLikely(t *testing.T) {
 	d, p := smoothData(300, 3, 0.1), testParams("matern32", 3, 2e-3)
-	o := mustObjective(t, d, p)
+	o := mustObjective(t, d.table(), p)
 	ev, err := o.Evaluate(context.Background(), p, EvalOptions{Eps: 1, Probes: 7, Rank: 20, Neighbours: 16})
 	if err != nil {
 		t.Fatal(err)
@@ -270,7 +270,7 @@ func TestIdentityCosts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := o.identity(d)
+		b, err := o.identity(d.table())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"bbgp.dev/asm"
+	"bbgp.dev/internal/gp"
+	"bbgp.dev/internal/usage"
 	"bbgp.dev/kernelmv"
 	"bbgp.dev/linalg"
 )
@@ -110,11 +112,11 @@ type piece struct {
 
 func (p piece) measure(ctx context.Context) error {
 	for begin := time.Now(); ; {
-		start := cpuTime()
+		start := usage.CPUSeconds()
 		if err := p.run(); err != nil {
 			return err
 		}
-		if t := 1e9 * (cpuTime() - start); *p.least == 0 || t < *p.least {
+		if t := 1e9 * (usage.CPUSeconds() - start); *p.least == 0 || t < *p.least {
 			*p.least = t
 		}
 		if err := ctx.Err(); err != nil || time.Since(begin) > costPiece {
@@ -179,7 +181,7 @@ func (m *costMeter) prepare() error {
 }
 
 func costParams(d int) Params {
-	p := DefaultParams(families[0], d)
+	p := DefaultParams(Families()[0], d)
 	p.Noise = costNoise
 	for j := range p.Lengthscales {
 		p.Lengthscales[j] = math.Sqrt(float64(d))
@@ -189,7 +191,7 @@ func costParams(d int) Params {
 
 // op is K of the first inputs of x.
 func (m *costMeter) op(x linalg.Matrix, d int) (*kernelmv.Op, error) {
-	return kernelmv.NewOp(m.e, x.Sub(0, x.Rows, 0, d), kernelOf(costParams(d)), nil)
+	return kernelmv.NewOp(m.e, x.Sub(0, x.Rows, 0, d), gp.KernelOf(costParams(d)), nil)
 }
 
 func (m *costMeter) product(op *kernelmv.Op, prec kernelmv.Precision, cols int) func() error {
@@ -211,7 +213,7 @@ func (m *costMeter) addDense(x linalg.Matrix) error {
 	var objs [2]*exactObjective
 	for i, d := range costInputs {
 		p := costParams(d)
-		o, err := newExactObjective(m.e, &Data{X: x.Sub(0, n, 0, d), Y: y}, p)
+		o, err := newExactObjective(m.e, &gp.Table{X: x.Sub(0, n, 0, d), Y: y}, p)
 		if err != nil {
 			return err
 		}
@@ -222,14 +224,14 @@ func (m *costMeter) addDense(x linalg.Matrix) error {
 		})
 	}
 	k := linalg.NewMatrix(n, n)
-	if err := objs[0].op.DenseTo(m.ctx, k); err != nil {
+	if err := objs[0].Op.DenseTo(m.ctx, k); err != nil {
 		return err
 	}
 	for i := range n {
 		k.Set(i, i, k.At(i, i)+costNoise)
 	}
 	m.add(&m.factored, func() error { // in the matrices of the first evaluation
-		a := objs[0].a
+		a := objs[0].A
 		a.CopyFrom(k)
 		chol, err := m.e.NewCholesky(a)
 		if err == nil {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"bbgp.dev/internal/gp"
 	"bbgp.dev/linalg"
 )
 
@@ -23,7 +24,7 @@ type Data struct {
 	// of y: the noise variance of row i is σ_n² d_i + e_i.
 	NoiseScale, NoiseExtra []float64
 
-	repeats []repeat // of merged rows; nil if no row is merged
+	repeats []gp.Repeat // of merged rows; nil if no row is merged
 }
 
 // NewData copies n rows of D inputs into a Data with the target y, n values, which
@@ -89,23 +90,17 @@ func (d *Data) Rows(rows []int) *Data {
 			panic("bbgp: Data.Rows: no such row")
 		}
 	}
-	s := &Data{X: linalg.NewMatrix(len(rows), d.X.Cols), Names: d.Names, Target: d.Target}
-	pick := func(v []float64) []float64 {
-		if v == nil {
-			return nil
-		}
-		p := make([]float64, len(rows))
-		for i, r := range rows {
-			p[i] = v[r]
-		}
-		return p
-	}
-	for i, r := range rows {
-		copy(s.X.Row(i), d.X.Row(r))
-	}
-	s.Y, s.NoiseScale, s.NoiseExtra = pick(d.Y), pick(d.NoiseScale), pick(d.NoiseExtra)
-	s.repeats = pickRepeats(d.repeats, rows)
-	return s
+	return d.withTable(d.table().Rows(rows))
+}
+
+// table returns what of d is numbers.
+func (d *Data) table() *gp.Table {
+	return &gp.Table{X: d.X, Y: d.Y, NoiseScale: d.NoiseScale, NoiseExtra: d.NoiseExtra, Repeats: d.repeats}
+}
+
+// withTable returns t with the names of d.
+func (d *Data) withTable(t *gp.Table) *Data {
+	return &Data{X: t.X, Y: t.Y, NoiseScale: t.NoiseScale, NoiseExtra: t.NoiseExtra, repeats: t.Repeats, Names: d.Names, Target: d.Target}
 }
 
 // check returns a *DataError for the first thing that makes d unusable.
@@ -131,7 +126,7 @@ func (d *Data) check(needY bool) error {
 	}
 	for i := range n {
 		for j, v := range d.X.Row(i) {
-			if !finite(v) {
+			if !gp.Finite(v) {
 				return &DataError{Row: i, Column: d.Name(j), Reason: fmt.Sprintf("%v is not a finite number", v)}
 			}
 		}
@@ -162,7 +157,7 @@ func (d *Data) checkColumn(name string, v []float64, low float64, want string) e
 		return &DataError{Row: -1, Column: name, Reason: fmt.Sprintf("%d values for %d rows", len(v), d.X.Rows)}
 	}
 	for i, x := range v {
-		if !finite(x) || x < low {
+		if !gp.Finite(x) || x < low {
 			return &DataError{Row: i, Column: name, Reason: fmt.Sprintf("%v is not %s", x, want)}
 		}
 	}
@@ -226,7 +221,7 @@ func moments(v []float64, floor float64) (mean, scale float64) {
 	if len(v) == 0 {
 		return 0, 1
 	}
-	if constant(v) {
+	if gp.Constant(v) {
 		if floor > 0 {
 			return v[0], floor
 		}
@@ -274,9 +269,9 @@ func (s *Scaling) YTo(dst, y []float64) {
 }
 
 // apply returns the standardised copy of d.
-func (s *Scaling) apply(d *Data) *Data {
-	t := &Data{X: linalg.NewMatrix(d.X.Rows, d.X.Cols), Y: make([]float64, len(d.Y)), Names: d.Names, Target: d.Target, NoiseScale: d.NoiseScale,
-		repeats: withinScaled(d.repeats, s.YScale)}
+func (s *Scaling) apply(d *gp.Table) *gp.Table {
+	t := &gp.Table{X: linalg.NewMatrix(d.X.Rows, d.X.Cols), Y: make([]float64, len(d.Y)), NoiseScale: d.NoiseScale,
+		Repeats: gp.WithinScaled(d.Repeats, s.YScale)}
 	s.XTo(t.X, d.X)
 	s.YTo(t.Y, d.Y)
 	if d.NoiseExtra != nil {
@@ -287,33 +282,3 @@ func (s *Scaling) apply(d *Data) *Data {
 	}
 	return t
 }
-
-// constantColumns returns the inputs that have one value in all rows.
-func constantColumns(x linalg.Matrix) []int {
-	var out []int
-	for j := range x.Cols {
-		same := true
-		for i := 1; i < x.Rows && same; i++ {
-			same = equal(x.At(i, j), x.At(0, j))
-		}
-		if same {
-			out = append(out, j)
-		}
-	}
-	return out
-}
-
-// constant says whether all values are equal.
-func constant(v []float64) bool {
-	for _, x := range v {
-		if !equal(x, v[0]) {
-			return false
-		}
-	}
-	return true
-}
-
-// equal says whether two values are one but for rounding, as 0.1 + 0.2 and 0.3 are.
-func equal(a, b float64) bool { return a == b || math.Abs(a-b) <= 0x1p-51*math.Abs(a) }
-
-func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

@@ -1,6 +1,7 @@
 package bbgp
 
 import (
+	"bbgp.dev/internal/gp"
 	"cmp"
 	"context"
 	"fmt"
@@ -137,7 +138,7 @@ func (c *climber) near(b *climber) bool {
 }
 
 // denseSurface returns the likelihood of d by dense evaluations.
-func (f *fit) denseSurface(d *Data) (surface, error) {
+func (f *fit) denseSurface(d *gp.Table) (surface, error) {
 	obj, err := newExactObjective(f.opt.Engine, d, DefaultParams(f.opt.Kernel, d.X.Cols))
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package bbgp
 
 import (
+	"bbgp.dev/internal/gp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -29,7 +30,7 @@ const (
 var designNoise = [designNoises]float64{0.02, 0.5, 1e-3}
 
 // designStarts returns so many starts for d, those of the pre-fit first.
-func designStarts(kernel string, d *Data, fixed []bool, count int, seed uint64) []designed {
+func designStarts(kernel string, d *gp.Table, fixed []bool, count int, seed uint64) []designed {
 	var out []designed
 	for i, p := range subsetStarts(kernel, d.X.Cols) {
 		out = append(out, designed{usualStarts[i], p})
@@ -66,7 +67,7 @@ func designStarts(kernel string, d *Data, fixed []bool, count int, seed uint64) 
 		for j := range sd {
 			p.Lengthscales[j] *= sd[j]
 		}
-		p.Variance, p.Noise = variance, max(p.Noise*variance, minParam)
+		p.Variance, p.Noise = variance, max(p.Noise*variance, gp.MinParam)
 	}
 	return out
 }

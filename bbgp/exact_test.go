@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"bbgp.dev/internal/gp"
 	"bbgp.dev/linalg"
 )
 
@@ -36,7 +37,7 @@ func TestExactGolden(t *testing.T) {
 	}
 }
 
-func checkGolden(t *testing.T, what string, d *Data, g goldenPoint, tolValue, tolGrad float64) {
+func checkGolden(t *testing.T, what string, d *gp.Table, g goldenPoint, tolValue, tolGrad float64) {
 	t.Helper()
 	p := g.params()
 	o, err := newExactObjective(engine(t), d, p)
@@ -79,9 +80,9 @@ func randomData(n, d int, seed uint64) *Data {
 
 func TestExactGradientAgainstDifferences(t *testing.T) {
 	d := randomData(60, 3, 7)
-	for _, kernel := range families {
+	for _, kernel := range Families() {
 		p := Params{Kernel: kernel, Mean: 0.3, Variance: 1.4, Noise: 0.05, Lengthscales: []float64{0.8, 2, math.Inf(1)}}
-		o, err := newExactObjective(engine(t), d, p)
+		o, err := newExactObjective(engine(t), d.table(), p)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +144,7 @@ func TestExactNotPositiveDefinite(t *testing.T) {
 	d := randomData(40, 2, 3)
 	d.NoiseScale, d.NoiseExtra = nil, nil
 	p := Params{Kernel: "gaussian", Variance: 1e8, Noise: 1e-12, Lengthscales: []float64{1e3, 1e3}}
-	o, err := newExactObjective(engine(t), d, p)
+	o, err := newExactObjective(engine(t), d.table(), p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,20 +159,20 @@ func TestFisher(t *testing.T) {
 	d := randomData(40, 2, 5)
 	p := Params{Kernel: "matern52", Variance: 1.4, Noise: 0.05, Lengthscales: []float64{0.8, 2}}
 	e := engine(t)
-	f, err := newFisher(context.Background(), e, d, p, 1)
+	f, err := newFisher(context.Background(), e, d.table(), p, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	info := f.information(e, f.meanSub).(denseInformation).f
-	o, err := newExactObjective(e, d, p)
+	o, err := newExactObjective(e, d.table(), p)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx := context.Background()
-	if err := o.factor(ctx, p); err != nil {
+	if err := o.Factor(ctx, p); err != nil {
 		t.Fatal(err)
 	}
-	l := o.a.Clone()
+	l := o.A.Clone()
 	r := rand.New(rand.NewPCG(1, 2))
 	const draws = 5000
 	got := linalg.NewMatrix(4, 4)

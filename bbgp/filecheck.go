@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 
+	"bbgp.dev/internal/gp"
 	"bbgp.dev/linalg"
 )
 
@@ -101,7 +102,7 @@ func (m *Model) checkNumbers() error {
 	s, p := &m.Scaling, &m.Parameters
 	for _, v := range [][]float64{m.x.Data, m.y, m.weights, m.noiseScale, m.noiseExtra, s.XMean, s.XScale, {s.YMean, s.YScale}} {
 		for _, x := range v {
-			if !finite(x) {
+			if !gp.Finite(x) {
 				return fault("a number is not finite")
 			}
 		}
@@ -117,8 +118,8 @@ func (m *Model) checkNumbers() error {
 		}
 	}
 	most, sum := 0.0, 0.0
-	for i, noise := range noiseOf(*p, m.data()) {
-		if !finite(noise) || noise <= 0 || m.noiseScale != nil && m.noiseScale[i] <= 0 || m.noiseExtra != nil && m.noiseExtra[i] < 0 {
+	for i, noise := range gp.NoiseOf(*p, m.data()) {
+		if !gp.Finite(noise) || noise <= 0 || m.noiseScale != nil && m.noiseScale[i] <= 0 || m.noiseExtra != nil && m.noiseExtra[i] < 0 {
 			return fault("the noise variance of row %d", i+1)
 		}
 		most, sum = max(most, noise), sum+math.Abs(m.weights[i])
@@ -126,7 +127,7 @@ func (m *Model) checkNumbers() error {
 	switch {
 	case !(math.Abs(s.YMean)+s.YScale*(math.Abs(p.Mean)+p.Variance*sum) <= mostPredicted), !(s.YScale*s.YScale*(p.Variance+p.Noise) <= mostPredicted), !(p.Variance+most <= mostPredicted):
 		return fault("predictions would not be finite")
-	case m.Result.ConstantTarget && (!constant(m.y) || sum > 0):
+	case m.Result.ConstantTarget && (!gp.Constant(m.y) || sum > 0):
 		return fault("the target is said to be constant and is not")
 	}
 	return nil

@@ -1,6 +1,7 @@
 package bbgp
 
 import (
+	"bbgp.dev/internal/gp"
 	"context"
 	"fmt"
 	"math"
@@ -136,8 +137,8 @@ func (f *fit) remarks(m *Model) {
 	if len(r.Irrelevant)+len(r.Constant) == m.D() {
 		r.warn("no structure found: no input explains the target")
 	}
-	if p.Noise <= 1.01*minParam {
-		r.warn("the noise is at its floor, %g of the target's variance: the data look noise-free", minParam)
+	if p.Noise <= 1.01*gp.MinParam {
+		r.warn("the noise is at its floor, %g of the target's variance: the data look noise-free", gp.MinParam)
 	}
 	if !f.opt.NoScale {
 		r.rival()

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"bbgp.dev/internal/gp"
 	"bbgp.dev/kernelmv"
 	"bbgp.dev/linalg"
 )
@@ -69,7 +70,7 @@ func (r *run) finish(ev *Evaluation) error {
 	ev.Lower = ev.LML - t.doubt
 	ev.Upper = -0.5*(logs+b.meanR+t.q) + t.doubt
 	ev.GradColumns, ev.Alpha, ev.ProductDoubt = t.u.Cols, t.v.Data, t.form
-	if !finite(ev.LML) {
+	if !gp.Finite(ev.LML) {
 		return fmt.Errorf("%w: value %v", ErrNotFinite, ev.LML)
 	}
 	if r.opt.Gradient {
@@ -99,7 +100,7 @@ func (r *run) columns() (*tail, error) {
 	}
 	hy := linalg.NewMatrix(t.y.Rows, t.y.Cols)
 	h.MulTo(hy, t.y)
-	t.ku = columnDots(t.y, hy)
+	t.ku = linalg.ColumnDots(t.y, hy)
 	rank := t.y.Cols
 	coef := linalg.NewMatrix(k, rank+1)
 	for i := range k {
@@ -350,7 +351,7 @@ func (r *run) gradient(t *tail) (*Gradient, error) {
 		prec = kernelmv.F64
 	}
 	if !slices.Equal(r.far.Lengthscales, r.p.Lengthscales) {
-		if err := o.op.Reset(kernelOf(r.far), noise); err != nil {
+		if err := o.op.Reset(gp.KernelOf(r.far), noise); err != nil {
 			return nil, err
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // whole runs the process of an evaluation to its end and returns it with its columns.
 func whole(t *testing.T, d *Data, p Params, opt EvalOptions, prec kernelmv.Precision) (*run, *tail) {
 	t.Helper()
-	o := mustObjective(t, d, p)
+	o := mustObjective(t, d.table(), p)
 	if err := o.Rebuild(context.Background(), p, opt); err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func TestFloat32Corrected(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := 0.0
-	for i, s := range columnDots(c.u, ku) {
+	for i, s := range linalg.ColumnDots(c.u, ku) {
 		want += s - c.ku[i]
 	}
 	if err := r.correctLoud(c); err != nil {
@@ -93,7 +93,7 @@ func TestFloat32Corrected(t *testing.T) {
 	for i, prec := range []string{"f32", "f64"} {
 		opt.Precision, opt.Eps = prec, []float64{0.1, 0.01}[i]
 		var err error
-		if ev[i], err = mustObjective(t, d, p).Evaluate(context.Background(), p, opt); err != nil {
+		if ev[i], err = mustObjective(t, d.table(), p).Evaluate(context.Background(), p, opt); err != nil {
 			t.Fatal(err)
 		}
 	}

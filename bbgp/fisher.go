@@ -5,9 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
-	"slices"
 
+	"bbgp.dev/internal/gp"
 	"bbgp.dev/linalg"
 )
 
@@ -38,20 +37,6 @@ type fisher struct {
 	meanSub, meanAll float64
 }
 
-// subset returns m of n rows chosen at random, in increasing order.
-func subset(n, m int, seed uint64) []int {
-	if m >= n {
-		rows := make([]int, n)
-		for i := range rows {
-			rows[i] = i
-		}
-		return rows
-	}
-	rows := rand.New(rand.NewPCG(seed, 0x5b5e7)).Perm(n)[:m]
-	slices.Sort(rows)
-	return rows
-}
-
 // fisherSize is the number of rows of the subset. An evaluation of few rows is
 // cheap; its metric must not be dearer.
 func fisherSize(n, dims int) int {
@@ -62,28 +47,28 @@ func fisherSize(n, dims int) int {
 }
 
 // newFisher computes the information at p on a random subset of d's rows.
-func newFisher(ctx context.Context, e *linalg.Engine, d *Data, p Params, seed uint64) (*fisher, error) {
+func newFisher(ctx context.Context, e *linalg.Engine, d *gp.Table, p Params, seed uint64) (*fisher, error) {
 	dims := d.X.Cols
 	n := d.X.Rows
 	rows := fisherSize(n, dims)
-	sub := d.Rows(subset(n, rows, seed))
-	o, err := newExactObjective(e, sub, p)
+	sub := d.Rows(gp.Subset(n, rows, seed))
+	o, err := gp.NewCholesky(e, sub, p)
 	if err != nil {
 		return nil, err
 	}
-	if err := o.factor(ctx, p); err != nil {
+	if err := o.Factor(ctx, p); err != nil {
 		return nil, err
 	}
 	scale := float64(n) / float64(rows)
-	_, _, within := sub.withinGroups(p.Noise)
-	fs := &fisher{within: scale * within, meanSub: meanInfo(e, rows, o.last.SolveTo), wide: isWide(n, dims)}
+	_, _, within := sub.WithinGroups(p.Noise)
+	fs := &fisher{within: scale * within, meanSub: gp.MeanInfo(e, rows, o.Chol.SolveTo), wide: isWide(n, dims)}
 	fs.meanAll = fs.meanSub * scale
-	if fs.a, err = o.whitened(ctx, p, scale/2); err != nil {
+	if fs.a, err = whitened(ctx, o, p, scale/2); err != nil {
 		return nil, err
 	}
 	f := fs.information(e, fs.meanSub)
 	for i := range dims + 2 {
-		if !finite(f.at(i)) {
+		if !gp.Finite(f.at(i)) {
 			return nil, fmt.Errorf("%w: information matrix", ErrNotFinite)
 		}
 	}
@@ -125,29 +110,19 @@ func unitInformation(n, dims int) information {
 	return denseInformation{b}
 }
 
-// meanInfo returns 1'A⁻¹1 for n×n A, where solve sets dst = A⁻¹ src.
-func meanInfo(e *linalg.Engine, n int, solve func(dst, src linalg.Matrix)) float64 {
-	ones, x := linalg.NewMatrix(n, 1), linalg.NewMatrix(n, 1)
-	for i := range ones.Data {
-		ones.Data[i] = 1
-	}
-	solve(x, ones)
-	return max(e.Dot(ones.Data, x.Data), 0)
-}
-
 // whitened returns A, whose row i holds the lower triangle of L⁻¹ ∂K̂/∂log θ_i L⁻ᵀ
 // times sqrt(scale), entries off the diagonal times sqrt 2, where K̂ = L L' has been
 // factored at p; the last row, that of c, is 0, and so are those of inputs that are out.
-func (o *exactObjective) whitened(ctx context.Context, p Params, scale float64) (linalg.Matrix, error) {
-	n, dims := o.d.X.Rows, o.d.X.Cols
-	k := kernelOf(p)
+func whitened(ctx context.Context, o *gp.Cholesky, p Params, scale float64) (linalg.Matrix, error) {
+	n, dims := o.Table.X.Rows, o.Table.X.Cols
+	k := gp.KernelOf(p)
 	weight, dk := linalg.NewMatrix(n, n), linalg.NewMatrix(n, n)
-	o.e.Par.For(n, func(_, i int) {
+	o.Engine.Par.For(n, func(_, i int) {
 		for j := range n {
-			weight.Set(i, j, k.WeightAt(o.d.X.Row(i), o.d.X.Row(j)))
+			weight.Set(i, j, k.WeightAt(o.Table.X.Row(i), o.Table.X.Row(j)))
 		}
 	})
-	a, l := linalg.NewMatrix(dims+3, n*(n+1)/2), o.last.Factor()
+	a, l := linalg.NewMatrix(dims+3, n*(n+1)/2), o.Chol.Factor()
 	for q, length := range p.Lengthscales {
 		if math.IsInf(length, 1) {
 			continue
@@ -155,19 +130,19 @@ func (o *exactObjective) whitened(ctx context.Context, p Params, scale float64) 
 		if err := ctx.Err(); err != nil {
 			return a, err
 		}
-		o.e.Par.For(n, func(_, i int) {
-			row, xi := dk.Row(i), o.d.X.At(i, q)
+		o.Engine.Par.For(n, func(_, i int) {
+			row, xi := dk.Row(i), o.Table.X.At(i, q)
 			for j, w := range weight.Row(i) {
-				t := (xi - o.d.X.At(j, q)) / length
+				t := (xi - o.Table.X.At(j, q)) / length
 				row[j] = w * t * t
 			}
 		})
-		o.whiten(a.Row(q), dk, l, scale)
+		whiten(o, a.Row(q), dk, l, scale)
 	}
 	// L⁻¹K L⁻ᵀ = I - L⁻¹N L⁻ᵀ, N the noise. Its known part does not depend on σ_n².
-	noise := noiseOf(p, o.d)
+	noise := gp.NoiseOf(p, o.Table)
 	setDiagonal(dk, noise)
-	o.whiten(a.Row(dims), dk, l, scale)
+	whiten(o, a.Row(dims), dk, l, scale)
 	at := 0
 	for i := range n {
 		for j := range i + 1 {
@@ -176,19 +151,19 @@ func (o *exactObjective) whitened(ctx context.Context, p Params, scale float64) 
 			}
 			at++
 		}
-		if o.d.NoiseExtra != nil {
-			noise[i] -= o.d.NoiseExtra[i]
+		if o.Table.NoiseExtra != nil {
+			noise[i] -= o.Table.NoiseExtra[i]
 		}
 	}
 	setDiagonal(dk, noise)
-	o.whiten(a.Row(dims+1), dk, l, scale)
+	whiten(o, a.Row(dims+1), dk, l, scale)
 	return a, nil
 }
 
 // whiten sets dst to the triangle of L⁻¹ D L⁻ᵀ and overwrites D.
-func (o *exactObjective) whiten(dst []float64, d, l linalg.Matrix, scale float64) {
-	o.e.SolveLeft(l, false, d)
-	o.e.SolveRight(d, l, true)
+func whiten(o *gp.Cholesky, dst []float64, d, l linalg.Matrix, scale float64) {
+	o.Engine.SolveLeft(l, false, d)
+	o.Engine.SolveRight(d, l, true)
 	on, off := math.Sqrt(scale), math.Sqrt(2*scale)
 	at := 0
 	for i := range d.Rows {

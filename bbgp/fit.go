@@ -1,6 +1,8 @@
 package bbgp
 
 import (
+	"bbgp.dev/internal/gp"
+	"bbgp.dev/internal/usage"
 	"context"
 	"errors"
 	"fmt"
@@ -15,36 +17,36 @@ import (
 // If ctx ends first, the error is that of ctx, and the model, if not nil, is
 // the best one so far, with the bounds that were then known.
 func Fit(ctx context.Context, d *Data, opt Options) (*Model, error) {
-	began, cpu0 := time.Now(), cpuTime()
+	began, cpu0 := time.Now(), usage.CPUSeconds()
 	if err := checkFit(ctx, d, &opt); err != nil {
 		return nil, err
 	}
 	full := d
-	d = d.merged()
-	opt, err := opt.settle(d.X.Rows, d.X.Cols)
+	raw := d.table().Merged()
+	opt, err := opt.settle(raw.X.Rows, raw.X.Cols)
 	if err != nil {
 		return nil, err
 	}
 	if opt.Start != nil {
 		start := opt.Start.Clone()
 		opt.Start, opt.Kernel = &start, start.Kernel
-		if err := start.Check(d.X.Cols); err != nil {
+		if err := start.Check(raw.X.Cols); err != nil {
 			return nil, err
 		}
 	}
-	if err := opt.checkMemory(d.X.Rows, full.X.Rows, d.X.Cols); err != nil {
+	if err := opt.checkMemory(raw.X.Rows, full.X.Rows, raw.X.Cols); err != nil {
 		return nil, err
 	}
-	f := &fit{opt: &opt, raw: d, full: full, count: &counters{
+	f := &fit{opt: &opt, raw: raw, full: full, count: &counters{
 		start: began, cpu0: cpu0, progress: opt.Progress, seconds: map[string]float64{}}}
 	opt.guide = f.guide()
 	m := f.newModel()
-	if constant(full.Y) {
+	if gp.Constant(full.Y) {
 		f.constantModel(m)
 		return m, nil
 	}
 	if opt.Journal != nil {
-		id, err := opt.identity(d)
+		id, err := opt.identity(raw)
 		if err == nil {
 			err = opt.Journal.begin(id)
 		}
@@ -62,9 +64,9 @@ func Fit(ctx context.Context, d *Data, opt Options) (*Model, error) {
 // A fit is one call of Fit.
 type fit struct {
 	opt   *Options
-	full  *Data // as given
-	raw   *Data // repeated rows merged
-	std   *Data
+	full  *Data     // as given
+	raw   *gp.Table // repeated rows merged
+	std   *gp.Table
 	flat  []bool // constant inputs
 	count *counters
 	seen  seen // in the fits of subsets
@@ -77,10 +79,10 @@ var errTime = errors.New("bbgp: time budget")
 func (f *fit) newModel() *Model {
 	s := f.opt.scaling(f.full)
 	f.std = s.apply(f.raw)
-	m := &Model{Scaling: s, Target: f.raw.TargetName(), x: f.std.X, y: f.std.Y,
+	m := &Model{Scaling: s, Target: f.full.TargetName(), x: f.std.X, y: f.std.Y,
 		noiseScale: f.std.NoiseScale, noiseExtra: f.std.NoiseExtra}
 	for j := range f.raw.X.Cols {
-		m.Names = append(m.Names, f.raw.Name(j))
+		m.Names = append(m.Names, f.full.Name(j))
 	}
 	f.flat = make([]bool, f.raw.X.Cols)
 	r := &m.Result
@@ -90,7 +92,7 @@ func (f *fit) newModel() *Model {
 	eval := f.opt.evalOptions()
 	r.PredictedBytes = f.opt.peakBytes(r.Distinct, r.N, r.D, eval.Rank, eval.Neighbours)
 	r.Constant, r.Irrelevant, r.Warnings, r.Trace = []string{}, []string{}, []string{}, []Step{}
-	for _, j := range constantColumns(f.raw.X) {
+	for _, j := range gp.ConstantColumns(f.raw.X) {
 		f.flat[j] = true
 		r.Constant = append(r.Constant, m.Names[j])
 		r.warn("input %q does not vary and was dropped", m.Names[j])
@@ -140,7 +142,7 @@ func (f *fit) cost(r *Result) {
 	if r.Trace == nil {
 		r.Trace = []Step{}
 	}
-	r.Seconds, r.CPUSeconds, r.PeakBytes = time.Since(c.start).Seconds(), cpuTime()-c.cpu0, peakMemory()
+	r.Seconds, r.CPUSeconds, r.PeakBytes = time.Since(c.start).Seconds(), usage.CPUSeconds()-c.cpu0, usage.PeakBytes()
 }
 
 // train finds parameters and completes m.
@@ -263,7 +265,7 @@ func stageStepsOf(method string) int {
 // four rows at two places gain two nats in all.
 const exactWorth = 1e-3
 
-func (f *fit) trainer(obj objective, d *Data, phase string) *trainer {
+func (f *fit) trainer(obj objective, d *gp.Table, phase string) *trainer {
 	eps := f.opt.Eps
 	if f.opt.Method == "exact" {
 		eps = min(eps, exactWorth*float64(d.X.Rows))

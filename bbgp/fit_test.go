@@ -1,6 +1,7 @@
 package bbgp
 
 import (
+	"bbgp.dev/internal/gp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,7 +11,7 @@ import (
 )
 
 // exactAt returns the exact likelihood of standardised data.
-func exactAt(t *testing.T, std *Data, p Params) float64 {
+func exactAt(t *testing.T, std *gp.Table, p Params) float64 {
 	t.Helper()
 	obj, err := newExactObjective(engine(t), std, p)
 	if err != nil {
@@ -81,7 +82,7 @@ func TestFitGolden(t *testing.T) {
 // denseModel returns a model with parameters p that predicts by Cholesky.
 func denseModel(p Params, train *Data) *Model {
 	s := NewScaling(train, false)
-	std := s.apply(train)
+	std := s.apply(train.table())
 	return &Model{Parameters: p, Scaling: s, Names: make([]string, train.X.Cols), x: std.X, y: std.Y,
 		recipe: recipe{Dense: true}, meanError: math.Inf(1)}
 }
@@ -201,7 +202,7 @@ func TestFitEnds(t *testing.T) {
 		t.Errorf("cancelled: model %v, error %v", m, err)
 	}
 	if m != nil {
-		if p, err := m.Predict(context.Background(), e, d.X, PredictOptions{}); err != nil || !finite(p.Mean[0]) {
+		if p, err := m.Predict(context.Background(), e, d.X, PredictOptions{}); err != nil || !gp.Finite(p.Mean[0]) {
 			t.Errorf("the interrupted model: %v", err)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"bbgp.dev/internal/gp"
 	"bbgp.dev/linalg"
 )
 
@@ -210,7 +211,7 @@ func TestDamagedCheckpoints(t *testing.T) {
 		if i%2 == 1 && m.Result.LML != truth.Result.LML {
 			t.Errorf("%d: LML %v, without damage %v", i, m.Result.LML, truth.Result.LML)
 		}
-		if p, err := m.Predict(context.Background(), nil, d.X, PredictOptions{SD: true}); err == nil && !finite(p.Mean[0]) || err != nil && !typed(err) {
+		if p, err := m.Predict(context.Background(), nil, d.X, PredictOptions{SD: true}); err == nil && !gp.Finite(p.Mean[0]) || err != nil && !typed(err) {
 			t.Errorf("%d: %v", i, err)
 		}
 	}

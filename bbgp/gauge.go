@@ -217,7 +217,7 @@ func (g *gauge) takeOut(p *prepared, t, kvt linalg.Matrix) {
 	probes := g.cols.Sub(0, n, m, m+gaugeProbes)
 	g.noise = make([]float64, n+varianceBlock)
 	copy(g.noise, p.op.Noise())
-	largest := slices.Max(columnDots(probes, probes))
+	largest := slices.Max(linalg.ColumnDots(probes, probes))
 	g.reach = math.Sqrt(largest)
 	if m > 0 {
 		v, b := g.cols.Sub(0, n, 0, m), g.low.Sub(0, n, 0, m)
@@ -225,16 +225,16 @@ func (g *gauge) takeOut(p *prepared, t, kvt linalg.Matrix) {
 		for i := range m {
 			g.vr = append(g.vr, s.At(i, gaugeProbes))
 		}
-		for _, x := range columnDots(v, v) {
+		for _, x := range linalg.ColumnDots(v, v) {
 			g.norm += x
 		}
 		g.norm = math.Sqrt(g.norm)
 		p.e.GemmTo(g.own, -1, b, false, s, false, 1)
 		p.e.GemmTo(probes, -1, v, false, s.Sub(0, m, 0, gaugeProbes), false, 1)
-		g.reach += g.norm * math.Sqrt(slices.Max(columnDots(s, s)[:gaugeProbes]))
+		g.reach += g.norm * math.Sqrt(slices.Max(linalg.ColumnDots(s, s)[:gaugeProbes]))
 		h := t.Clone()
 		p.e.GemmTo(h, 1, v, true, kvt, false, -1)
-		g.offH = gaugeSure * math.Sqrt(slices.Max(columnDots(h, h)))
+		g.offH = gaugeSure * math.Sqrt(slices.Max(linalg.ColumnDots(h, h)))
 		p.e.GemmTo(kvt, -1, b, false, t, false, 1)
 		for i := range n {
 			for _, x := range kvt.Row(i) {

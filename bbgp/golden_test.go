@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"bbgp.dev/internal/gp"
 	"bbgp.dev/linalg"
 )
 
@@ -161,7 +162,7 @@ type golden struct {
 
 // loadGolden returns the golden values of a set, its 2000 training rows, and these
 // rows standardised, checked against the values'.
-func loadGolden(t testing.TB, name string) (g golden, train, std *Data) {
+func loadGolden(t testing.TB, name string) (g golden, train *Data, std *gp.Table) {
 	b, err := os.ReadFile(filepath.Join(goldenDir, name+"_n2000.json"))
 	if err != nil {
 		t.Fatal(err)
@@ -171,7 +172,7 @@ func loadGolden(t testing.TB, name string) (g golden, train, std *Data) {
 	}
 	train = readTable(t, filepath.Join(goldenDir, name+"_n2000.csv.gz"))
 	s := NewScaling(train, false)
-	std = s.apply(train)
+	std = s.apply(train.table())
 	sum := func(v []float64) (a float64) {
 		for _, x := range v {
 			a += math.Abs(x)
@@ -214,7 +215,7 @@ func relative(got, want float64) float64 {
 	return math.Abs(got-want) / math.Abs(want)
 }
 
-func firstRows(d *Data, n int) *Data {
+func firstRows(d *gp.Table, n int) *gp.Table {
 	rows := make([]int, n)
 	for i := range rows {
 		rows[i] = i

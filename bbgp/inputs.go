@@ -1,6 +1,7 @@
 package bbgp
 
 import (
+	"bbgp.dev/internal/gp"
 	"math"
 	"slices"
 )
@@ -11,10 +12,10 @@ import (
 // readmit sets t.back to the lengthscales of the inputs that are out and that
 // promise a gain by the model of L in w = 1/ℓ² at w = 0, at its maximum over
 // 0 <= w <= 1/9. In units v of 1/9, ∂L/∂log ℓ = -2w ∂L/∂w and
-// F_log = 4 w w' F_w at w = farLength⁻² give g and F of v.
+// F_log = 4 w w' F_w at w = FarLength⁻² give g and F of v.
 func (t *trainer) readmit() {
 	const nearest = 3.0 // least lengthscale to come in with
-	unit := (farLength / nearest) * (farLength / nearest)
+	unit := (gp.FarLength / nearest) * (gp.FarLength / nearest)
 	n := len(t.cur.z)
 	g, lo, hi := make([]float64, n), make([]float64, n), make([]float64, n)
 	free, units := make([]bool, n), make([]float64, n)
@@ -37,7 +38,7 @@ func (t *trainer) readmit() {
 	}
 	v, _ := (&metric{e: t.e, base: t.met.base.scaled(units)}).step(g, lo, hi, free)
 	for i, f := range free {
-		if l := nearest / math.Sqrt(t.cut*v[i]); f && l < farLength/nearest {
+		if l := nearest / math.Sqrt(t.cut*v[i]); f && l < gp.FarLength/nearest {
 			if t.back == nil {
 				t.back = make([]float64, len(t.out))
 			}

@@ -1,6 +1,7 @@
 package bbgp
 
 import (
+	"bbgp.dev/internal/gp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,7 +55,7 @@ func insistAt(ctx context.Context, obj objective, n int, p Params, opt EvalOptio
 
 // insistExact is insistAt with the dense computation as last answer. The remark
 // says which answer was needed.
-func (o *Options) insistExact(ctx context.Context, obj objective, d *Data, p Params, opt EvalOptions) (ev *Evaluation, remark string, err error) {
+func (o *Options) insistExact(ctx context.Context, obj objective, d *gp.Table, p Params, opt EvalOptions) (ev *Evaluation, remark string, err error) {
 	n := d.X.Rows
 	ev, used, err := insistAt(ctx, obj, n, p, opt)
 	if err != nil && hopeless(err) && o.Method == "bbgp" && o.hasRoom(exactBytes(n)) {

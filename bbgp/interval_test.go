@@ -33,7 +33,7 @@ func drawn(number uint64) (d *Data, p Params, rank, near int) {
 		}
 		y[i] = math.Sin(2*x.At(i, 0)) + 0.3*rng.NormFloat64()
 	}
-	p = Params{Kernel: families[rng.IntN(4)], Variance: 1, Noise: math.Pow(10, -4*rng.Float64()), Lengthscales: make([]float64, inputs)}
+	p = Params{Kernel: Families()[rng.IntN(4)], Variance: 1, Noise: math.Pow(10, -4*rng.Float64()), Lengthscales: make([]float64, inputs)}
 	l := math.Pow(10, -0.5+1.5*rng.Float64())
 	for j := range p.Lengthscales {
 		p.Lengthscales[j] = l * math.Exp(0.5*rng.NormFloat64())
@@ -50,7 +50,7 @@ func TestIntervals(t *testing.T) {
 	all, in95, in999 := 0, 0, 0
 	for number := range uint64(200) {
 		d, p, rank, near := drawn(number)
-		exact, err := newExactObjective(engine(t), d, p)
+		exact, err := newExactObjective(engine(t), d.table(), p)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,7 +60,7 @@ func TestIntervals(t *testing.T) {
 		}
 		for seed := range uint64(10) {
 			probes := []int{7, 2, 15, 7, 1}[seed%5]
-			ev, err := mustObjective(t, d, p).Evaluate(ctx, p, EvalOptions{Eps: 0.05, Probes: probes, Rank: rank, Neighbours: near, Seed: seed + 1})
+			ev, err := mustObjective(t, d.table(), p).Evaluate(ctx, p, EvalOptions{Eps: 0.05, Probes: probes, Rank: rank, Neighbours: near, Seed: seed + 1})
 			if err != nil {
 				t.Fatalf("case %d: %v", number, err)
 			}

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"bbgp.dev/internal/gp"
 	"bbgp.dev/kernelmv"
 	"bbgp.dev/linalg"
 )
@@ -39,14 +40,14 @@ const (
 type iterative struct {
 	e        *linalg.Engine
 	op       *kernelmv.Op
-	d        *Data // standardised
+	d        *gp.Table // standardised
 	roulette bool
 	src      *rand.PCG  // probes and J of the next evaluation
 	rng      *rand.Rand // on src
 }
 
-func newIterative(e *linalg.Engine, d *Data, p Params, roulette bool) (*iterative, error) {
-	op, err := kernelmv.NewOp(e, d.X, kernelOf(p), noiseOf(p, d))
+func newIterative(e *linalg.Engine, d *gp.Table, p Params, roulette bool) (*iterative, error) {
+	op, err := kernelmv.NewOp(e, d.X, gp.KernelOf(p), gp.NoiseOf(p, d))
 	if err != nil {
 		return nil, err
 	}
@@ -64,8 +65,8 @@ func (s *iterative) Rebuild(_ context.Context, _ Params, opt EvalOptions) error 
 // bounds its bias. Every call draws new probes.
 func (s *iterative) Evaluate(ctx context.Context, p Params, opt EvalOptions) (*Evaluation, error) {
 	start := time.Now()
-	noise := noiseOf(p, s.d)
-	if err := s.op.Reset(kernelOf(p), noise); err != nil {
+	noise := gp.NoiseOf(p, s.d)
+	if err := s.op.Reset(gp.KernelOf(p), noise); err != nil {
 		return nil, err
 	}
 	s.op.SetPrecision(kernelmv.F32)
@@ -180,7 +181,7 @@ func (s *iterative) value(ev *Evaluation, f *linalg.Precond, b linalg.Matrix, re
 	if probes > 1 {
 		ev.StdErr = 0.5 * math.Sqrt(max(0, sq/float64(probes)-mean*mean)/float64(probes-1))
 	}
-	if !finite(ev.LML) {
+	if !gp.Finite(ev.LML) {
 		return fmt.Errorf("%w: value %v", ErrNotFinite, ev.LML)
 	}
 	return nil

@@ -17,7 +17,7 @@ func TestIterative(t *testing.T) {
 	}
 	ctx := context.Background()
 	data, p := sparseCase(300, 3)
-	exact, err := newExactObjective(e, data, p)
+	exact, err := newExactObjective(e, data.table(), p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +26,7 @@ func TestIterative(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, roulette := range []bool{false, true} {
-		s, err := newIterative(e, data, p, roulette)
+		s, err := newIterative(e, data.table(), p, roulette)
 		if err != nil {
 			t.Fatal(err)
 		}

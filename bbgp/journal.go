@@ -1,6 +1,7 @@
 package bbgp
 
 import (
+	"bbgp.dev/internal/gp"
 	"bufio"
 	"bytes"
 	"crypto/sha256"
@@ -246,7 +247,7 @@ func (j *Journal) write(b []byte) error {
 }
 
 // identity says what a fit is of: all that its bits depend on.
-func (o *Options) identity(d *Data) ([]byte, error) {
+func (o *Options) identity(d *gp.Table) ([]byte, error) {
 	h := sha256.New()
 	for i := range d.X.Rows {
 		h.Write(appendFloats(nil, d.X.Row(i)))
@@ -254,8 +255,8 @@ func (o *Options) identity(d *Data) ([]byte, error) {
 	for _, v := range [][]float64{d.Y, d.NoiseScale, d.NoiseExtra} {
 		h.Write(appendFloats(binary.LittleEndian.AppendUint64(nil, uint64(len(v))), v))
 	}
-	for _, r := range d.repeats {
-		h.Write(appendFloats(nil, []float64{r.more, r.ss, r.logd}))
+	for _, r := range d.Repeats {
+		h.Write(appendFloats(nil, []float64{r.More, r.SS, r.LogD}))
 	}
 	return json.Marshal(map[string]any{
 		"data": hex.EncodeToString(h.Sum(nil)), "rows": d.X.Rows, "inputs": d.X.Cols,

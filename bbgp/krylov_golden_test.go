@@ -1,6 +1,7 @@
 package bbgp
 
 import (
+	"bbgp.dev/internal/gp"
 	"context"
 	"math"
 	"testing"
@@ -14,7 +15,7 @@ func TestGoldenBounds(t *testing.T) {
 		for _, c := range []struct {
 			point string
 			pt    goldenPoint
-			d     *Data
+			d     *gp.Table
 		}{
 			{"initial", g.Initial, std},
 			{"n1000.initial", g.N1000.Initial, firstRows(std, 1000)},

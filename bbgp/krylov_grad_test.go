@@ -7,13 +7,14 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"bbgp.dev/internal/gp"
 	"bbgp.dev/kernelmv"
 	"bbgp.dev/linalg"
 )
 
 // A frozen is L~ with every auxiliary quantity held fixed, in dense algebra.
 type frozen struct {
-	d      *Data
+	d      *gp.Table
 	s      *mat.Dense // F⁻ᵀT, n×k
 	c      linalg.Matrix
 	probes int
@@ -64,8 +65,8 @@ func freeze(t *testing.T, o *krylovObjective, v []float64) *frozen {
 
 func (f *frozen) value(t *testing.T, p Params) float64 {
 	n := f.d.X.Rows
-	noise := noiseOf(p, f.d)
-	op, err := kernelmv.NewOp(engine(t), f.d.X, kernelOf(p), noise)
+	noise := gp.NoiseOf(p, f.d)
+	op, err := kernelmv.NewOp(engine(t), f.d.X, gp.KernelOf(p), noise)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +123,7 @@ func TestGradientDifferences(t *testing.T) {
 			for i := range d.NoiseScale {
 				d.NoiseScale[i] = 1 + 0.5*math.Sin(float64(i))
 			}
-			o := mustObjective(t, d, p)
+			o := mustObjective(t, d.table(), p)
 			o.basis64, o.exactGrad = true, true
 			opt := EvalOptions{Eps: 1, Probes: 5, Precision: "f64", Gradient: true, Rank: 10, Neighbours: nn}
 			if err := o.Rebuild(context.Background(), p, opt); err != nil {

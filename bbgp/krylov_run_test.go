@@ -17,7 +17,7 @@ func TestPrecisionFallback(t *testing.T) {
 	for j := range p.Lengthscales {
 		p.Lengthscales[j] *= 8
 	}
-	exact, err := newExactObjective(engine(t), d, p)
+	exact, err := newExactObjective(engine(t), d.table(), p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +25,7 @@ func TestPrecisionFallback(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := mustObjective(t, d, p)
+	o := mustObjective(t, d.table(), p)
 	opt := EvalOptions{Eps: 0.5, Probes: 15, Rank: 0, Neighbours: 10}
 	ev, err := o.Evaluate(context.Background(), p, opt)
 	if err != nil {
@@ -51,7 +51,7 @@ func TestPrecisionFallback(t *testing.T) {
 // TestReject ends an evaluation as soon as its upper bound is below a target.
 func TestReject(t *testing.T) {
 	d, p := smoothData(400, 3, 0.1), testParams("matern32", 3, 1e-2)
-	o := mustObjective(t, d, p)
+	o := mustObjective(t, d.table(), p)
 	opt := EvalOptions{Eps: 0.1, Probes: 7, Rank: 0, Neighbours: 0, Precision: "f64"}
 	full, err := o.Evaluate(context.Background(), p, opt)
 	if err != nil {
@@ -90,7 +90,7 @@ func TestEvaluateThreads(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o, err := newKrylovObjective(e, d, p)
+		o, err := newKrylovObjective(e, d.table(), p)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -126,7 +126,7 @@ func TestSmallEvaluations(t *testing.T) {
 					copy(d.X.Row(i), d.X.Row(0))
 				}
 			}
-			exact, err := newExactObjective(engine(t), d, p)
+			exact, err := newExactObjective(engine(t), d.table(), p)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -134,7 +134,7 @@ func TestSmallEvaluations(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			o := mustObjective(t, d, p)
+			o := mustObjective(t, d.table(), p)
 			o.basis64, o.exactGrad = true, true
 			opt := EvalOptions{Eps: 1e-6, Precision: "f64", Rank: 0, Neighbours: 0, Gradient: true}
 			if err := o.Rebuild(context.Background(), p, opt); err != nil {

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"bbgp.dev/bbgp/score"
+	"bbgp.dev/internal/gp"
 )
 
 // What a prediction says of an observation. The function is N(mean, sd²), the noise of
@@ -123,7 +124,7 @@ func checkNoise(scale, extra []float64, n int) error {
 		}
 	}
 	for i := range n {
-		if d, e := at(scale, i, 1), at(extra, i, 0); !(d > 0 && e >= 0) || !finite(d+e) {
+		if d, e := at(scale, i, 1), at(extra, i, 0); !(d > 0 && e >= 0) || !gp.Finite(d+e) {
 			return &DataError{Row: i, Reason: fmt.Sprintf("noise of scale %v and known variance %v", d, e)}
 		}
 	}

@@ -1,6 +1,8 @@
 package bbgp
 
 import (
+	"bbgp.dev/internal/gp"
+	"bbgp.dev/internal/usage"
 	"context"
 	"fmt"
 	"time"
@@ -47,7 +49,7 @@ type LMLReport struct {
 // *OptionError or *MemoryError before it starts, with ctx.Err(), with an error
 // that wraps ErrNotFinite, or with a *StagnationError.
 func LogMarginalLikelihood(ctx context.Context, d *Data, p Params, opt Options) (*LMLReport, error) {
-	start, cpu0 := time.Now(), cpuTime()
+	start, cpu0 := time.Now(), usage.CPUSeconds()
 	if err := checkFit(ctx, d, &opt); err != nil {
 		return nil, err
 	}
@@ -55,17 +57,17 @@ func LogMarginalLikelihood(ctx context.Context, d *Data, p Params, opt Options) 
 		return nil, err
 	}
 	full := d
-	d = d.merged()
+	raw := d.table().Merged()
 	opt.Kernel, opt.Journal = p.Kernel, nil
-	opt, err := opt.settle(d.X.Rows, d.X.Cols)
+	opt, err := opt.settle(raw.X.Rows, raw.X.Cols)
 	if err != nil {
 		return nil, err
 	}
-	if err := opt.checkMemory(d.X.Rows, full.X.Rows, d.X.Cols); err != nil {
+	if err := opt.checkMemory(raw.X.Rows, full.X.Rows, raw.X.Cols); err != nil {
 		return nil, err
 	}
 	s := opt.scaling(full)
-	std := s.apply(d)
+	std := s.apply(raw)
 	obj, err := opt.newObjective(std, p)
 	if err != nil {
 		return nil, err
@@ -96,18 +98,18 @@ func LogMarginalLikelihood(ctx context.Context, d *Data, p Params, opt Options) 
 	if ev.Replayed > 0 {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("two-pass mode: %d passes were made twice, the basis did not fit the memory budget", ev.Replayed))
 	}
-	for _, j := range constantColumns(d.X) {
+	for _, j := range gp.ConstantColumns(raw.X) {
 		r.Warnings = append(r.Warnings, "input \""+d.Name(j)+"\" does not vary and was dropped")
 	}
 	if r.SecondsByPhase == nil {
 		r.SecondsByPhase = map[string]float64{}
 	}
-	r.Seconds, r.CPUSeconds, r.PeakBytes = time.Since(start).Seconds(), cpuTime()-cpu0, peakMemory()
+	r.Seconds, r.CPUSeconds, r.PeakBytes = time.Since(start).Seconds(), usage.CPUSeconds()-cpu0, usage.PeakBytes()
 	return r, nil
 }
 
 // piloted returns the options of an evaluation on d, with what a pilot tells.
-func (o *Options) piloted(ctx context.Context, d *Data, p Params) (EvalOptions, error) {
+func (o *Options) piloted(ctx context.Context, d *gp.Table, p Params) (EvalOptions, error) {
 	eval := o.evalOptions()
 	eval.Gradient = !o.NoGradient
 	if o.autoProbes && o.Method == "bbgp" {
@@ -127,12 +129,12 @@ const (
 )
 
 // pilot evaluates a random part of d at p.
-func (o *Options) pilot(ctx context.Context, d *Data, p Params) (s seen, err error) {
+func (o *Options) pilot(ctx context.Context, d *gp.Table, p Params) (s seen, err error) {
 	n := d.X.Rows
 	if o.Method != "bbgp" || n < pilotPart*pilotRows {
 		return s, nil
 	}
-	sub := d.Rows(subset(n, min(n/pilotPart, pilotMost), o.Seed+3))
+	sub := d.Rows(gp.Subset(n, min(n/pilotPart, pilotMost), o.Seed+3))
 	obj, err := newKrylovObjective(o.Engine, sub, p)
 	if err != nil {
 		return s, err

@@ -1,6 +1,7 @@
 package bbgp
 
 import (
+	"bbgp.dev/internal/gp"
 	"context"
 	"math"
 	"testing"
@@ -19,7 +20,7 @@ func TestLeaveOneOutExact(t *testing.T) {
 	if got.BoundKind != "exact" {
 		t.Errorf("bounds are %s", got.BoundKind)
 	}
-	std := m.Scaling.apply(d)
+	std := m.Scaling.apply(d.table())
 	for i := range 60 {
 		rest := make([]int, 0, 59)
 		for j := range 60 {
@@ -38,7 +39,7 @@ func TestLeaveOneOutExact(t *testing.T) {
 			t.Fatal(err)
 		}
 		scale := m.Scaling.YScale
-		noise := noiseOf(p, std)[i]
+		noise := gp.NoiseOf(p, std)[i]
 		sd := math.Sqrt(want.SD[0]*want.SD[0] + noise*scale*scale)
 		if math.Abs(got.Mean[i]-want.Mean[0]) > 1e-8*scale || math.Abs(got.SDObs[i]-sd) > 1e-8*scale {
 			t.Errorf("row %d: %v ± %v, want %v ± %v", i, got.Mean[i], got.SDObs[i], want.Mean[0], sd)

@@ -119,7 +119,7 @@ func (o *Options) leastBytes(n, rows, d int) int64 {
 // checkMemory refuses what cannot fit the budget.
 func (o *Options) checkMemory(n, rows, d int) error {
 	if need := o.leastBytes(n, rows, d); !o.hasRoom(need) {
-		return &MemoryError{fmt.Sprintf("method %s on %d rows of %d inputs", o.Method, n, d), need, o.Memory}
+		return &MemoryError{What: fmt.Sprintf("method %s on %d rows of %d inputs", o.Method, n, d), Needed: need, Budget: o.Memory}
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"bbgp.dev/internal/gp"
 	"bbgp.dev/linalg"
 )
 
@@ -46,14 +47,14 @@ func TestMergedRowsAreExact(t *testing.T) {
 	for _, kind := range []string{"plain", "weights", "variances", "both"} {
 		t.Run(kind, func(t *testing.T) {
 			d := repeated(150, kind, 3)
-			m := d.merged()
-			if most := map[string]int{"plain": 20, "weights": 20, "variances": 60, "both": 40}[kind]; m.X.Rows > most || m.repeats == nil {
+			m := d.table().Merged()
+			if most := map[string]int{"plain": 20, "weights": 20, "variances": 60, "both": 40}[kind]; m.X.Rows > most || m.Repeats == nil {
 				t.Fatalf("%d rows after merging", m.X.Rows)
 			}
 			s := NewScaling(d, false)
 			opt := &Options{Engine: e, Method: "exact"}
 			var ev [2]*Evaluation
-			for k, rows := range []*Data{d, m} {
+			for k, rows := range []*gp.Table{d.table(), m} {
 				obj, err := opt.newObjective(s.apply(rows), p)
 				if err != nil {
 					t.Fatal(err)
@@ -82,11 +83,11 @@ func TestMergedInformation(t *testing.T) {
 	p := Params{Kernel: "matern32", Variance: 0.8, Noise: 0.3, Lengthscales: []float64{1.1, 0.7}}
 	d := repeated(120, "weights", 4)
 	s := NewScaling(d, false)
-	all, err := newFisher(context.Background(), e, s.apply(d), p, 1)
+	all, err := newFisher(context.Background(), e, s.apply(d.table()), p, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	few, err := newFisher(context.Background(), e, s.apply(d.merged()), p, 1)
+	few, err := newFisher(context.Background(), e, s.apply(d.table().Merged()), p, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

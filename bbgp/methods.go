@@ -1,9 +1,12 @@
 package bbgp
 
-import "math"
+import (
+	"bbgp.dev/internal/gp"
+	"math"
+)
 
 // newObjective returns the objective of o.Method on standardised data.
-func (o *Options) newObjective(d *Data, p Params) (objective, error) {
+func (o *Options) newObjective(d *gp.Table, p Params) (objective, error) {
 	obj, err := o.bareObjective(d, p)
 	if err != nil {
 		return nil, err
@@ -13,7 +16,7 @@ func (o *Options) newObjective(d *Data, p Params) (objective, error) {
 
 // wrap adds what all methods share: the journal, the within-group term of merged
 // rows, and the priors of few rows.
-func (o *Options) wrap(obj objective, d *Data) objective {
+func (o *Options) wrap(obj objective, d *gp.Table) objective {
 	if o.Journal != nil {
 		obj = &journaled{obj: obj, journal: o.Journal, rows: d.X.Rows}
 	}
@@ -21,8 +24,8 @@ func (o *Options) wrap(obj objective, d *Data) objective {
 }
 
 // complete is wrap without the journal.
-func (o *Options) complete(obj objective, d *Data) objective {
-	if d.repeats != nil {
+func (o *Options) complete(obj objective, d *gp.Table) objective {
+	if d.Repeats != nil {
 		obj = mergedObjective{obj, d}
 	}
 	if o.guide.weight > 0 {
@@ -31,7 +34,7 @@ func (o *Options) complete(obj objective, d *Data) objective {
 	return obj
 }
 
-func (o *Options) bareObjective(d *Data, p Params) (objective, error) {
+func (o *Options) bareObjective(d *gp.Table, p Params) (objective, error) {
 	switch o.Method {
 	case "exact":
 		return newExactObjective(o.Engine, d, p)

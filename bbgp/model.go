@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 	"sync"
 
+	"bbgp.dev/internal/gp"
 	"bbgp.dev/linalg"
 )
 
@@ -155,7 +156,7 @@ type Bound float64
 
 // MarshalJSON writes b.
 func (b Bound) MarshalJSON() ([]byte, error) {
-	if !finite(float64(b)) {
+	if !gp.Finite(float64(b)) {
 		return []byte("null"), nil
 	}
 	return json.Marshal(float64(b))

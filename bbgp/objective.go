@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"time"
 
+	"bbgp.dev/internal/gp"
 	"bbgp.dev/kernelmv"
 	"bbgp.dev/linalg"
 )
@@ -27,7 +27,7 @@ import (
 // Rebuild; the work areas serve every call.
 type krylovObjective struct {
 	e *linalg.Engine
-	d *Data // standardised
+	d *gp.Table // standardised
 	n int
 
 	op       *kernelmv.Op
@@ -77,8 +77,8 @@ func (p phases) report() map[string]float64 {
 
 // newKrylovObjective returns the objective of d, which is standardised. The
 // first Evaluate does a Rebuild if none came before.
-func newKrylovObjective(e *linalg.Engine, d *Data, p Params) (*krylovObjective, error) {
-	op, err := kernelmv.NewOp(e, d.X, kernelOf(p), noiseOf(p, d))
+func newKrylovObjective(e *linalg.Engine, d *gp.Table, p Params) (*krylovObjective, error) {
+	op, err := kernelmv.NewOp(e, d.X, gp.KernelOf(p), gp.NoiseOf(p, d))
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func (o *krylovObjective) Rebuild(ctx context.Context, p Params, opt EvalOptions
 	}
 	start := time.Now()
 	o.wide = max(o.wide, opt.Seen.wide)
-	if err := o.op.Reset(kernelOf(p), noiseOf(p, o.d)); err != nil {
+	if err := o.op.Reset(gp.KernelOf(p), gp.NoiseOf(p, o.d)); err != nil {
 		return err
 	}
 	o.setForm(p, opt)
@@ -109,30 +109,12 @@ func (o *krylovObjective) Rebuild(ctx context.Context, p Params, opt EvalOptions
 		return fmt.Errorf("preconditioner: %w", err)
 	}
 	o.pre, o.built, o.reason, o.trace = pre, p.Clone(), *reason, 0
-	o.meanInfo = meanInfo(o.e, o.n, pre.SolveTo)
+	o.meanInfo = gp.MeanInfo(o.e, o.n, pre.SolveTo)
 	var probes int
 	probes, o.probesReason = chooseProbes(o.n, activeInputs(p), pre.Rank(), pre.Neighbours(), prec, opt)
-	o.setProbes(signProbes(o.n, probes, opt.Seed), opt.Memory)
+	o.setProbes(gp.SignProbes(o.n, probes, opt.Seed), opt.Memory)
 	o.seconds = time.Since(start).Seconds()
 	return nil
-}
-
-// signProbes returns n×s random signs: of all probes with independent entries of
-// unit variance, signs make the least variance of w'log(A)w.
-func signProbes(n, s int, seed uint64) linalg.Matrix {
-	rng := rand.New(rand.NewPCG(seed, 0x70726f6265))
-	w := linalg.NewMatrix(n, s)
-	for i := range n {
-		bits := uint64(0)
-		for j := range s {
-			if j%64 == 0 {
-				bits = rng.Uint64()
-			}
-			w.Data[i*s+j] = float64(int(bits&1)*2 - 1)
-			bits >>= 1
-		}
-	}
-	return w
 }
 
 // setProbes takes the columns of w, with E[ww'] = I, and leaves the basis what
@@ -174,10 +156,10 @@ func (o *krylovObjective) Evaluate(ctx context.Context, p Params, opt EvalOption
 	begin := time.Now()
 	o.phases = phases{precond: o.seconds}
 	o.seconds = 0
-	// Lengthscales of farLength change nothing but the gradient.
+	// Lengthscales of FarLength change nothing but the gradient.
 	far := p
-	p = dropFar(p)
-	if err := o.op.Reset(kernelOf(p), noiseOf(p, o.d)); err != nil {
+	p = gp.DropFar(p)
+	if err := o.op.Reset(gp.KernelOf(p), gp.NoiseOf(p, o.d)); err != nil {
 		return nil, err
 	}
 	o.setForm(p, opt)

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"bbgp.dev/internal/gp"
 	"bbgp.dev/linalg"
 )
 
@@ -40,7 +41,7 @@ func testParams(kernel string, d int, noise float64) Params {
 	return p
 }
 
-func mustObjective(t testing.TB, d *Data, p Params) *krylovObjective {
+func mustObjective(t testing.TB, d *gp.Table, p Params) *krylovObjective {
 	t.Helper()
 	o, err := newKrylovObjective(engine(t), d, p)
 	if err != nil {
@@ -65,7 +66,7 @@ func TestUnitProbes(t *testing.T) {
 func checkUnitProbes(t *testing.T, kernel string, noise float64, n, nn int, gradient bool) {
 	t.Helper()
 	d, p := smoothData(n, 3, 0.1), testParams(kernel, 3, noise)
-	exact, err := newExactObjective(engine(t), d, p)
+	exact, err := newExactObjective(engine(t), d.table(), p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +74,7 @@ func checkUnitProbes(t *testing.T, kernel string, noise float64, n, nn int, grad
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := mustObjective(t, d, p)
+	o := mustObjective(t, d.table(), p)
 	o.basis64, o.exactGrad = true, true
 	opt := EvalOptions{Eps: 1e-6, Precision: "f64", Gradient: gradient, Rank: 20, Neighbours: nn}
 	if err := o.Rebuild(context.Background(), p, opt); err != nil {
@@ -109,7 +110,7 @@ func TestMemory(t *testing.T) {
 	opt := EvalOptions{Eps: 0.1, Probes: 31, Gradient: true, Rank: 50, Neighbours: 0, Precision: "f64"}
 	var full *Evaluation
 	for _, most := range []int{0, -1, 96} {
-		o := mustObjective(t, d, p)
+		o := mustObjective(t, d.table(), p)
 		if opt.Memory = 0; most != 0 {
 			opt.Memory = programBytes + tableBytes(600, 3) + krylovBytes(600, 3, 32, 50, 0) + 4*600*int64(max(most, 0)) + 100
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"bbgp.dev/internal/gp"
 	"bbgp.dev/linalg"
 )
 
@@ -144,7 +145,7 @@ func (o Options) settle(n, d int) (Options, error) {
 			*s = v
 		}
 	}
-	set(&o.Kernel, families[0])
+	set(&o.Kernel, Families()[0])
 	o.Costs = orStandard(o.Costs)
 	if err := o.Costs.Check(); err != nil {
 		return o, err
@@ -156,7 +157,7 @@ func (o Options) settle(n, d int) (Options, error) {
 	}
 	set(&o.Optimizer, "lbfgs")
 	if stochastic && o.Optimizer != "adam" {
-		return o, &OptionError{"optimizer", fmt.Sprintf("method %s needs adam", o.Method)}
+		return o, &OptionError{Option: "optimizer", Reason: fmt.Sprintf("method %s needs adam", o.Method)}
 	}
 	set(&o.Precision, "auto")
 	set(&o.Product, forms[0])
@@ -164,11 +165,11 @@ func (o Options) settle(n, d int) (Options, error) {
 		name, value string
 		of          []string
 	}{
-		{"kernel", o.Kernel, families}, {"method", o.Method, methods},
+		{"kernel", o.Kernel, Families()}, {"method", o.Method, methods},
 		{"optimizer", o.Optimizer, optimizers}, {"precision", o.Precision, precisions}, {"product", o.Product, forms},
 	} {
 		if !slices.Contains(c.of, c.value) {
-			return o, &OptionError{c.name, fmt.Sprintf("%q is not one of %v", c.value, c.of)}
+			return o, &OptionError{Option: c.name, Reason: fmt.Sprintf("%q is not one of %v", c.value, c.of)}
 		}
 	}
 	if err := o.checkNumbers(); err != nil {
@@ -194,20 +195,20 @@ func (o Options) settle(n, d int) (Options, error) {
 // checkNumbers returns an *OptionError for the first number out of range.
 func (o *Options) checkNumbers() error {
 	switch {
-	case !finite(o.Eps) || o.Eps < 0:
-		return &OptionError{"eps", fmt.Sprintf("%v is not a positive number", o.Eps)}
-	case !finite(o.ScaleFloor) || o.ScaleFloor < 0:
-		return &OptionError{"scalefloor", fmt.Sprintf("%v is not a number of at least 0", o.ScaleFloor)}
-	case !finite(o.LMLStdErr) || o.LMLStdErr < 0:
-		return &OptionError{"lmlstderr", fmt.Sprintf("%v is not a positive number", o.LMLStdErr)}
+	case !gp.Finite(o.Eps) || o.Eps < 0:
+		return &OptionError{Option: "eps", Reason: fmt.Sprintf("%v is not a positive number", o.Eps)}
+	case !gp.Finite(o.ScaleFloor) || o.ScaleFloor < 0:
+		return &OptionError{Option: "scalefloor", Reason: fmt.Sprintf("%v is not a number of at least 0", o.ScaleFloor)}
+	case !gp.Finite(o.LMLStdErr) || o.LMLStdErr < 0:
+		return &OptionError{Option: "lmlstderr", Reason: fmt.Sprintf("%v is not a positive number", o.LMLStdErr)}
 	case !(o.Tolerance >= 0 && o.Tolerance < 1):
-		return &OptionError{"tolerance", fmt.Sprintf("%v is not between 0 and 1", o.Tolerance)}
+		return &OptionError{Option: "tolerance", Reason: fmt.Sprintf("%v is not between 0 and 1", o.Tolerance)}
 	case o.Probes < 0 || o.Probes > 63:
-		return &OptionError{"probes", fmt.Sprintf("%d is not between 1 and 63", o.Probes)}
+		return &OptionError{Option: "probes", Reason: fmt.Sprintf("%d is not between 1 and 63", o.Probes)}
 	case o.Restarts < 0 || o.Restarts > mostRestarts:
-		return &OptionError{"restarts", fmt.Sprintf("%d is not between 0 and %d", o.Restarts, mostRestarts)}
+		return &OptionError{Option: "restarts", Reason: fmt.Sprintf("%d is not between 0 and %d", o.Restarts, mostRestarts)}
 	case o.MaxSteps < 0:
-		return &OptionError{"maxsteps", fmt.Sprintf("%d is negative", o.MaxSteps)}
+		return &OptionError{Option: "maxsteps", Reason: fmt.Sprintf("%d is negative", o.MaxSteps)}
 	}
 	return nil
 }

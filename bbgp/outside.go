@@ -24,10 +24,10 @@ const mostNeighbours = 4096
 // stands for the default engine.
 func checkCall(ctx context.Context, e *linalg.Engine) error {
 	if ctx == nil {
-		return &OptionError{"ctx", "is nil; pass context.Background()"}
+		return &OptionError{Option: "ctx", Reason: "is nil; pass context.Background()"}
 	}
 	if e != nil && (e.Impl == nil || e.Impl.Name == "" || e.Par == nil || e.Par.Threads() == 0) {
-		return &OptionError{"engine", "is empty; engines come from linalg.NewEngine"}
+		return &OptionError{Option: "engine", Reason: "is empty; engines come from linalg.NewEngine"}
 	}
 	return nil
 }
@@ -38,10 +38,10 @@ func checkFit(ctx context.Context, d *Data, opt *Options) error {
 		return err
 	}
 	if opt.Journal != nil && opt.Journal.f == nil {
-		return &OptionError{"journal", "is empty; journals come from CreateJournal or ResumeJournal"}
+		return &OptionError{Option: "journal", Reason: "is empty; journals come from CreateJournal or ResumeJournal"}
 	}
 	if opt.Neighbours > mostNeighbours {
-		return &OptionError{"neighbours", fmt.Sprintf("%d is more than %d", opt.Neighbours, mostNeighbours)}
+		return &OptionError{Option: "neighbours", Reason: fmt.Sprintf("%d is more than %d", opt.Neighbours, mostNeighbours)}
 	}
 	return d.check(true)
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 	"testing"
 
+	"bbgp.dev/internal/gp"
 	"bbgp.dev/linalg"
 )
 
@@ -119,7 +120,7 @@ func TestOutsideModels(t *testing.T) {
 	}
 	// The farthest row that is predicted has the mean of the process and no NaN.
 	far.Set(1, 0, 1e149)
-	if p, err := m.Predict(ctx, nil, far, PredictOptions{SD: true}); err != nil || !finite(p.Mean[1]) || !(p.SD[1] > 0) {
+	if p, err := m.Predict(ctx, nil, far, PredictOptions{SD: true}); err != nil || !gp.Finite(p.Mean[1]) || !(p.SD[1] > 0) {
 		t.Errorf("%+v, %v", p, err)
 	}
 }

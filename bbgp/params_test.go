@@ -1,6 +1,7 @@
 package bbgp
 
 import (
+	"bbgp.dev/internal/gp"
 	"encoding/json"
 	"errors"
 	"math"
@@ -60,22 +61,22 @@ func TestParamsJSONErrors(t *testing.T) {
 
 func TestSoftplus(t *testing.T) {
 	for _, p := range []float64{1.0000001e-6, 1e-5, 1e-3, 0.1, 1, 1.5, 10, 700, 1e5, 1e28} {
-		u := softplusInverse(p)
-		if e := relative(softplus(u), p); e > 1e-12 {
+		u := gp.SoftplusInverse(p)
+		if e := relative(gp.Softplus(u), p); e > 1e-12 {
 			t.Errorf("softplus(inverse(%v)) is off by %.2g", p, e)
 		}
 		h := 1e-6 * (1 + math.Abs(u))
-		slope := (softplus(u+h) - softplus(u-h)) / (2 * h)
-		if e := relative(softplusSlope(u), slope); e > 1e-5 && math.Abs(softplusSlope(u)-slope) > 1e-9 {
-			t.Errorf("slope at u = %v: %v, differences give %v", u, softplusSlope(u), slope)
+		slope := (gp.Softplus(u+h) - gp.Softplus(u-h)) / (2 * h)
+		if e := relative(gp.SoftplusSlope(u), slope); e > 1e-5 && math.Abs(gp.SoftplusSlope(u)-slope) > 1e-9 {
+			t.Errorf("slope at u = %v: %v, differences give %v", u, gp.SoftplusSlope(u), slope)
 		}
 	}
 	for _, u := range []float64{-1e300, -800, 800, 1e300} {
-		if p := softplus(u); !finite(p) || p < minParam {
+		if p := gp.Softplus(u); !gp.Finite(p) || p < gp.MinParam {
 			t.Errorf("softplus(%v) = %v", u, p)
 		}
 	}
-	if u := softplusInverse(minParam); !math.IsInf(u, -1) {
+	if u := gp.SoftplusInverse(gp.MinParam); !math.IsInf(u, -1) {
 		t.Errorf("inverse at the floor is %v", u)
 	}
 }

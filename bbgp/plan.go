@@ -1,6 +1,7 @@
 package bbgp
 
 import (
+	"bbgp.dev/internal/gp"
 	"context"
 	"math"
 	"time"
@@ -56,7 +57,7 @@ func NewPlan(ctx context.Context, d *Data, opt Options) (*Plan, error) {
 		return nil, err
 	}
 	began := time.Now()
-	m := d.merged()
+	m := d.withTable(d.table().Merged())
 	n := m.X.Rows
 	set, err := opt.settle(n, d.X.Cols)
 	if err != nil {
@@ -64,7 +65,7 @@ func NewPlan(ctx context.Context, d *Data, opt Options) (*Plan, error) {
 	}
 	p := &Plan{Rows: d.X.Rows, Distinct: n, Inputs: d.X.Cols, Method: set.Method}
 	p.Sample = min(n, max(min(n/2, planRows), 50))
-	sub := m.Rows(subset(n, p.Sample, set.Seed+2))
+	sub := m.Rows(gp.Subset(n, p.Sample, set.Seed+2))
 	sample := set
 	sample.Time, sample.Memory, sample.Journal, sample.Progress = planTime, 0, nil, nil
 	fit, err := Fit(ctx, sub, sample)
@@ -118,7 +119,7 @@ type larger struct {
 // passes grow with that power of n.
 func evaluateLarger(ctx context.Context, d, sub *Data, q Params, opt Options) (at larger, power float64, err error) {
 	at.rows = min(planSteps*sub.X.Rows, d.X.Rows)
-	if at.LMLReport, err = LogMarginalLikelihood(ctx, d.Rows(subset(d.X.Rows, at.rows, opt.Seed+2)), q, opt); err != nil {
+	if at.LMLReport, err = LogMarginalLikelihood(ctx, d.Rows(gp.Subset(d.X.Rows, at.rows, opt.Seed+2)), q, opt); err != nil {
 		return at, 0, err
 	}
 	if at.rows < 2*sub.X.Rows {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"bbgp.dev/internal/gp"
 	"bbgp.dev/kernelmv"
 	"bbgp.dev/linalg"
 )
@@ -56,9 +57,9 @@ type Samples struct {
 func (o *SampleOptions) settle() error {
 	switch {
 	case o.Draws < 0:
-		return &OptionError{"draws", fmt.Sprintf("%d is negative", o.Draws)}
-	case !finite(o.Tol) || o.Tol < 0:
-		return &OptionError{"tol", fmt.Sprintf("%v is not a positive number", o.Tol)}
+		return &OptionError{Option: "draws", Reason: fmt.Sprintf("%d is negative", o.Draws)}
+	case !gp.Finite(o.Tol) || o.Tol < 0:
+		return &OptionError{Option: "tol", Reason: fmt.Sprintf("%v is not a positive number", o.Tol)}
 	}
 	setNumber(&o.Draws, 1)
 	setNumber(&o.Features, 4096)
@@ -176,7 +177,7 @@ func (m *Model) drawExact(ctx context.Context, p *prepared, x, f linalg.Matrix, 
 // kernelFor is the kernel with the inputs that do not vary in training out of the
 // distance.
 func (m *Model) kernelFor(p *prepared) kernelmv.Kernel {
-	k := kernelOf(m.Parameters)
+	k := gp.KernelOf(m.Parameters)
 	k.Lengthscales = append([]float64{}, k.Lengthscales...)
 	for _, j := range p.op.Dropped() {
 		k.Lengthscales[j] = math.Inf(1)

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"bbgp.dev/bbgp/score"
+	"bbgp.dev/internal/gp"
 	"bbgp.dev/kernelmv"
 	"bbgp.dev/linalg"
 )
@@ -74,14 +75,14 @@ func (m *Model) Predict(ctx context.Context, e *linalg.Engine, xs linalg.Matrix,
 	if err := m.checkInputs(xs); err != nil {
 		return nil, err
 	}
-	if !finite(opt.SDTol) || opt.SDTol < 0 {
-		return nil, &OptionError{"sdtol", fmt.Sprintf("%v is not a positive number", opt.SDTol)}
+	if !gp.Finite(opt.SDTol) || opt.SDTol < 0 {
+		return nil, &OptionError{Option: "sdtol", Reason: fmt.Sprintf("%v is not a positive number", opt.SDTol)}
 	}
 	if err := checkNoise(opt.NoiseScale, opt.NoiseExtra, xs.Rows); err != nil {
 		return nil, err
 	}
-	if !finite(opt.MeanTol) || opt.MeanTol < 0 {
-		return nil, &OptionError{"meantol", fmt.Sprintf("%v is not a positive number", opt.MeanTol)}
+	if !gp.Finite(opt.MeanTol) || opt.MeanTol < 0 {
+		return nil, &OptionError{Option: "meantol", Reason: fmt.Sprintf("%v is not a positive number", opt.MeanTol)}
 	}
 	setNumber(&opt.SDTol, 0.05)
 	e, err := m.engineOr(e)
@@ -121,7 +122,7 @@ func (m *Model) checkInputs(xs linalg.Matrix) error {
 	}
 	for i := range xs.Rows {
 		for j, v := range xs.Row(i) {
-			if !finite(v) {
+			if !gp.Finite(v) {
 				return &DataError{Row: i, Column: m.Names[j], Reason: fmt.Sprintf("%v is not a finite number", v)}
 			}
 			if !(math.Abs((v-m.Scaling.XMean[j])/m.Scaling.XScale[j]) <= MostSpread) {

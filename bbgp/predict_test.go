@@ -15,7 +15,7 @@ func pairOfModels(t *testing.T, d *Data, p Params, r recipe) (dense, other *Mode
 	t.Helper()
 	s := NewScaling(d, true)
 	make := func(r recipe) *Model {
-		std := s.apply(d)
+		std := s.apply(d.table())
 		m := &Model{Parameters: p, Scaling: s, Target: "y", x: std.X, y: std.Y, noiseScale: std.NoiseScale,
 			noiseExtra: std.NoiseExtra, recipe: r}
 		for j := range d.X.Cols {

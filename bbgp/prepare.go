@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"bbgp.dev/internal/gp"
 	"bbgp.dev/kernelmv"
 	"bbgp.dev/linalg"
 )
@@ -76,9 +77,9 @@ const sharpRank = 600
 func (m *Model) prepare(ctx context.Context, e *linalg.Engine, solver bool) (*prepared, error) {
 	p := m.prep
 	if p == nil || p.e != e {
-		op, err := kernelmv.NewOp(e, m.x, kernelOf(m.Parameters), noiseOf(m.Parameters, m.data()))
+		op, err := kernelmv.NewOp(e, m.x, gp.KernelOf(m.Parameters), gp.NoiseOf(m.Parameters, m.data()))
 		if err != nil {
-			return nil, &ParamError{"lengthscales", err.Error()}
+			return nil, &ParamError{Key: "lengthscales", Reason: err.Error()}
 		}
 		p = &prepared{e: e, op: op}
 		p.op.SetPrecision(kernelmv.F64)
@@ -130,11 +131,11 @@ func (m *Model) factor(ctx context.Context, p *prepared) error {
 	if err := fitsMemory("the dense factor for predictions", 8*float64(m.N())*float64(m.N())); err != nil {
 		return err
 	}
-	o := &exactObjective{e: p.e, op: p.op, d: m.data(), a: linalg.NewMatrix(m.N(), m.N())}
-	if err := o.factor(ctx, m.Parameters); err != nil {
+	o := &gp.Cholesky{Engine: p.e, Op: p.op, Table: m.data(), A: linalg.NewMatrix(m.N(), m.N())}
+	if err := o.Factor(ctx, m.Parameters); err != nil {
 		return err
 	}
-	p.chol = o.last
+	p.chol = o.Chol
 	switch {
 	case m.weights == nil:
 		return nil
@@ -144,8 +145,8 @@ func (m *Model) factor(ctx context.Context, p *prepared) error {
 	return m.improve(ctx, p, denseTol)
 }
 
-func (m *Model) data() *Data {
-	return &Data{X: m.x, Y: m.y, NoiseScale: m.noiseScale, NoiseExtra: m.noiseExtra}
+func (m *Model) data() *gp.Table {
+	return &gp.Table{X: m.x, Y: m.y, NoiseScale: m.noiseScale, NoiseExtra: m.noiseExtra}
 }
 
 // refine solves for the weights K̂α = y - c in float64, from what m.weights
@@ -207,7 +208,7 @@ func (m *Model) formError(ctx context.Context, p *prepared, alpha linalg.Matrix)
 		return 0, err
 	}
 	n := m.N()
-	at := subset(n, min(n, sampledRows), m.recipe.Seed^0x726f7773)
+	at := gp.Subset(n, min(n, sampledRows), m.recipe.Seed^0x726f7773)
 	xs, exact, approx := linalg.NewMatrix(len(at), m.D()), linalg.NewMatrix(len(at), 1), linalg.NewMatrix(n, 1)
 	for i, row := range at {
 		copy(xs.Row(i), m.x.Row(row))

@@ -1,6 +1,7 @@
 package bbgp
 
 import (
+	"bbgp.dev/internal/gp"
 	"context"
 	"math"
 )
@@ -66,7 +67,7 @@ func logPrior(p Params, known bool, grad *Gradient) float64 {
 	for j, l := range p.Lengthscales {
 		var slope *float64
 		if math.IsInf(l, 1) {
-			l = farLength // out of the distance
+			l = gp.FarLength // out of the distance
 		} else if grad != nil {
 			slope = &grad.Lengthscales[j]
 		}

@@ -198,7 +198,7 @@ func rowErrors(n int, x linalg.Matrix, at []int, exact, approx linalg.Matrix) (d
 		doubt += 0.5 * (math.Abs(whole+sum) + 2*math.Sqrt(max(square-sum*sum, 0)/m))
 		entry = errors / float64(n)
 	}
-	size := columnDots(x, x)[x.Cols-1]
+	size := linalg.ColumnDots(x, x)[x.Cols-1]
 	return doubt, math.Sqrt(entry / max(size, math.SmallestNonzeroFloat64))
 }
 

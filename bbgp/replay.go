@@ -1,6 +1,7 @@
 package bbgp
 
 import (
+	"bbgp.dev/internal/gp"
 	"context"
 	"math"
 	"slices"
@@ -99,7 +100,7 @@ func allSane(v ...float64) bool {
 }
 
 func allFinite(v ...float64) bool {
-	return !slices.ContainsFunc(v, func(x float64) bool { return !finite(x) })
+	return !slices.ContainsFunc(v, func(x float64) bool { return !gp.Finite(x) })
 }
 
 // live brings the objective to where the journal ends.

@@ -17,7 +17,7 @@ func reordered(d *Data, rng *rand.Rand) *Data { return d.Rows(rng.Perm(d.X.Rows)
 // and for not much more.
 func TestRounding(t *testing.T) {
 	ctx := context.Background()
-	for _, kernel := range families {
+	for _, kernel := range Families() {
 		for _, noise := range []float64{1e-8, 1e-6} {
 			rng := rand.New(rand.NewPCG(3, 4))
 			d := &Data{X: linalg.NewMatrix(300, 2), Y: make([]float64, 300)}
@@ -29,7 +29,7 @@ func TestRounding(t *testing.T) {
 			p := Params{Kernel: kernel, Variance: 1, Noise: noise, Lengthscales: []float64{3, 3}}
 			var first *Evaluation
 			for range 4 {
-				o, err := newExactObjective(engine(t), d, p)
+				o, err := newExactObjective(engine(t), d.table(), p)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -48,7 +48,7 @@ func TestRounding(t *testing.T) {
 				}
 				d = reordered(d, rng)
 			}
-			it, err := mustObjective(t, d, p).Evaluate(ctx, p, EvalOptions{Eps: 1, Probes: 7, Rank: 0, Neighbours: 40, Precision: "f64"})
+			it, err := mustObjective(t, d.table(), p).Evaluate(ctx, p, EvalOptions{Eps: 1, Probes: 7, Rank: 0, Neighbours: 40, Precision: "f64"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -63,7 +63,7 @@ func TestRounding(t *testing.T) {
 // in one input and more, at any noise.
 func TestFloat32Asked(t *testing.T) {
 	ctx := context.Background()
-	for _, kernel := range families {
+	for _, kernel := range Families() {
 		for _, inputs := range []int{1, 2} {
 			for _, noise := range []float64{1e-2, 1e-5, 1e-6, 1e-7} {
 				rng := rand.New(rand.NewPCG(5, 6))
@@ -75,7 +75,7 @@ func TestFloat32Asked(t *testing.T) {
 					d.Y[i] = math.Sin(2*d.X.At(i, 0)) + 1e-3*rng.NormFloat64()
 				}
 				p := Params{Kernel: kernel, Variance: 1, Noise: noise, Lengthscales: []float64{1, 1}[:inputs]}
-				exact, err := newExactObjective(engine(t), d, p)
+				exact, err := newExactObjective(engine(t), d.table(), p)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -83,7 +83,7 @@ func TestFloat32Asked(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				ev, err := mustObjective(t, d, p).Evaluate(ctx, p, EvalOptions{Eps: 1, Probes: 7, Rank: 0, Neighbours: 32, Precision: "f32"})
+				ev, err := mustObjective(t, d.table(), p).Evaluate(ctx, p, EvalOptions{Eps: 1, Probes: 7, Rank: 0, Neighbours: 32, Precision: "f32"})
 				if err != nil {
 					continue // declined
 				}
@@ -122,7 +122,7 @@ func TestFarRows(t *testing.T) {
 		p := Params{Kernel: "matern32", Variance: 1, Noise: 0.04, Lengthscales: []float64{0.5, 1, 2}}
 		var evs [2]*Evaluation
 		for k, prec := range []string{"f32", "f64"} {
-			ev, err := mustObjective(t, d, p).Evaluate(ctx, p, EvalOptions{Eps: 1e-2, Probes: 7, Rank: 100, Neighbours: 0, Seed: 1, Precision: prec, Gradient: true})
+			ev, err := mustObjective(t, d.table(), p).Evaluate(ctx, p, EvalOptions{Eps: 1e-2, Probes: 7, Rank: 100, Neighbours: 0, Seed: 1, Precision: prec, Gradient: true})
 			if err != nil {
 				t.Fatalf("%s: %v", kind, err)
 			}

@@ -16,7 +16,7 @@ type run struct {
 	o    *krylovObjective
 	ctx  context.Context
 	p    Params
-	far  Params // p with farLength for inputs whose derivative is wanted at 1/ℓ² = 0
+	far  Params // p with FarLength for inputs whose derivative is wanted at 1/ℓ² = 0
 	opt  EvalOptions
 	prec kernelmv.Precision
 	op   linalg.SymOp // K̂ in prec

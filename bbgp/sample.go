@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"bbgp.dev/internal/gp"
 	"bbgp.dev/kernelmv"
 	"bbgp.dev/linalg"
 )
@@ -146,7 +147,7 @@ func (r *run) harmless() bool {
 // sets t.form by the same rows.
 func (r *run) sampleRows(t *tail) (doubt, entry float64, err error) {
 	o, n := r.o, r.o.n
-	signs, x := signProbes(t.u.Cols, 1, r.opt.Seed^0x73616d706c65), linalg.NewMatrix(n, 2)
+	signs, x := gp.SignProbes(t.u.Cols, 1, r.opt.Seed^0x73616d706c65), linalg.NewMatrix(n, 2)
 	o.e.GemmTo(x.Sub(0, n, 1, 2), 1, t.u, false, signs, false, 0)
 	for i, v := range t.v.Data {
 		x.Data[i*2] = v
@@ -197,7 +198,7 @@ func (r *run) correctLoud(t *tail) error {
 	}
 	r.residual(t, kx.Sub(0, n, loud, loud+1))
 	effect := 0.0
-	for c, exact := range columnDots(x, kx)[:loud] {
+	for c, exact := range linalg.ColumnDots(x, kx)[:loud] {
 		change := exact - t.ku[c]
 		t.fix += change
 		effect += math.Abs(change)
@@ -212,7 +213,7 @@ func (r *run) correctLoud(t *tail) error {
 // log A to first order, dwarf the others.
 func loudColumns(u linalg.Matrix) (loud int, share float64) {
 	const quiet = 0.01
-	squares, all := columnDots(u, u), 0.0
+	squares, all := linalg.ColumnDots(u, u), 0.0
 	for _, v := range squares {
 		all += v
 	}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"bbgp.dev/internal/gp"
 	"bbgp.dev/kernelmv"
 )
 
@@ -36,7 +37,7 @@ type comparer struct {
 
 func newComparer(f *fit) (*comparer, error) {
 	p, n := DefaultParams(f.opt.Kernel, f.std.X.Cols), f.std.X.Rows
-	op, err := kernelmv.NewOp(f.opt.Engine, f.std.X, kernelOf(p), noiseOf(p, f.std))
+	op, err := kernelmv.NewOp(f.opt.Engine, f.std.X, gp.KernelOf(p), gp.NoiseOf(p, f.std))
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +49,7 @@ func newComparer(f *fit) (*comparer, error) {
 // repeated rows tell about their means, which is the last part.
 func (c *comparer) at(ctx context.Context, p Params) ([]float64, error) {
 	d := c.f.std
-	if err := c.op.Reset(kernelOf(p), noiseOf(p, d)); err != nil {
+	if err := c.op.Reset(gp.KernelOf(p), gp.NoiseOf(p, d)); err != nil {
 		return nil, err
 	}
 	near, err := c.like.Find(ctx, screenNear)
@@ -56,13 +57,13 @@ func (c *comparer) at(ctx context.Context, p Params) ([]float64, error) {
 		return nil, err
 	}
 	for i, y := range d.Y {
-		c.resid[i], c.share[i] = y-p.Mean, p.Noise*d.scaleOf(i)
+		c.resid[i], c.share[i] = y-p.Mean, p.Noise*d.ScaleOf(i)
 	}
 	score, err := c.like.Evaluate(ctx, near, c.resid, c.share)
 	if err != nil {
 		return nil, err
 	}
-	within, _, _ := d.withinGroups(p.Noise)
+	within, _, _ := d.WithinGroups(p.Noise)
 	return append(slices.Clone(score.Parts), within), nil
 }
 
@@ -105,7 +106,7 @@ func (f *fit) screen(ctx context.Context, all []Candidate) ([]*Candidate, error)
 		if err != nil {
 			return nil, err
 		}
-		if s := (screened{o, parts, sum(parts)}); finite(s.value) {
+		if s := (screened{o, parts, sum(parts)}); gp.Finite(s.value) {
 			list = append(list, s)
 		} else {
 			o.Dropped = "no value by neighbours: rounding"
@@ -120,11 +121,12 @@ func (f *fit) screen(ctx context.Context, all []Candidate) ([]*Candidate, error)
 	for i, s := range list {
 		behind, se := lead(list[0].parts, s.parts)
 		equal := func(o screened) bool {
-			near := o.By == s.By && o.value-s.value < screenSlack || o.Parameters.alike(s.Parameters)
+			near := o.By == s.By && o.value-s.value < screenSlack || alike(o.Parameters, s.Parameters)
 			return o.Dropped == "" && near
 		}
+		differs := func(p Params) bool { return differsInNoise(s.Parameters, p) }
 		switch k := slices.IndexFunc(list[:i], equal); {
-		case slices.ContainsFunc(places, s.Parameters.differsInNoise):
+		case slices.ContainsFunc(places, differs):
 		case screenNoise*s.Parameters.Noise < list[0].Parameters.Noise:
 			// Few neighbours err towards too little noise.
 			s.Dropped = fmt.Sprintf("by %d neighbours: %.4g ± %.2g nats behind one with more noise", screenNear, behind, se)
@@ -145,12 +147,12 @@ func (f *fit) screen(ctx context.Context, all []Candidate) ([]*Candidate, error)
 }
 
 // alike says whether p and q are in one basin by all that they tell.
-func (p Params) alike(q Params) bool {
-	return max(p.Noise, q.Noise) <= rivalNoise*min(p.Noise, q.Noise) && !p.elsewhere(q)
+func alike(p, q Params) bool {
+	return max(p.Noise, q.Noise) <= rivalNoise*min(p.Noise, q.Noise) && !elsewhere(p, q)
 }
 
 // differsInNoise says whether p and q are one place but for the noise.
-func (p Params) differsInNoise(q Params) bool {
+func differsInNoise(p, q Params) bool {
 	return p.Variance == q.Variance && slices.Equal(p.Lengthscales, q.Lengthscales)
 }
 

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"bbgp.dev/internal/gp"
 	"bbgp.dev/linalg"
 )
 
@@ -73,7 +74,7 @@ func TestSearchFewRows(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if noise := m.Parameters.Noise; noise > 1.01*minParam || once.Parameters.Noise > 1.01*minParam {
+			if noise := m.Parameters.Noise; noise > 1.01*gp.MinParam || once.Parameters.Noise > 1.01*gp.MinParam {
 				t.Errorf("seed %d, a block of 13 rows %d times: noise %g, once %g", seed, times, noise, once.Parameters.Noise)
 			}
 		}
@@ -105,7 +106,7 @@ func TestFloorComesBack(t *testing.T) {
 		}
 		return math.Sin(x[0]) + x[1]*x[2] + 0.2*rng.NormFloat64()
 	})
-	start := startAt(minParam, 2, 2, 2)
+	start := startAt(gp.MinParam, 2, 2, 2)
 	m, err := Fit(context.Background(), d, Options{Engine: engine(t), Start: &start})
 	if err != nil {
 		t.Fatal(err)

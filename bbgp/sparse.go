@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"bbgp.dev/internal/gp"
 	"bbgp.dev/kernelmv"
 	"bbgp.dev/linalg"
 )
@@ -42,7 +43,7 @@ const jitterShare = 1e-8
 type sparse struct {
 	e         *linalg.Engine
 	op        *kernelmv.Op
-	d         *Data // standardised
+	d         *gp.Table // standardised
 	rank      int
 	conjugate bool
 
@@ -52,8 +53,8 @@ type sparse struct {
 }
 
 // newSparse returns SGPR or CGLB with at most rank inducing rows.
-func newSparse(e *linalg.Engine, d *Data, p Params, rank int, conjugate bool) (*sparse, error) {
-	op, err := kernelmv.NewOp(e, d.X, kernelOf(p), noiseOf(p, d))
+func newSparse(e *linalg.Engine, d *gp.Table, p Params, rank int, conjugate bool) (*sparse, error) {
+	op, err := kernelmv.NewOp(e, d.X, gp.KernelOf(p), gp.NoiseOf(p, d))
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +69,7 @@ func newSparse(e *linalg.Engine, d *Data, p Params, rank int, conjugate bool) (*
 
 // Rebuild takes the greedy pivots of K at p as inducing rows.
 func (s *sparse) Rebuild(ctx context.Context, p Params, _ EvalOptions) error {
-	if err := s.op.Reset(kernelOf(p), noiseOf(p, s.d)); err != nil {
+	if err := s.op.Reset(gp.KernelOf(p), gp.NoiseOf(p, s.d)); err != nil {
 		return err
 	}
 	_, pivots, _, err := linalg.PivotedCholesky(ctx, s.e, s.op, linalg.PivotOptions{MaxRank: s.rank, Greedy: true})
@@ -87,7 +88,7 @@ func (s *sparse) Rebuild(ctx context.Context, p Params, _ EvalOptions) error {
 func (s *sparse) Evaluate(ctx context.Context, p Params, opt EvalOptions) (*Evaluation, error) {
 	start := time.Now()
 	n := s.d.X.Rows
-	if err := s.op.Reset(kernelOf(p), noiseOf(p, s.d)); err != nil {
+	if err := s.op.Reset(gp.KernelOf(p), gp.NoiseOf(p, s.d)); err != nil {
 		return nil, err
 	}
 	f, err := s.factor(ctx, p)
@@ -116,7 +117,7 @@ func (s *sparse) Evaluate(ctx context.Context, p Params, opt EvalOptions) (*Eval
 		inverse += 1 / v
 	}
 	ev.Lower = ev.LML - roundingOf(s.op, s.e.Dot(ev.Alpha, ev.Alpha), inverse, ev.LML)
-	if !finite(ev.LML) {
+	if !gp.Finite(ev.LML) {
 		return nil, fmt.Errorf("%w: value %v", ErrNotFinite, ev.LML)
 	}
 	if opt.Gradient {

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"bbgp.dev/internal/gp"
 	"bbgp.dev/linalg"
 )
 
@@ -33,8 +34,8 @@ func sparseCase(n, d int) (*Data, Params) {
 // v is the auxiliary vector of CGLB, nil for SGPR.
 func denseBound(e *linalg.Engine, d *Data, p Params, pivots []int32, v []float64) float64 {
 	n, m := d.X.Rows, len(pivots)
-	k := kernelOf(p)
-	noise := noiseOf(p, d)
+	k := gp.KernelOf(p)
+	noise := gp.NoiseOf(p, d.table())
 	kuf, kuu := linalg.NewMatrix(m, n), linalg.NewMatrix(m, m)
 	for a, i := range pivots {
 		for j := range n {
@@ -91,7 +92,7 @@ func TestSparseBounds(t *testing.T) {
 	}
 	ctx := context.Background()
 	data, p := sparseCase(150, 3)
-	exact, err := newExactObjective(e, data, p)
+	exact, err := newExactObjective(e, data.table(), p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +102,7 @@ func TestSparseBounds(t *testing.T) {
 	}
 	for _, conjugate := range []bool{false, true} {
 		for _, rank := range []int{1, 20, 150} {
-			s, err := newSparse(e, data, p, rank, conjugate)
+			s, err := newSparse(e, data.table(), p, rank, conjugate)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 
+	"bbgp.dev/internal/gp"
 	"bbgp.dev/linalg"
 )
 
@@ -24,7 +25,7 @@ type sparseFactors struct {
 // factor forms the factors at p; the operator is already there.
 func (s *sparse) factor(ctx context.Context, p Params) (*sparseFactors, error) {
 	n, m := s.d.X.Rows, len(s.pivots)
-	f := &sparseFactors{e: s.e, d: noiseOf(p, s.d), a: linalg.NewMatrix(m, n), ad: linalg.NewMatrix(m, n), resid: make([]float64, n)}
+	f := &sparseFactors{e: s.e, d: gp.NoiseOf(p, s.d), a: linalg.NewMatrix(m, n), ad: linalg.NewMatrix(m, n), resid: make([]float64, n)}
 	if err := s.op.RowsTo(ctx, f.a, s.pivots); err != nil {
 		return nil, err
 	}

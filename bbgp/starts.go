@@ -1,6 +1,7 @@
 package bbgp
 
 import (
+	"bbgp.dev/internal/gp"
 	"context"
 	"fmt"
 	"math"
@@ -101,7 +102,7 @@ func (c *Candidate) clear() bool {
 // ones took the noise from above it to its floor, and leaves little of y open. Where a
 // subset missed a part of the function, that part would be noise to it.
 func (f *fit) noiseless(c *Candidate) bool {
-	return c.clear() && c.Rows > f.opt.PrefitRows && c.Parameters.Noise <= lookFloor*minParam
+	return c.clear() && c.Rows > f.opt.PrefitRows && c.Parameters.Noise <= lookFloor*gp.MinParam
 }
 
 // unasked stands for a likelihood that was not evaluated.
@@ -126,7 +127,7 @@ func noiseStarts(p Params) []Params {
 func (f *fit) climb(ctx context.Context, rows int, starts []Params) (point, error) {
 	sub := f.std
 	if rows < f.std.X.Rows {
-		sub = f.std.Rows(subset(f.std.X.Rows, rows, f.opt.Seed+1))
+		sub = f.std.Rows(gp.Subset(f.std.X.Rows, rows, f.opt.Seed+1))
 	}
 	obj, err := f.levelObjective(sub, starts[0])
 	if err != nil {
@@ -134,7 +135,7 @@ func (f *fit) climb(ctx context.Context, rows int, starts []Params) (point, erro
 	}
 	t := f.trainer(f.opt.wrap(obj, sub), sub, "prefit")
 	t.constant = slices.Clone(f.flat)
-	for _, j := range constantColumns(sub.X) {
+	for _, j := range gp.ConstantColumns(sub.X) {
 		t.constant[j] = true
 	}
 	t.stageSteps, t.maxEvals = 5, f.count.evals+prefitEvals
@@ -174,7 +175,7 @@ func (s *seen) learn(ev *Evaluation, p Params) {
 }
 
 // levelObjective returns the objective for a subset.
-func (f *fit) levelObjective(sub *Data, p Params) (objective, error) {
+func (f *fit) levelObjective(sub *gp.Table, p Params) (objective, error) {
 	if f.opt.Method == "exact" || sub.X.Rows <= exactLevel && f.denseFits(sub.X.Rows) {
 		return newExactObjective(f.opt.Engine, sub, p)
 	}

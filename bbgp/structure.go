@@ -1,6 +1,9 @@
 package bbgp
 
-import "math"
+import (
+	"bbgp.dev/internal/gp"
+	"math"
+)
 
 // Whether the inputs tell the target at all. Where the likelihood is less than
 // structureNats above that of independent rows about one mean,
@@ -64,9 +67,9 @@ type constantFit struct {
 // constantFit fits all rows, which need not be merged.
 func (f *fit) constantFit() constantFit {
 	s := f.opt.scaling(f.full)
-	d := s.apply(f.full)
+	d := s.apply(f.full.table())
 	if d.NoiseExtra == nil { // s² scales all: its maximum is the mean square
-		return f.constantAt(d, max(f.constantAt(d, 1).square, minParam))
+		return f.constantAt(d, max(f.constantAt(d, 1).square, gp.MinParam))
 	}
 	best := constantFit{value: math.Inf(-1)}
 	try := func(logNoise float64) float64 {
@@ -78,7 +81,7 @@ func (f *fit) constantFit() constantFit {
 	}
 	// A grid over log s², then golden section between the neighbours of its best.
 	const steps = 24
-	low, high := math.Log(minParam), math.Log(10*f.constantAt(d, 1).square+1)
+	low, high := math.Log(gp.MinParam), math.Log(10*f.constantAt(d, 1).square+1)
 	at, top := low, math.Inf(-1)
 	for k := range steps + 1 {
 		u := low + (high-low)*float64(k)/steps
@@ -100,11 +103,11 @@ func (f *fit) constantFit() constantFit {
 }
 
 // constantAt fits the mean for a given s².
-func (f *fit) constantAt(d *Data, noise float64) constantFit {
+func (f *fit) constantAt(d *gp.Table, noise float64) constantFit {
 	c := constantFit{noise: noise}
 	logs, sum := 0.0, 0.0
 	for i, y := range d.Y {
-		v := noise*d.scaleOf(i) + at(d.NoiseExtra, i, 0)
+		v := noise*d.ScaleOf(i) + at(d.NoiseExtra, i, 0)
 		c.a += 1 / v
 		sum += y / v
 		logs += math.Log(v)
@@ -117,14 +120,14 @@ func (f *fit) constantAt(d *Data, noise float64) constantFit {
 	}
 	quad := 0.0
 	for i, y := range d.Y {
-		v, e := noise*d.scaleOf(i)+at(d.NoiseExtra, i, 0), y-c.mean
+		v, e := noise*d.ScaleOf(i)+at(d.NoiseExtra, i, 0), y-c.mean
 		quad += e * e / v
 		c.b += e / v
-		c.square += e * e / d.scaleOf(i) / float64(len(d.Y))
+		c.square += e * e / d.ScaleOf(i) / float64(len(d.Y))
 	}
 	n := float64(len(d.Y))
 	c.value = -0.5 * (logs + quad + n*math.Log(2*math.Pi))
-	c.variance = max(n/c.a, minParam)
+	c.variance = max(n/c.a, gp.MinParam)
 	grow := 1 + c.variance*c.a
 	c.lml = c.value - 0.5*(math.Log(grow)-c.variance*c.b*c.b/grow)
 	return c
@@ -140,7 +143,7 @@ func (f *fit) flatten(m *Model, c constantFit) {
 	m.Parameters, m.Result.Parameters = p, p
 	m.weights, m.meanError = make([]float64, m.N()), 0
 	shrink := c.variance * c.b / (1 + c.variance*c.a)
-	for i, v := range noiseOf(p, f.std) {
+	for i, v := range gp.NoiseOf(p, f.std) {
 		m.weights[i] = (f.std.Y[i] - c.mean - shrink) / v
 	}
 	m.recipe.Rank, m.recipe.Neighbours, m.recipe.Node = -1, -1, 0

@@ -1,6 +1,7 @@
 package bbgp
 
 import (
+	"bbgp.dev/internal/gp"
 	"context"
 	"errors"
 	"math"
@@ -36,14 +37,14 @@ func (r *Result) foundSoFar() (p Params, ok bool) {
 func (f *fit) unevaluated(m *Model, p Params) {
 	r, n := &m.Result, float64(f.std.X.Rows)
 	low, high := math.Inf(1), 0.0
-	for _, v := range noiseOf(p, f.std) {
+	for _, v := range gp.NoiseOf(p, f.std) {
 		low, high = min(low, v), max(high, v)
 	}
 	square := 0.0
 	for _, y := range f.std.Y {
 		square += (y - p.Mean) * (y - p.Mean)
 	}
-	within, _, _ := f.std.withinGroups(p.Noise)
+	within, _, _ := f.std.WithinGroups(p.Noise)
 	lower := within - 0.5*(n*math.Log(2*math.Pi)+n*math.Log(p.Variance+high)+square/low)
 	upper := within - 0.5*(n*math.Log(2*math.Pi)+n*math.Log(low)+square/(n*p.Variance+high))
 	m.Parameters = p.Clone()

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"bbgp.dev/internal/gp"
+	"bbgp.dev/internal/usage"
 	"bbgp.dev/linalg"
 )
 
@@ -54,7 +56,7 @@ const (
 type trainer struct {
 	e     *linalg.Engine
 	obj   objective
-	d     *Data // standardised
+	d     *gp.Table // standardised
 	opt   *Options
 	eval  EvalOptions
 	phase string
@@ -131,7 +133,7 @@ func (t *trainer) report(pt point, accepted bool) {
 	s := Step{Phase: t.phase, Stage: t.stage, Step: len(c.trace) + 1, Accepted: accepted, Rejected: pt.ev.Rejected,
 		LML: pt.ev.LML, Lower: pt.ev.Lower, Upper: pt.ev.Upper, StdErr: pt.ev.StdErr, Evaluations: c.evals, Passes: c.passes,
 		Seconds: time.Since(c.start).Seconds(), Parameters: pt.p.Clone()}
-	s.CPUSeconds = cpuTime() - c.cpu0
+	s.CPUSeconds = usage.CPUSeconds() - c.cpu0
 	if s.Rejected { // nothing is known but the upper bound
 		s.LML, s.Lower, s.StdErr = 0, math.Inf(-1), 0
 	}
@@ -319,13 +321,13 @@ func (t *trainer) runStage(ctx context.Context) (gain float64, hitBox bool, err 
 
 func (t *trainer) isOut(i int) bool { return i < len(t.out) && t.out[i] }
 
-// far returns p with farLength in place of +Inf for the inputs that are out but
+// far returns p with FarLength in place of +Inf for the inputs that are out but
 // may return: the value is the same, and the gradient tells which would gain.
 func (t *trainer) far(p Params, out []bool) Params {
 	q := p.Clone()
 	for j := range q.Lengthscales {
 		if out[j] && !t.constant[j] {
-			q.Lengthscales[j] = farLength
+			q.Lengthscales[j] = gp.FarLength
 		}
 	}
 	return q

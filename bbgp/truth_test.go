@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"bbgp.dev/bbgp/score"
+	"bbgp.dev/internal/gp"
 	"bbgp.dev/kernelmv"
 	"bbgp.dev/linalg"
 )
@@ -86,7 +87,7 @@ func (r *referee) variances(t *testing.T, std linalg.Matrix) (v []float64, x lin
 				rest.Data[a*rest.Stride+c] += k.At(a, c)
 			}
 		}
-		for _, q := range columnDots(rest, some) {
+		for _, q := range linalg.ColumnDots(rest, some) {
 			v = append(v, r.m.Parameters.Variance-q)
 		}
 		x.Sub(0, x.Rows, i, j).CopyFrom(some)
@@ -295,7 +296,7 @@ func TestBoundsOnSets(t *testing.T) {
 }
 
 // goldenModel predicts 2000 rows at the golden optimum, and not densely.
-func goldenModel(t *testing.T, g golden, train, std *Data) *Model {
+func goldenModel(t *testing.T, g golden, train *Data, std *gp.Table) *Model {
 	t.Helper()
 	m := &Model{Parameters: g.Optimum.params(), Scaling: NewScaling(train, false), Names: make([]string, train.X.Cols), Target: "y",
 		x: std.X, y: std.Y, recipe: recipe{Rank: -1, Neighbours: -1}}

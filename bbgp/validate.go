@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"bbgp.dev/bbgp/score"
+	"bbgp.dev/internal/gp"
 )
 
 // The scores of package score, which counts for all of the program.
@@ -25,7 +26,7 @@ func Validate(y, mean, sdObs []float64, outliers int) (*Validation, error) {
 	}
 	laws := make([]score.Law, n)
 	for i, sd := range sdObs {
-		if !finite(y[i]) || !finite(mean[i]) || !finite(sd) || sd <= 0 {
+		if !gp.Finite(y[i]) || !gp.Finite(mean[i]) || !gp.Finite(sd) || sd <= 0 {
 			return nil, &DataError{Row: i, Reason: fmt.Sprintf("%v predicted as %v ± %v", y[i], mean[i], sd)}
 		}
 		laws[i] = score.Normal(mean[i], sd)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 
+	"bbgp.dev/internal/gp"
 	"bbgp.dev/kernelmv"
 	"bbgp.dev/linalg"
 )
@@ -123,7 +124,7 @@ func (m *Model) dense(ctx context.Context, p *prepared, std linalg.Matrix, v *va
 		}
 		k := transpose(kt)
 		p.chol.SolveLTo(k, k)
-		q, x := columnDots(k, k), k
+		q, x := linalg.ColumnDots(k, k), k
 		p.chol.SolveLTransTo(x, x)
 		for c := range combs {
 			combs[c] = p.round.alone(entry[i+c])
@@ -296,7 +297,7 @@ func (r *regressing) bracket(c int, variance float64, near []int32, coef []float
 	sum := r.p.e.Dot(left[:gaugeProbes], left[:gaugeProbes])
 	off := round.regression(comb, g.rank, len(near)) + g.slackV(comb.size, r.own[c])
 	lo, hi := g.between(variance, off, sum, (comb.loud+float64(g.rank)*comb.size*0x1p-52)*g.reach)
-	if !finite(lo) || !finite(hi) {
+	if !gp.Finite(lo) || !gp.Finite(hi) {
 		return // coefficients that are nothing but rounding
 	}
 	r.v.meet(i, lo, hi)

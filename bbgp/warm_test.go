@@ -17,7 +17,7 @@ func TestWarmStart(t *testing.T) {
 		opt := EvalOptions{Eps: 0.3, Probes: 7, Rank: 60, Neighbours: 0, Gradient: true, Precision: precision, Seed: 5}
 		var got [2]*Evaluation
 		for k := range got {
-			o := mustObjective(t, d, p)
+			o := mustObjective(t, d.table(), p)
 			if k == 1 {
 				if _, err := o.Evaluate(context.Background(), p, opt); err != nil {
 					t.Fatal(err)

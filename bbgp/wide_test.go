@@ -15,15 +15,15 @@ func TestWideInformation(t *testing.T) {
 	d := randomData(18, 4, 7)
 	p := Params{Kernel: "matern52", Variance: 1.4, Noise: 0.05, Lengthscales: []float64{0.8, 2, math.Inf(1), 1.1}}
 	e, ctx := engine(t), context.Background()
-	o, err := newExactObjective(e, d, p)
+	o, err := newExactObjective(e, d.table(), p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := o.factor(ctx, p); err != nil {
+	if err := o.Factor(ctx, p); err != nil {
 		t.Fatal(err)
 	}
 	fs := &fisher{within: 0.3}
-	if fs.a, err = o.whitened(ctx, p, 1); err != nil {
+	if fs.a, err = whitened(ctx, o.Cholesky, p, 1); err != nil {
 		t.Fatal(err)
 	}
 	b := fs.information(e, 2.5).(denseInformation)

@@ -98,9 +98,9 @@ func newRand() *rand.Rand { return rand.New(rand.NewPCG(1, 2)) }
 // perFlop reports the rate by CPU time, of all threads together.
 func perFlop(b *testing.B, flops float64, body func()) {
 	body()
-	cpu := cpuSeconds()
+	cpu := CPUSeconds()
 	for b.Loop() {
 		body()
 	}
-	b.ReportMetric(flops*float64(b.N)/(cpuSeconds()-cpu)/1e9, "Gflop/cpu-s")
+	b.ReportMetric(flops*float64(b.N)/(CPUSeconds()-cpu)/1e9, "Gflop/cpu-s")
 }

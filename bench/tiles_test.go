@@ -88,13 +88,13 @@ func ratio(b *testing.B, n, d, p int, prec kernelmv.Precision, tiles func()) {
 	var whole, parts float64
 	for range b.N {
 		for range 1 + 10000*1000/(n*n/10) {
-			c0 := cpuSeconds()
+			c0 := CPUSeconds()
 			if err := mul.MulTo(context.Background(), y, v); err != nil {
 				b.Fatal(err)
 			}
-			c1 := cpuSeconds()
+			c1 := CPUSeconds()
 			tiles()
-			whole, parts = whole+c1-c0, parts+cpuSeconds()-c1
+			whole, parts = whole+c1-c0, parts+CPUSeconds()-c1
 		}
 	}
 	b.ReportMetric(whole/parts, "whole/tiles")

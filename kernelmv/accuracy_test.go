@@ -67,7 +67,7 @@ func entries(t *testing.T, op *Op, prec Precision) linalg.Matrix {
 }
 
 // scaledCov is h from scaled coordinates, rounded to float32 or not.
-func scaledCov(f Family, a, b []float64, round bool) float64 {
+func scaledCov(f asm.Family, a, b []float64, round bool) float64 {
 	var s float64
 	for k := range a {
 		t := a[k] - b[k]
@@ -131,9 +131,9 @@ func checkEntries(t *testing.T, op *Op, k linalg.Matrix, prec Precision, tol flo
 // Sums of float32 over all n would break this bound by far.
 func TestProductAccuracy(t *testing.T) {
 	n, ctx := 8192, context.Background()
-	dims, kernels, widths := []int{2, 8}, []Family{Matern32, Gaussian}, []int{1, 4}
+	dims, kernels, widths := []int{2, 8}, []asm.Family{Matern32, Gaussian}, []int{1, 4}
 	if testing.Short() { // emulated
-		dims, kernels, widths = []int{8}, []Family{Matern32}, []int{1}
+		dims, kernels, widths = []int{8}, []asm.Family{Matern32}, []int{1}
 	}
 	for _, d := range dims {
 		rng := rand.New(rand.NewPCG(72, uint64(d)))

@@ -67,7 +67,7 @@ type boxes struct {
 }
 
 // farDist2 is the squared distance of scaled points where h falls below tol.
-func farDist2(f Family, tol float64) float64 {
+func farDist2(f asm.Family, tol float64) float64 {
 	if f == Gaussian {
 		return -math.Log2(tol)
 	}

@@ -54,7 +54,7 @@ func (g *grid[T]) dist(kit *asm.Kit[T], buf []T, i, rows, j, cols int) {
 }
 
 // radii is dist in the form that CovRadii, WeightRadii and FusedRadii take.
-func (g *grid[T]) radii(kit *asm.Kit[T], f Family, buf []T, i, rows, j, cols int) {
+func (g *grid[T]) radii(kit *asm.Kit[T], f asm.Family, buf []T, i, rows, j, cols int) {
 	d := g.dim
 	kit.Radii(f, buf, g.xi[i*d:(i+rows)*d], g.xj[j*d:(j+cols)*d], d, rows, cols)
 }

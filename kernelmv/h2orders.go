@@ -1,6 +1,7 @@
 package kernelmv
 
 import (
+	"bbgp.dev/asm"
 	"math"
 	"slices"
 )
@@ -53,7 +54,7 @@ func (c *chebyshev) lagrangeTo(out []float64, t float64) {
 // number for which that holds along the axis, and beside it, at offsets 0, 1/2 and 1 of
 // half the side and at distance g. Cells are filled when they are first asked for.
 type orderTable struct {
-	family Family
+	family asm.Family
 	tol    float64
 	cheb   *chebyshev
 	cell   []uint8                              // 0: not asked for yet
@@ -68,7 +69,7 @@ const (
 	orderProbes                     = 23
 )
 
-func newOrderTable(f Family, tol float64, cheb *chebyshev) *orderTable {
+func newOrderTable(f asm.Family, tol float64, cheb *chebyshev) *orderTable {
 	t := &orderTable{family: f, tol: tol, cheb: cheb, cell: make([]uint8, orderSides*(orderGaps+1))}
 	var out [maxOrder]float64
 	for i := range t.probes {

@@ -20,11 +20,11 @@ const (
 	Gaussian = asm.Gaussian // exp(-r²/2)
 )
 
-var allFamilies = [...]Family{Matern12, Matern32, Matern52, Gaussian}
+var allFamilies = [...]asm.Family{Matern12, Matern32, Matern52, Gaussian}
 
 // ParseFamily returns the family called name: matern12, matern32, matern52 or
 // gaussian.
-func ParseFamily(name string) (Family, error) {
+func ParseFamily(name string) (asm.Family, error) {
 	var names []string
 	for _, f := range allFamilies {
 		if f.String() == name {
@@ -37,7 +37,7 @@ func ParseFamily(name string) (Family, error) {
 
 // A Kernel is a covariance function with its parameters.
 type Kernel struct {
-	Family   Family
+	Family   asm.Family
 	Variance float64 // s2 > 0
 
 	// Lengthscales holds one l_d > 0 per input. +Inf takes the input out of

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"bbgp.dev/asm"
 	"bbgp.dev/linalg"
 	"bbgp.dev/linalg/linalgtest"
 )
@@ -32,7 +33,7 @@ func lineInputs(rng *rand.Rand, n int) linalg.Matrix {
 }
 
 func TestLine(t *testing.T) {
-	for _, f := range []Family{Matern12, Matern32, Matern52} {
+	for _, f := range []asm.Family{Matern12, Matern32, Matern52} {
 		for _, n := range []int{2, 3, 97, 400} {
 			rng := rand.New(rand.NewPCG(40, uint64(n)))
 			x, k, noise := lineInputs(rng, n), Kernel{f, 1.7, []float64{0.6}}, randNoise(rng, n)
@@ -56,7 +57,7 @@ func TestLine(t *testing.T) {
 
 // The O(n) form and the tiles are two ways to the same numbers.
 func TestLineAgainstTiles(t *testing.T) {
-	for _, f := range []Family{Matern12, Matern32, Matern52} {
+	for _, f := range []asm.Family{Matern12, Matern32, Matern52} {
 		n, rng := 1000, rand.New(rand.NewPCG(41, uint64(f)))
 		x, k := lineInputs(rng, n), Kernel{f, 1, []float64{0.3}}
 		op := newOp(t, engine(t, nil, 2), x, k, nil)
@@ -74,7 +75,7 @@ func TestLineAgainstTiles(t *testing.T) {
 }
 
 func TestLineSolver(t *testing.T) {
-	for _, f := range []Family{Matern12, Matern32, Matern52} {
+	for _, f := range []asm.Family{Matern12, Matern32, Matern52} {
 		for _, level := range []float64{1, 1e-3, 1e-6} {
 			n, rng := 300, rand.New(rand.NewPCG(42, uint64(f)))
 			x, k, noise := lineInputs(rng, n), Kernel{f, 1.7, []float64{0.6}}, randNoise(rng, n)

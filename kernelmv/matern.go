@@ -1,6 +1,9 @@
 package kernelmv
 
-import "math"
+import (
+	"bbgp.dev/asm"
+	"math"
+)
 
 // The scalar formulas, with math.Exp and in the units of the lengthscales. The
 // tile routines are tested against them; nothing that runs over all pairs of
@@ -41,7 +44,7 @@ func (k *Kernel) dist2(a, b []float64) float64 {
 }
 
 // unitCov is h as a function of r².
-func unitCov(f Family, r2 float64) float64 {
+func unitCov(f asm.Family, r2 float64) float64 {
 	switch f {
 	case Matern12:
 		return math.Exp(-math.Sqrt(r2))
@@ -60,7 +63,7 @@ func unitCov(f Family, r2 float64) float64 {
 // unitWeight is w with ∂h/∂log l_d = w ((a_d - b_d)/l_d)², by dr/dlog l_d =
 // -t_d²/r and h'(r)/r. Matérn-1/2 has no derivative at r = 0, where its terms
 // vanish: 0 there.
-func unitWeight(f Family, r2 float64) float64 {
+func unitWeight(f asm.Family, r2 float64) float64 {
 	switch f {
 	case Matern12:
 		if r2 == 0 {

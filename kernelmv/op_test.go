@@ -12,7 +12,7 @@ import (
 	"bbgp.dev/linalg/linalgtest"
 )
 
-var families = []Family{Matern12, Matern32, Matern52, Gaussian}
+var families = []asm.Family{Matern12, Matern32, Matern52, Gaussian}
 
 // forEach runs f on every implementation that this CPU can run.
 func forEach(t *testing.T, f func(*testing.T, *asm.Impl)) {
@@ -32,7 +32,7 @@ func engine(t testing.TB, im *asm.Impl, threads int) *linalg.Engine {
 
 // randKernel has lengthscales that keep r of the order of 1 for standard
 // normal inputs.
-func randKernel(rng *rand.Rand, f Family, d int) Kernel {
+func randKernel(rng *rand.Rand, f asm.Family, d int) Kernel {
 	k := Kernel{Family: f, Variance: 1.7}
 	for range d {
 		k.Lengthscales = append(k.Lengthscales, math.Sqrt(float64(d))*math.Exp(0.4*rng.NormFloat64()))

@@ -21,7 +21,7 @@ type vecchiaCase struct {
 	noise, c     float64
 }
 
-func newVecchiaCase(rng *rand.Rand, f Family, n, d int) *vecchiaCase {
+func newVecchiaCase(rng *rand.Rand, f asm.Family, n, d int) *vecchiaCase {
 	v := &vecchiaCase{x: linalgtest.RandMatrix(rng, n, d), k: randKernel(rng, f, d), noise: 0.07, c: 0.3}
 	for i := range n {
 		v.y = append(v.y, v.x.At(i, 0)+rng.NormFloat64())

@@ -73,3 +73,14 @@ func (m Matrix) Clone() Matrix {
 	c.CopyFrom(m)
 	return c
 }
+
+// ColumnDots returns Σ_i a_ij b_ij for every column j of a and b, which have one shape.
+func ColumnDots(a, b Matrix) []float64 {
+	s := make([]float64, a.Cols)
+	for i := range a.Rows {
+		for j, v := range a.Row(i) {
+			s[j] += v * b.At(i, j)
+		}
+	}
+	return s
+}

@@ -14,6 +14,7 @@ import (
 	"bbgp.dev/bbgp"
 	"bbgp.dev/bbgp/score"
 	"bbgp.dev/cmd/bbgp/internal/table"
+	"bbgp.dev/internal/usage"
 	"bbgp.dev/linalg"
 )
 
@@ -151,7 +152,7 @@ func (a *app) fit(ctx context.Context, data string, f *fitFlags) error {
 			return err
 		}
 	}
-	rep.Result, rep.Total = m.Result, bbgp.ProcessCPU()
+	rep.Result, rep.Total = m.Result, usage.CPUSeconds()
 	return a.closeFit(f, m, rep, ended)
 }
 

@@ -21,7 +21,7 @@ var ours = map[string][]string{
 	"kernelmv": {"linalg", "asm"},
 	"bbgp":     {"internal", "kernelmv", "linalg", "asm"},
 	"cmd":      {"cmd", "internal", "bench", "bbgp", "kernelmv", "linalg", "asm"},
-	"bench":    {"bench", "bbgp", "kernelmv", "linalg", "asm"},
+	"bench":    {"bench", "internal", "bbgp", "kernelmv", "linalg", "asm"},
 	"gen":      {},
 	"examples": {"bbgp", "kernelmv", "linalg", "asm"},
 	"internal": {"internal", "bbgp", "kernelmv", "linalg", "asm"},

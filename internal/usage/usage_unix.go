@@ -1,6 +1,6 @@
 //go:build unix
 
-package bbgp
+package usage
 
 import (
 	"fmt"
@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// cpuTime returns the CPU time of the process so far, user and system, in seconds.
-func cpuTime() float64 {
+// CPUSeconds returns the CPU time of the process so far, user and system, in seconds.
+func CPUSeconds() float64 {
 	var r syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &r) != nil {
 		return 0
@@ -19,10 +19,10 @@ func cpuTime() float64 {
 	return float64(r.Utime.Nano()+r.Stime.Nano()) / 1e9
 }
 
-// peakMemory returns the peak resident memory of the process in bytes. Where the
+// PeakBytes returns the peak resident memory of the process in bytes. Where the
 // system tells only what getrusage counts, that includes what the process had of
 // its parent before it became this program.
-func peakMemory() int64 {
+func PeakBytes() int64 {
 	if b, err := os.ReadFile("/proc/self/status"); err == nil {
 		var kib int64
 		for line := range strings.Lines(string(b)) {

@@ -1,4 +1,4 @@
-package bbgp
+package gp
 
 import (
 	"bytes"
@@ -54,13 +54,13 @@ func (p Params) Check(d int) error {
 	if !slices.Contains(families, p.Kernel) {
 		return &ParamError{"kernel", fmt.Sprintf("%q is not one of %v", p.Kernel, families)}
 	}
-	if !finite(p.Mean) {
+	if !Finite(p.Mean) {
 		return &ParamError{"mean", fmt.Sprintf("%v is not a finite number", p.Mean)}
 	}
-	if !finite(p.Variance) || p.Variance <= 0 {
+	if !Finite(p.Variance) || p.Variance <= 0 {
 		return &ParamError{"variance", fmt.Sprintf("%v is not positive and finite", p.Variance)}
 	}
-	if !finite(p.Noise) || p.Noise <= 0 {
+	if !Finite(p.Noise) || p.Noise <= 0 {
 		return &ParamError{"noise", fmt.Sprintf("%v is not positive and finite", p.Noise)}
 	}
 	if d >= 0 && len(p.Lengthscales) != d {
@@ -131,22 +131,22 @@ func (p *Params) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// minParam is the least value of a lengthscale, of σ_f² and of σ_n² in training,
+// MinParam is the least value of a lengthscale, of σ_f² and of σ_n² in training,
 // as in the paper.
-const minParam = 1e-6
+const MinParam = 1e-6
 
-// softplus returns p = 1e-6 + log(1 + e^u), the paper's map from the line to
+// Softplus returns p = 1e-6 + log(1 + e^u), the paper's map from the line to
 // the positive parameters.
-func softplus(u float64) float64 {
+func Softplus(u float64) float64 {
 	if u > 0 { // e^u may overflow, e^-u cannot
-		return minParam + u + math.Log1p(math.Exp(-u))
+		return MinParam + u + math.Log1p(math.Exp(-u))
 	}
-	return minParam + math.Log1p(math.Exp(u))
+	return MinParam + math.Log1p(math.Exp(u))
 }
 
-// softplusInverse returns u with softplus(u) = p; -Inf for p <= 1e-6.
-func softplusInverse(p float64) float64 {
-	q := p - minParam
+// SoftplusInverse returns u with softplus(u) = p; -Inf for p <= 1e-6.
+func SoftplusInverse(p float64) float64 {
+	q := p - MinParam
 	switch {
 	case q <= 0:
 		return math.Inf(-1)
@@ -156,8 +156,8 @@ func softplusInverse(p float64) float64 {
 	return math.Log(math.Expm1(q))
 }
 
-// softplusSlope returns dp/du = 1/(1 + e^-u).
-func softplusSlope(u float64) float64 {
+// SoftplusSlope returns dp/du = 1/(1 + e^-u).
+func SoftplusSlope(u float64) float64 {
 	if u < 0 {
 		e := math.Exp(u)
 		return e / (1 + e)

@@ -1,7 +1,6 @@
-package bbgp
+package gp
 
 import (
-	"context"
 	"encoding/binary"
 	"hash/maphash"
 	"math"
@@ -18,52 +17,52 @@ import (
 // rows of a group have the same ρ = e_r/d_r: rows at one place with other ratios
 // of known to fitted noise stay rows of their own.
 
-// A repeat is what the within-group term needs of a merged row.
-type repeat struct {
-	more float64 // m - 1
-	ss   float64 // S
-	logd float64 // (log d - Σ log d_r)/2
+// A Repeat is what the within-group term needs of a merged row.
+type Repeat struct {
+	More float64 // m - 1
+	SS   float64 // S
+	LogD float64 // (log d - Σ log d_r)/2
 }
 
-// merged returns d with repeated rows merged, in the order of their first
+// Merged returns d with repeated rows Merged, in the order of their first
 // appearance; d itself if there are none.
-func (d *Data) merged() *Data {
+func (d *Table) Merged() *Table {
 	first, of := d.groups()
 	if len(first) == d.X.Rows {
 		return d
 	}
 	m := d.Rows(first)
-	m.NoiseScale, m.repeats = make([]float64, len(first)), make([]repeat, len(first))
+	m.NoiseScale, m.Repeats = make([]float64, len(first)), make([]Repeat, len(first))
 	inverse, shift := make([]float64, len(first)), make([]float64, len(first))
 	for i, g := range of {
-		w := 1 / d.scaleOf(i)
+		w := 1 / d.ScaleOf(i)
 		inverse[g] += w
 		shift[g] += w * (d.Y[i] - m.Y[g]) // about the first of them: no digits are lost
-		m.repeats[g].more++
-		m.repeats[g].logd -= 0.5 * math.Log(d.scaleOf(i))
+		m.Repeats[g].More++
+		m.Repeats[g].LogD -= 0.5 * math.Log(d.ScaleOf(i))
 	}
 	for g := range m.Y {
 		m.NoiseScale[g] = 1 / inverse[g]
 		m.Y[g] += shift[g] / inverse[g]
-		r := &m.repeats[g]
-		if r.more--; r.more == 0 { // as it was, to the last bit
-			m.NoiseScale[g], m.Y[g], r.logd = d.scaleOf(first[g]), d.Y[first[g]], 0
+		r := &m.Repeats[g]
+		if r.More--; r.More == 0 { // as it was, to the last bit
+			m.NoiseScale[g], m.Y[g], r.LogD = d.ScaleOf(first[g]), d.Y[first[g]], 0
 			continue
 		}
-		r.logd += 0.5 * math.Log(m.NoiseScale[g])
+		r.LogD += 0.5 * math.Log(m.NoiseScale[g])
 		if m.NoiseExtra != nil {
-			m.NoiseExtra[g] *= m.NoiseScale[g] / d.scaleOf(first[g])
+			m.NoiseExtra[g] *= m.NoiseScale[g] / d.ScaleOf(first[g])
 		}
 	}
 	for i, g := range of {
 		e := d.Y[i] - m.Y[g]
-		m.repeats[g].ss += e * e / d.scaleOf(i)
+		m.Repeats[g].SS += e * e / d.ScaleOf(i)
 	}
 	return m
 }
 
 // groups returns the first row of each group, and the group of each row.
-func (d *Data) groups() (first, of []int) {
+func (d *Table) groups() (first, of []int) {
 	n := d.X.Rows
 	of = make([]int, n)
 	seed := maphash.MakeSeed()
@@ -95,7 +94,7 @@ func (d *Data) groups() (first, of []int) {
 	return first, of
 }
 
-func (d *Data) samePlace(a, b int) bool {
+func (d *Table) samePlace(a, b int) bool {
 	if d.ratioOf(a) != d.ratioOf(b) {
 		return false
 	}
@@ -108,80 +107,44 @@ func (d *Data) samePlace(a, b int) bool {
 	return true
 }
 
-// scaleOf is d_i, ratioOf e_i/d_i.
-func (d *Data) scaleOf(i int) float64 {
+// ScaleOf is d_i, ratioOf e_i/d_i.
+func (d *Table) ScaleOf(i int) float64 {
 	if d.NoiseScale == nil {
 		return 1
 	}
 	return d.NoiseScale[i]
 }
 
-func (d *Data) ratioOf(i int) float64 {
+func (d *Table) ratioOf(i int) float64 {
 	if d.NoiseExtra == nil {
 		return 0
 	}
-	return d.NoiseExtra[i]/d.scaleOf(i) + 0
+	return d.NoiseExtra[i]/d.ScaleOf(i) + 0
 }
 
-// withinGroups returns the logarithm of the within-group term at σ_n² = noise, its
+// WithinGroups returns the logarithm of the within-group term at σ_n² = noise, its
 // derivative by σ_n², and its Fisher information of log σ_n².
-func (d *Data) withinGroups(noise float64) (value, slope, info float64) {
-	for i, r := range d.repeats {
-		if r.more == 0 {
+func (d *Table) WithinGroups(noise float64) (value, slope, info float64) {
+	for i, r := range d.Repeats {
+		if r.More == 0 {
 			continue
 		}
 		s := noise + d.ratioOf(i)
-		value += r.logd - 0.5*(r.more*math.Log(2*math.Pi*s)+r.ss/s)
-		slope += 0.5 * (r.ss/s - r.more) / s
-		info += 0.5 * r.more * (noise / s) * (noise / s)
+		value += r.LogD - 0.5*(r.More*math.Log(2*math.Pi*s)+r.SS/s)
+		slope += 0.5 * (r.SS/s - r.More) / s
+		info += 0.5 * r.More * (noise / s) * (noise / s)
 	}
 	return value, slope, info
 }
 
-// A mergedObjective adds the within-group term to the objective of merged rows,
-// whatever the method.
-type mergedObjective struct {
-	objective
-	d *Data
-}
-
-// Evaluate evaluates the rows as they were before they were merged.
-func (o mergedObjective) Evaluate(ctx context.Context, p Params, opt EvalOptions) (*Evaluation, error) {
-	value, slope, _ := o.d.withinGroups(p.Noise)
-	if reject := opt.Reject; reject != nil {
-		opt.Reject = func(upper float64) bool { return reject(upper + value) }
-	}
-	ev, err := o.objective.Evaluate(ctx, p, opt)
-	if err != nil {
-		return nil, err
-	}
-	ev.add(value)
-	if ev.Gradient != nil {
-		ev.Gradient.Noise += slope
-	}
-	return ev, nil
-}
-
-// withinScaled returns the terms of a target divided by scale.
-func withinScaled(r []repeat, scale float64) []repeat {
+// WithinScaled returns the terms of a target divided by scale.
+func WithinScaled(r []Repeat, scale float64) []Repeat {
 	if r == nil {
 		return nil
 	}
-	out := append([]repeat{}, r...)
+	out := append([]Repeat{}, r...)
 	for i := range out {
-		out[i].ss /= scale * scale
-	}
-	return out
-}
-
-// pickRepeats returns the terms of the given rows.
-func pickRepeats(r []repeat, rows []int) []repeat {
-	if r == nil {
-		return nil
-	}
-	out := make([]repeat, len(rows))
-	for i, k := range rows {
-		out[i] = r[k]
+		out[i].SS /= scale * scale
 	}
 	return out
 }

@@ -1,0 +1,44 @@
+package bbgp
+
+import "bbgp.dev/internal/gp"
+
+// Params are the parameters θ of a model, in natural units. Their JSON form is
+//
+//	{"kernel":"matern32","mean":0,"variance":1,"noise":1,"lengthscales":[1,null]}
+//
+// where null stands for a lengthscale of +Inf: the input has no influence.
+// Reading demands every key but kernel (matern32 if absent) and mean (0 if
+// absent), and refuses keys it does not know. The fields are
+//
+//	Kernel       string    // matern12, matern32, matern52 or gaussian
+//	Mean         float64   // c
+//	Variance     float64   // σ_f²
+//	Noise        float64   // σ_n²
+//	Lengthscales []float64 // ℓ_1..ℓ_D, +Inf allowed
+//
+// and the methods Clone, a copy with memory of its own, and Check(d int) error, which
+// returns a *ParamError for the first parameter out of range for d inputs.
+type Params = gp.Params
+
+// DefaultParams returns the start of the paper: c = 0 and every other
+// parameter 1, for d inputs. kernel "" means matern32.
+func DefaultParams(kernel string, d int) Params { return gp.DefaultParams(kernel, d) }
+
+// Families returns the names of the covariance functions, the default first.
+func Families() []string { return gp.Families() }
+
+// A ParamError says which parameter is out of range or missing. Key is its name in the
+// JSON form, such as "noise" or "lengthscales[3]"; Reason says what is wrong.
+type ParamError = gp.ParamError
+
+// An OptionError says which option has a value that cannot be used. Option is the name
+// of the field of Options, in lower case; Reason says what is wrong.
+type OptionError = gp.OptionError
+
+// A MemoryError refuses a run that would not fit its budget, before it starts. Needed
+// and Budget are bytes.
+type MemoryError = gp.MemoryError
+
+// ErrNotFinite is what an evaluation returns when the matrix or the value is
+// not finite or not positive definite at the parameters asked for.
+var ErrNotFinite = gp.ErrNotFinite

@@ -1,0 +1,2 @@
+// Package usage tells what the process has used: CPU time and peak memory.
+package usage

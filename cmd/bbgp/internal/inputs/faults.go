@@ -2,7 +2,6 @@ package inputs
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -110,38 +109,11 @@ func (p *Plan) mixed(t *table.Table, c *table.Column, fault func(table.Place, []
 		return fault(c.FirstText, mend, "%s has another decimal mark than the rest of the column; write all alike, or say which with --decimal", table.Quote(cell))
 	case what != "":
 		return fault(c.FirstText, mend, "%s %s; mend it, or --na %s takes it for missing, or --ignore %s", table.Quote(cell), what, table.Arg(cell), arg)
-	case totals[strings.ToLower(cell)]:
+	case isTotal(cell):
 		return fault(c.FirstText, []string{"--comment", cell}, "%s looks like a line of totals, which is no row; delete it, or --comment %s leaves it out", table.Quote(cell), table.Arg(cell))
 	}
 	return fault(c.FirstText, mend, "%s is no %s, while %d cells of the column are; mend it, or --na %s takes it for missing, or use --text %s or --ignore %s",
 		table.Quote(cell), kind, good, table.ListArg(cell), arg, arg)
-}
-
-// What is about a number in a cell that is not quite one.
-var (
-	aLimit  = regexp.MustCompile(`^[<>≤≥≦≧]=?\s*[-+]?[0-9]`)
-	aTime   = regexp.MustCompile(`^[0-9]{1,2}:[0-9]{2}(:[0-9]{2}([.,][0-9]+)?)?( ?[AaPp][Mm])?$`)
-	aBound  = regexp.MustCompile(`^[-+]?[0-9.,]+ ?(±|\+/-) ?[0-9.,]+$`)
-	aUnit   = regexp.MustCompile(`^[-+]?[0-9]+([.,][0-9]+)? ?[A-Za-zµμ°Ω²³/%]{1,8}[0-9]?$`)
-	withAnd = regexp.MustCompile(`^(ca\.?|~|≈|about) ?[-+]?[0-9]`)
-)
-
-// numberish says what a cell is that is nearly a number; "" if it is not.
-func numberish(cell string) string {
-	switch {
-	case aLimit.MatchString(cell):
-		return "is a value beyond a limit of detection and no number: half the limit is a usual value in its place"
-	case aTime.MatchString(cell):
-		return "is a time of day: write it as a number of hours"
-	case aBound.MatchString(cell):
-		return "is a number and its error: put them in two columns"
-	case withAnd.MatchString(cell):
-		return "is a rough value: write the number alone"
-	}
-	if aUnit.MatchString(cell) && strings.ContainsAny(cell, " .,°µ²³/") {
-		return "has a unit in the cell: write the number alone"
-	}
-	return ""
 }
 
 // addLevels makes one input of each text of a column.
@@ -150,19 +122,10 @@ func (p *Plan) addLevels(t *table.Table, c *table.Column, opt Options, fault fun
 	if most == 0 {
 		most = 20
 	}
-	near := 0
-	for _, l := range c.Levels {
-		near += min(len(numberish(l)), 1)
+	if what := quantities(c, most); what != "" && !c.AskedText() {
+		return fault(c.FirstText, []string{"--ignore", c.Name}, "%s %s; or --text %s takes the cells as words, or --ignore %s", table.Quote(c.FirstText.Cell), what, table.ListArg(c.Name), table.ListArg(c.Name))
 	}
-	if !c.AskedText() && 2*near > len(c.Levels) {
-		cell := c.FirstText.Cell
-		what := numberish(cell)
-		if what == "" {
-			what = "stands among numbers with something beside them"
-		}
-		return fault(c.FirstText, []string{"--ignore", c.Name}, "%s %s; or --text %s takes the cells as words, or --ignore %s", table.Quote(cell), what, table.ListArg(c.Name), table.ListArg(c.Name))
-	}
-	if last := c.Levels[len(c.Levels)-1]; !c.AskedText() && len(c.Levels) > 2 && totals[strings.ToLower(last)] && c.LastAlone() {
+	if last := c.Levels[len(c.Levels)-1]; !c.AskedText() && len(c.Levels) > 2 && isTotal(last) && c.LastAlone() {
 		at := table.Place{Row: t.Rows, Line: t.Line(t.Rows - 1)}
 		return fault(at, []string{"--comment", last}, "%s in the last row looks like a line of totals, which is no row: --comment %s leaves it out, --text %s takes it for a word",
 			table.Quote(last), table.Arg(last), table.ListArg(c.Name))

@@ -41,6 +41,19 @@ func dropDuplicates(t *table.Table, chosen []int) (kept []int, notes []string) {
 	return kept, notes
 }
 
+// alike returns two texts that differ in capitals or blanks only, if there are such.
+func alike(levels []string) (a, b string) {
+	seen := map[string]string{}
+	for _, l := range levels {
+		key := strings.ToLower(strings.Join(strings.Fields(l), ""))
+		if seen[key] != "" {
+			return seen[key], l
+		}
+		seen[key] = l
+	}
+	return "", ""
+}
+
 func fingerprint(v []float64) uint64 {
 	h := uint64(14695981039346656037)
 	for _, x := range v[:min(len(v), 64)] {
@@ -65,6 +78,9 @@ func remarks(c *table.Column) []string {
 		if n := len(c.Levels); n > 4 && n+c.Missing == len(c.Num) {
 			note += fmt.Sprintf("; it differs in every row like an identifier: leave it out with --ignore %s unless it means something", table.ListArg(c.Name))
 		}
+		if a, b := alike(c.Levels); a != "" {
+			note += fmt.Sprintf("; %s and %s are two of them, which differ in capitals or blanks only", table.Quote(a), table.Quote(b))
+		}
 		return []string{note}
 	}
 	if note := sentinelNote(c); note != "" {
@@ -72,6 +88,8 @@ func remarks(c *table.Column) []string {
 	}
 	what := ""
 	switch n := len(c.Num); {
+	case c.Zeros != "":
+		return []string{fmt.Sprintf("column %s has numbers with leading zeros (%s), as codes have: --text %s takes them as words, --ignore %s leaves them out", c.Name, c.Zeros, table.ListArg(c.Name), table.ListArg(c.Name))}
 	case n >= 20 && !c.Date() && counts(c.Num):
 		what = "counts the rows like an identifier"
 	case n >= 20 && !c.Date() && namesRows(c.Name) && c.Missing == 0 && c.Distinct(n) == n && whole(c.Num):
@@ -85,6 +103,12 @@ func remarks(c *table.Column) []string {
 // totals are what lines of totals call themselves.
 var totals = map[string]bool{"total": true, "totals": true, "grand total": true, "subtotal": true, "sum": true, "mean": true, "average": true,
 	"summe": true, "gesamt": true, "mittelwert": true, "durchschnitt": true, "somme": true, "moyenne": true, "totale": true, "media": true}
+
+// isTotal says whether a cell names a line of totals: Total, Total 2024, Grand total:.
+func isTotal(cell string) bool {
+	word := strings.TrimRight(strings.ToLower(cell), ": 0123456789")
+	return totals[word]
+}
 
 // namesRows says whether a column is called like an identifier: id, row_id, rowId, key.
 func namesRows(name string) bool {

@@ -109,8 +109,13 @@ func parseDate(cell []byte, o Order) Value {
 	if o != "" {
 		days, ok = o.days(cell)
 	}
-	if !ok && !o.counts() && (o == "" || !plainOrder(cell)) {
+	if !ok && !o.counts() && o != Clock && (o == "" || !plainOrder(cell)) {
 		days, ok = ParseDate(string(cell))
+	}
+	if !ok && o == Clock { // hours as such
+		if v, k := parse(cell, '.'); k == number {
+			days, ok = v, true
+		}
 	}
 	if ok {
 		return Value{Num: days}

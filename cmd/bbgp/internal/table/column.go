@@ -30,6 +30,7 @@ type Column struct {
 	Note    string         // what was decided, in words; "" for plain cells
 	Doubt   *Error         // why the column cannot be read; nil if it can
 	Mend    []string       // a flag and its value that would end the doubt
+	Zeros   string         // a whole number that was written with leading zeros, as 007
 	Bad     map[string]int // cells that are no numbers, or no dates, in a column of them
 
 	as              As

@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // An Order is how the parts of a date stand.
@@ -20,16 +21,18 @@ const (
 	Unix    Order = "unix"    // seconds since 1970-01-01
 	UnixMS  Order = "unix-ms" // milliseconds
 	Year    Order = "yyyy"
+	Month   Order = "yyyymm"
+	Second  Order = "yyyymmddhhmmss"
 )
 
 // words says what stands first.
 func (o Order) words() string {
 	return map[Order]string{YMD: "year first", DMY: "day first", MDY: "month first", Compact: "yyyymmdd", Year: "years",
-		Excel: "serial numbers of Excel", Unix: "seconds since 1970", UnixMS: "milliseconds since 1970"}[o]
+		Month: "yyyymm", Second: "yyyymmddhhmmss", Excel: "serial numbers of Excel", Unix: "seconds since 1970", UnixMS: "milliseconds since 1970"}[o]
 }
 
 // Orders are those that --date COL:FORMAT names.
-var Orders = []Order{YMD, DMY, MDY, Compact, Excel, Unix, UnixMS, Year}
+var Orders = []Order{YMD, DMY, MDY, Compact, Excel, Unix, UnixMS, Year, Month, Second, Clock}
 
 // ParseOrder reads a format: one of Orders, or dd.mm.yy, %d/%m/%Y and the like, of which
 // only the order matters.
@@ -64,7 +67,17 @@ func (o Order) days(cell []byte) (float64, bool) {
 		if len(cell) < 6 || len(cell) > 40 {
 			return 0, false
 		}
-		return o.written(cell)
+		if cell[0] >= 'A' {
+			cell = cell[len(aWeekday.Find(cell)):]
+		}
+		v, ok := o.written(cell)
+		if !ok && o == YMD {
+			return formed(cell)
+		}
+		return v, ok
+	case Clock:
+		v, _, ok := clockHours(cell)
+		return v, ok
 	}
 	v, k := parse(cell, '.')
 	if k != number {
@@ -84,14 +97,60 @@ func (o Order) counted(v float64) (float64, bool) {
 		return v / 86400e3, math.Abs(v) < 1e14
 	case Year:
 		return dayOf(int(v), 1, 1), v == math.Trunc(v) && v >= 1000 && v < 3000
-	case Compact:
-		if v != math.Trunc(v) || v < 1000_01_01 || v > 9999_12_31 {
-			return 0, false
-		}
-		y, m, d := int(v)/10000, int(v)/100%100, int(v)%100
-		return dayOf(y, m, d), isDay(y, m, d)
+	case Compact, Month, Second:
+		return o.compact(v)
 	}
 	return 0, false
+}
+
+// compact reads a date whose digits stand together.
+func (o Order) compact(v float64) (float64, bool) {
+	if v != math.Trunc(v) || v < 0 || v > 1e14 {
+		return 0, false
+	}
+	date, time := int(v), 0
+	switch o {
+	case Month:
+		date = date*100 + 1
+	case Second:
+		date, time = date/1_000_000, date%1_000_000
+	}
+	y, m, d := date/10000, date/100%100, date%100
+	h, min, sec := time/10000, time/100%100, time%100
+	if y < 1000 || y > 9999 || !isDay(y, m, d) || h > 23 || min > 59 || sec > 59 {
+		return 0, false
+	}
+	return dayOf(y, m, d) + float64(h*3600+min*60+sec)/86400, true
+}
+
+// togetherDates returns the order in which whole numbers are dates whose digits stand
+// together, "" if they are none: so many different numbers are not all dates by chance.
+func togetherDates(v []float64) Order {
+	if len(v) == 0 {
+		return ""
+	}
+	for _, g := range []struct {
+		o            Order
+		lo, hi, many float64
+	}{{Compact, 1900_01_01, 2100_12_31, 3}, {Month, 1900_01, 2100_12, 12}, {Second, 1900_01_01e6, 2101_01_01e6, 3}} {
+		different := map[float64]bool{}
+		for _, x := range v {
+			if math.IsNaN(x) {
+				continue
+			}
+			if _, ok := g.o.compact(x); !ok || x < g.lo || x > g.hi {
+				different = nil
+				break
+			}
+			if len(different) < int(g.many) {
+				different[x] = true
+			}
+		}
+		if len(different) >= int(g.many) {
+			return g.o
+		}
+	}
+	return ""
 }
 
 // orderOfNumbers guesses how dates that are numbers count: the ranges are far apart.
@@ -116,8 +175,6 @@ func dayOf(y, m, d int) float64 {
 	return float64(time.Date(y, time.Month(m), d, 0, 0, 0, 0, time.UTC).Unix()) / 86400
 }
 
-var monthNames = []string{"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"}
-
 // A datePart is a number of a date, or the name of a month.
 type datePart struct {
 	value, digits int
@@ -135,19 +192,14 @@ func part(b []byte) (p datePart, rest []byte, ok bool) {
 		p.digits = n
 		return p, b[n:], n <= 4
 	}
-	for n < len(b) && (b[n]|0x20 >= 'a' && b[n]|0x20 <= 'z') {
+	for n < len(b) && (b[n]|0x20 >= 'a' && b[n]|0x20 <= 'z' || b[n] >= utf8.RuneSelf) {
 		n++
 	}
-	if n < 3 {
+	if n < 3 || n > 12 {
 		return p, b, false
 	}
-	word := strings.ToLower(string(b[:n]))
-	for i, m := range monthNames {
-		if full := strings.ToLower(time.Month(i + 1).String()); word == m || word == full || word == "sept" && m == "sep" {
-			return datePart{value: i + 1, name: true}, b[n:], true
-		}
-	}
-	return p, b, false
+	month, ok := months[strings.ToLower(string(b[:n]))]
+	return datePart{value: month, name: true}, b[n:], ok
 }
 
 // written reads a date of three parts, and a time behind it.
@@ -209,7 +261,7 @@ func clock(b []byte) (float64, bool) {
 	if len(b) == 0 {
 		return 0, true
 	}
-	b = bytes.TrimLeft(bytes.TrimPrefix(bytes.TrimPrefix(b, []byte("T")), []byte("t")), " ,")
+	b = bytes.TrimLeft(bytes.TrimPrefix(bytes.TrimPrefix(bytes.TrimPrefix(b, []byte("T")), []byte("t")), []byte(":")), " ,")
 	s := strings.ToUpper(string(b))
 	zone := 0.0
 	for _, z := range []string{"UTC", "GMT", "Z"} {
@@ -272,4 +324,4 @@ func readings(cell string) string {
 }
 
 // counts says whether dates of the order are numbers.
-func (o Order) counts() bool { return o != YMD && o != DMY && o != MDY && o != "" }
+func (o Order) counts() bool { return o != YMD && o != DMY && o != MDY && o != Clock && o != "" }

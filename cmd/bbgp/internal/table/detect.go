@@ -139,7 +139,8 @@ func numeric(cell []byte) bool {
 	return k == number || k == missing
 }
 
-// looks tells what a cell may be, whatever the decimal mark; a date is a number.
+// looks tells what a cell may be, whatever the decimal mark; a date of three parts is a
+// number. Times, months and quarters are words, for columns are called so.
 func looks(cell []byte) kind {
 	if _, k := parse(cell, '.'); k != text {
 		return k
@@ -150,7 +151,10 @@ func looks(cell []byte) kind {
 		}
 	}
 	for _, o := range []Order{YMD, DMY, MDY} {
-		if _, ok := o.days(cell); ok {
+		if len(cell) < 6 || len(cell) > 40 {
+			break
+		}
+		if _, ok := o.written(cell); ok {
 			return number
 		}
 	}

@@ -102,6 +102,9 @@ func (t *Table) finish(r *Reader) {
 	for i, c := range t.Columns {
 		plain := c.ways == nil && c.as == AsFound
 		c.decide(t, marks)
+		if plain {
+			c.together(t)
+		}
 		if plain && c.marked > 0 && c.marked == c.grouped && (marks[other] > 0 || c.trained == other) && marks[t.Decimal] == 0 && !r.told {
 			c.doubt(t, Place{}, []string{"--decimal", MarkName(other)},
 				"marks before three digits, while other columns have decimals after %q: say which mark the decimals have with --decimal point or --decimal comma", other)
@@ -170,6 +173,8 @@ func (t *Table) addLine(r *Reader, rec []byte) error {
 				c.Num = append(c.Num, v)
 				if decimals >= 0 {
 					c.noteMark(v, decimals)
+				} else if rec[0] == '0' && n > 2 {
+					c.noteZeros(rec[:n])
 				}
 				if n < len(rec) {
 					rec = rec[n+1:]
@@ -203,6 +208,13 @@ func (c *Column) noteMark(v float64, decimals int) {
 	c.marked++
 	if decimals == 3 && math.Abs(v) >= 1 && math.Abs(v) < 1000 {
 		c.grouped++
+	}
+}
+
+// noteZeros keeps the first number of three digits or more that begins with a zero.
+func (c *Column) noteZeros(cell []byte) {
+	if c.Zeros == "" && allDigits(cell) {
+		c.Zeros = string(cell)
 	}
 }
 
@@ -248,6 +260,9 @@ func (c *Column) add(r *Reader, cell []byte) {
 	switch k {
 	case number:
 		c.Num = append(c.Num, v)
+		if cell[0] == '0' && len(cell) > 2 {
+			c.noteZeros(cell)
+		}
 		if marked, groups := grouped(cell, r.Decimal); marked && c.ways == nil {
 			c.marked += btoi(marked)
 			c.grouped += btoi(groups)

@@ -2,7 +2,9 @@ package table
 
 import (
 	"bytes"
+	"maps"
 	"regexp"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -19,10 +21,12 @@ type look struct {
 	parens   bool            // (1,234) for a negative number
 	fortran  bool            // 1.5D+03
 	minus    bool            // a minus that is no hyphen
+	behind   bool            // a minus behind the number
+	script   bool            // digits of another script
+	powers   bool            // 1.5 × 10^3
+	forced   bool            // ="1.5" or '1.5
 	units    map[string]int  // words behind numbers
 }
-
-var currencies = []string{"$", "€", "£", "¥", "₹", "EUR", "USD", "GBP", "CHF", "JPY"}
 
 // blanksIn are the blanks that stand in and about numbers, the marks of thousands.
 var blanksIn = []string{" ", "\u00a0", "\u202f", "\u2009"}
@@ -34,7 +38,7 @@ var minuses = []string{"-", "\u2212", "\u2013"}
 
 // styled reads a number with the given mark of decimals, and notes its look.
 func styled(cell []byte, decimal byte, l *look) (float64, bool) {
-	if len(cell) == 0 || len(cell) > 60 || !bytes.ContainsAny(cell, "0123456789") {
+	if len(cell) == 0 || len(cell) > 60 || !hasDigit(cell) {
 		return 0, false
 	}
 	var seen look
@@ -45,7 +49,13 @@ func styled(cell []byte, decimal byte, l *look) (float64, bool) {
 		b = b[1:]
 	}
 	if !marksOnly(b) {
-		b, neg, currency, unit = strip(cell, &seen)
+		ascii, ok := unusual(cell, decimal, &seen)
+		if !ok {
+			return 0, false
+		}
+		if b, neg, currency, unit = strip(ascii, &seen); len(b) > 60 {
+			return 0, false
+		}
 	}
 	if neg {
 		out = append(out, '-')
@@ -62,6 +72,16 @@ func styled(cell []byte, decimal byte, l *look) (float64, bool) {
 		l.add(&seen, currency, unit)
 	}
 	return v, true
+}
+
+// hasDigit says whether a cell has a digit, or a letter that may be one of another script.
+func hasDigit(cell []byte) bool {
+	for _, c := range cell {
+		if c >= '0' && c <= '9' || c >= utf8.RuneSelf {
+			return true
+		}
+	}
+	return false
 }
 
 // marksOnly says whether b has digits, points and commas only.
@@ -84,52 +104,62 @@ func strip(cell []byte, seen *look) (b []byte, neg bool, currency, unit string) 
 	if c, ok := bytes.CutSuffix(b, []byte("%")); ok {
 		b, seen.percent = c, 1
 	}
-	for _, at := range []func([]byte, []byte) ([]byte, bool){bytes.CutPrefix, bytes.CutSuffix} {
-		for _, s := range currencies {
-			if c, ok := at(b, []byte(s)); ok && currency == "" {
-				b, currency = trimBlanks(c), s
-			}
-		}
-	}
 	b = trimBlanks(b)
+	if b, currency = cutCurrency(b, true); currency == "" {
+		b, currency = cutCurrency(b, false)
+	}
 	for _, s := range minuses {
 		if c, ok := bytes.CutPrefix(b, []byte(s)); ok && !signed {
 			b, neg, signed, seen.minus = trimBlanks(c), true, true, s != "-"
 		}
 	}
 	if c, ok := bytes.CutPrefix(b, []byte("+")); ok && !signed {
-		b = c
+		b, signed = c, true
 	}
-	for _, s := range currencies { // −$5
-		if c, ok := bytes.CutPrefix(b, []byte(s)); ok && currency == "" {
-			b, currency = trimBlanks(c), s
-		}
+	if currency == "" { // −$5
+		b, currency = cutCurrency(b, true)
+	}
+	if n := len(b); n > 1 && b[n-1] == '-' && !signed && b[n-2] >= '0' && b[n-2] <= '9' {
+		b, neg, seen.behind = b[:n-1], true, true
 	}
 	b, unit = cutUnit(b)
 	return b, neg, currency, unit
 }
 
-// digits takes the digits before the decimals, in groups of three or in none.
+// digits takes the digits before the decimals: in groups of three, in those of India
+// (12,34,567), or in none.
 func digits(b, out []byte, decimal byte, seen *look) (rest, plain []byte, ok bool) {
-	n := 0
-	for n < len(b) && b[n] >= '0' && b[n] <= '9' {
-		n++
-	}
+	n := digitRun(b)
 	out = append(out, b[:n]...)
 	if n == 0 || n > 3 || b[0] == '0' {
 		return b[n:], out, n > 0 || len(b) > 0 && b[0] == decimal
 	}
 	b = b[n:]
 	mark := groupMark(b, decimal)
-	for mark != "" && bytes.HasPrefix(b, []byte(mark)) {
+	twos, groups := 0, 0
+	for ; mark != "" && bytes.HasPrefix(b, []byte(mark)); groups++ {
 		g := b[len(mark):]
-		if len(g) < 3 || !allDigits(g[:3]) || len(g) > 3 && g[3] >= '0' && g[3] <= '9' {
+		switch k := digitRun(g); {
+		case k == 2 && mark == "," && n <= 2 && twos == groups:
+			twos++
+			out, b = append(out, g[:2]...), g[2:]
+		case k == 3:
+			out, b = append(out, g[:3]...), g[3:]
+		default:
 			return nil, nil, false
 		}
-		out, b = append(out, g[:3]...), g[3:]
 		seen.group, seen.groups = mark, 1
 	}
-	return b, out, true
+	return b, out, twos == 0 || twos == groups-1
+}
+
+// digitRun counts the digits that b begins with.
+func digitRun(b []byte) int {
+	n := 0
+	for n < len(b) && b[n] >= '0' && b[n] <= '9' {
+		n++
+	}
+	return n
 }
 
 // groupMark returns the mark of thousands that b begins with: the other one of comma and
@@ -195,8 +225,9 @@ func trimBlanks(b []byte) []byte {
 	}
 }
 
-// aUnit is a unit behind a number: after a blank, or a known one of two letters or more.
-var aUnit = regexp.MustCompile(`^(.*[0-9])([  ]?)([A-Za-zµμ°Ω%][A-Za-zµμ°Ω²³0-9/^.*·]{0,9})$`)
+// aUnit is a unit behind a number: after a blank, in brackets, or a known one of two
+// letters or more.
+var aUnit = regexp.MustCompile(`^(.*[0-9])([ \x{00a0}]?)([(\[]?[\p{L}°%‰][\p{L}°²³0-9/^.*·-]{0,9}[)\]]?)$`)
 
 // cutUnit cuts the unit of a cell such as 12 mm or 20°C.
 func cutUnit(b []byte) (number []byte, unit string) {
@@ -221,7 +252,8 @@ func (l *look) add(o *look, currency, unit string) {
 		l.group, l.groups = o.group, l.groups+1
 	}
 	l.percent += o.percent
-	l.parens, l.fortran, l.minus = l.parens || o.parens, l.fortran || o.fortran, l.minus || o.minus
+	l.parens, l.fortran, l.minus, l.behind = l.parens || o.parens, l.fortran || o.fortran, l.minus || o.minus, l.behind || o.behind
+	l.script, l.powers, l.forced = l.script || o.script, l.powers || o.powers, l.forced || o.forced
 	if currency != "" {
 		if l.currency == nil {
 			l.currency = map[string]bool{}
@@ -247,19 +279,23 @@ func (l *look) words(decimal byte) []string {
 	if l.percent > 0 {
 		w = append(w, "per cent (12 % is 12)")
 	}
-	for _, c := range currencies {
-		if l.currency[c] {
-			w = append(w, c+" left off")
-		}
-	}
-	for u := range l.units {
-		w = append(w, u+" left off")
+	for _, c := range append(slices.Sorted(maps.Keys(l.currency)), slices.Sorted(maps.Keys(l.units))...) {
+		w = append(w, c+" left off")
 	}
 	if l.parens {
 		w = append(w, "parentheses for a minus")
 	}
 	if l.fortran {
 		w = append(w, "exponents after a D")
+	}
+	for _, m := range []struct {
+		is   bool
+		text string
+	}{{l.behind, "the minus behind them"}, {l.script, "digits of another script"}, {l.powers, "powers of ten in full"},
+		{l.forced, "marks that make them text in a spreadsheet"}} {
+		if m.is {
+			w = append(w, m.text)
+		}
 	}
 	return w
 }

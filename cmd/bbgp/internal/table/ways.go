@@ -20,6 +20,8 @@ type way struct {
 	failed  int
 	bad     map[string]int // cells that are not read so, the first of them
 	first   Place
+	short   Place // the first time of two parts
+	two     int   // times of two parts
 }
 
 const (
@@ -70,7 +72,7 @@ func (c *Column) startWays(r *Reader) {
 			}
 		}
 	}
-	for _, o := range []Order{YMD, DMY, MDY} {
+	for _, o := range []Order{YMD, DMY, MDY, Clock} {
 		add(&way{order: o}, before)
 	}
 	if c.as == AsDate {
@@ -83,6 +85,12 @@ func (c *Column) addWays(r *Reader, cell []byte, plain float64, isPlain bool) {
 	kept := c.ways[:0]
 	for _, w := range c.ways {
 		v, ok := plain, isPlain
+		if w.order == Clock && !w.told {
+			if _, two, _ := clockHours(cell); two {
+				note(&w.short, w.two, r, cell)
+				w.two++
+			}
+		}
 		if w.order != "" || w.decimal != 0 && !(isPlain && w.decimal == r.Decimal) {
 			v, ok = w.parse(cell)
 		}
@@ -172,6 +180,10 @@ func (c *Column) decide(t *Table, marks map[byte]int) {
 		c.tellNumber(t, best)
 		return
 	}
+	if best.order == Clock {
+		c.tellClock(t, best)
+		return
+	}
 	c.as = AsDate
 	if best.order != "" {
 		c.Order = best.order
@@ -190,6 +202,37 @@ func (c *Column) decide(t *Table, marks map[byte]int) {
 	lo, hi = c.Range()
 	if c.Doubt == nil && best.failed == 0 {
 		c.Note = fmt.Sprintf("column %s: dates, %s, from %s to %s, taken as days since 1970-01-01", c.Name, c.Order.words(), DateOf(lo), DateOf(hi))
+	}
+}
+
+// tellClock takes the column as hours.
+func (c *Column) tellClock(t *Table, w *way) {
+	c.as, c.Order = AsFound, Clock
+	if w.two > 0 && w.two+w.failed < len(c.Num)-c.Missing-c.Inf {
+		c.doubt(t, w.short, []string{"--date", c.Name + ":time"}, "%s has two parts and other cells have three: write all as hours:minutes:seconds, or --date %s takes two as hours and minutes",
+			Quote(w.short.Cell), Arg(c.Name+":time"))
+		return
+	}
+	if w.failed == 0 {
+		lo, hi := c.Range()
+		c.Note = fmt.Sprintf("column %s: times, taken as hours, from %.4g to %.4g; one before midnight is far from one after it", c.Name, lo, hi)
+	}
+}
+
+// together takes plain numbers for dates whose digits stand together, if they can be
+// nothing else: as numbers the last of January is far from the first of February.
+func (c *Column) together(t *Table) {
+	if c.as != AsFound || c.Codes != nil || c.marked > 0 {
+		return
+	}
+	o := togetherDates(c.Num)
+	if o == "" {
+		return
+	}
+	c.as, c.Order = AsDate, o
+	if c.toDays(t) {
+		lo, hi := c.Range()
+		c.Note = fmt.Sprintf("column %s: numbers that are all dates, %s, from %s to %s, taken as days since 1970-01-01; --text %s takes them as words", c.Name, o.words(), DateOf(lo), DateOf(hi), ListArg(c.Name))
 	}
 }
 

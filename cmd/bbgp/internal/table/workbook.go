@@ -235,7 +235,7 @@ func showsDate(s string) bool {
 		}
 	}
 	word := strings.ToLower(s)
-	for _, m := range monthNames {
+	for _, m := range strings.Fields("jan feb mar apr may jun jul aug sep oct nov dec") {
 		if strings.Contains(word, m) {
 			return true
 		}

@@ -123,6 +123,9 @@ func (p *Plan) addLevels(t *table.Table, c *table.Column, opt Options, fault fun
 		most = 20
 	}
 	if what := quantities(c, most); what != "" && !c.AskedText() {
+		if len(t.Columns) == 1 {
+			what += delimiterHint(c.Name)
+		}
 		return fault(c.FirstText, []string{"--ignore", c.Name}, "%s %s; or --text %s takes the cells as words, or --ignore %s", table.Quote(c.FirstText.Cell), what, table.ListArg(c.Name), table.ListArg(c.Name))
 	}
 	if last := c.Levels[len(c.Levels)-1]; !c.AskedText() && len(c.Levels) > 2 && isTotal(last) && c.LastAlone() {

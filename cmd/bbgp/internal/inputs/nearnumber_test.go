@@ -72,3 +72,26 @@ func TestRemarksOfCodes(t *testing.T) {
 		}
 	}
 }
+
+// Notes below a table are one fault with one flag, and nothing else is wrong.
+func TestNotesBelow(t *testing.T) {
+	for _, tc := range []struct{ below, mend, want string }{
+		{"Source: own;;", "Source: own", `row 3 (line 4), column a: "Source: own" stands alone`},
+		{"* preliminary;;", "* preliminary", "stands alone"},
+		{"as of 2024;;", "as of 2024", "stands alone"},
+		{"Source: own;;\nNote: rounded;;", "", "and 1 row below stand alone"},
+		{"Total;99;99", "Total", "looks like a line of totals"},
+		{"Total 2024;99;99", "Total 2024", "looks like a line of totals"},
+		{"Summe:;99;99", "Summe:", "looks like a line of totals"},
+	} {
+		_, _, err := Make(load(t, "a;b;y\n1;2;3\n4;5;7\n"+tc.below+"\n"), Options{Target: "y"})
+		f, ok := err.(Faults)
+		if !ok || len(f) != 1 || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: %v", tc.below, err)
+			continue
+		}
+		if tc.mend != "" && (len(f[0].Mend) != 2 || f[0].Mend[0] != "--comment" || f[0].Mend[1] != tc.mend) {
+			t.Errorf("%s: mend %q", tc.below, f[0].Mend)
+		}
+	}
+}

@@ -153,6 +153,10 @@ func Make(t *table.Table, opt Options) (p *Plan, notes []string, err error) {
 	} else if j := slices.Index(names, p.Target); j >= 0 && p.Target != "" {
 		notes = append(notes, targetRemarks(t.Columns[j])...)
 	}
+	if f := footer(t); f != nil {
+		below := func(g Fault) bool { return g.Err.Row >= f.Err.Row }
+		faults = append(Faults{*f}, slices.DeleteFunc(faults, below)...)
+	}
 	switch {
 	case len(faults) > 0:
 		return nil, notes, faults

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode"
 
 	"bbgp.dev/cmd/bbgp/internal/table"
 )
@@ -73,6 +74,9 @@ func equal(a, b []float64) bool {
 
 // remarks points out what may not be meant: identifiers and dates.
 func remarks(c *table.Column) []string {
+	if c.IsText() && len(c.Levels) == 1 && !strings.ContainsFunc(c.Levels[0], func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
+		return []string{fmt.Sprintf("column %s holds %s only: if that divides the cells, --delimiter %s says so", c.Name, table.Quote(c.Levels[0]), table.Arg(c.Levels[0][:1]))}
+	}
 	if c.IsText() {
 		note := fmt.Sprintf("column %s is text: one input for each of its %d values", c.Name, len(c.Levels))
 		if n := len(c.Levels); n > 4 && n+c.Missing == len(c.Num) {

@@ -2,6 +2,7 @@ package table
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
 )
 
@@ -9,13 +10,14 @@ import (
 const Blanks = ' '
 
 // delimiters are tried in this order: a comma may stand inside numbers.
-var delimiters = []byte{'\t', ';', '|', ',', Blanks}
+var delimiters = []byte{'\t', ';', '|', ',', Blanks, '^', '~', 1, 31}
 
 // A sample is the beginning of a table as records, without blank lines.
 type sample struct {
 	recs  []record
 	cells [][][]byte // of each record, by the delimiter
 	usual int        // number of cells that most records have
+	place layout     // columns by position, nil for a delimiter
 }
 
 // A record is a line, or several where a quote spans them.
@@ -79,7 +81,11 @@ func (s *sample) by(delimiter byte) {
 	s.cells = make([][][]byte, len(s.recs))
 	count, first := map[int]int{}, map[int]int{}
 	for i, r := range s.recs {
-		s.cells[i] = splitCopy(r.text, delimiter)
+		if s.place != nil {
+			s.cells[i], _ = s.place.cut(nil, r.text)
+		} else {
+			s.cells[i] = splitCopy(r.text, delimiter)
+		}
 		n := len(s.cells[i])
 		for n > 1 && len(s.cells[i][n-1]) == 0 && count[n] == 0 && count[n-1] > 0 {
 			n-- // a trailing delimiter
@@ -127,7 +133,7 @@ func (s *sample) score(delimiter byte) float64 {
 		}
 	}
 	share, quality := float64(same)/float64(len(s.recs)-start), float64(numbers)/float64(max(cells, 1))
-	if delimiter == Blanks && (quality < 0.5 || share < 0.6) {
+	if delimiter == Blanks && s.place == nil && (quality < 0.5 || share < 0.6) {
 		return 0 // words of a text
 	}
 	return 2*share + quality - 0.01*float64(start)
@@ -161,15 +167,25 @@ func looks(cell []byte) kind {
 	return text
 }
 
-// detectDelimiter chooses the delimiter that cuts the records best, else a comma.
-func (s *sample) detectDelimiter() byte {
+// detectDelimiter chooses the delimiter that cuts the records best, else a comma. Columns by
+// position are the place of the sample; the first ones of its records are then titles.
+func (s *sample) detectDelimiter() (delimiter byte, titles int) {
 	best, most := byte(','), 0.0
 	for _, d := range delimiters {
 		if v := s.score(d); v > most {
 			best, most = d, v
 		}
 	}
-	return best
+	l, start := s.positions()
+	if l == nil {
+		return best, 0
+	}
+	rest := &sample{recs: s.recs[start:], place: l}
+	if v := rest.score(Blanks) - 0.01*float64(start); v <= most {
+		return best, 0
+	}
+	s.place = l
+	return Blanks, start
 }
 
 // detectDecimal tells a decimal comma: some cell is a number only with a comma, and none
@@ -213,7 +229,13 @@ var unitWords = strings.Fields(`mm cm m km in ft mi um µm nm mg g kg t lb ml l 
 	Pa hPa kPa MPa bar mbar psi N kN J kJ MJ W kW MW kWh V mV A mA Ohm mol mmol mg/l mg/L µg/l ug/l g/l mg/kg ppm ppb m/s km/h kg/m3 kg/m³ % pct
 	usd eur $ € £ USD EUR count - 1 float int string double`)
 
+// aType is the kind of a column as R prints it.
+var aType = regexp.MustCompile(`^<[a-z]{3,4}>$`)
+
 func unitWord(cell string) bool {
+	if aType.MatchString(cell) {
+		return true
+	}
 	if n := len(cell); n > 2 && strings.IndexByte("[(", cell[0]) >= 0 && strings.IndexByte("])", cell[n-1]) >= 0 {
 		return true
 	}

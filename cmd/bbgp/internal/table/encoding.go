@@ -12,6 +12,7 @@ import (
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/htmlindex"
 	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/encoding/unicode/utf32"
 )
 
 // Text is UTF-8 inside of the program, whatever it was in the file: names and texts of
@@ -39,10 +40,14 @@ func decode(label string, in *bufio.Reader, name string) (io.Reader, []string, e
 	return &utf8Reader{in: in, label: label}, nil, nil
 }
 
-// utf16Kind tells UTF-16 by its mark, or by zero bytes in every other place, which the
+// utf16Kind tells UTF-32 by its mark, and UTF-16 by its mark, or by zero bytes in every other place, which the
 // letters and digits of a table leave.
 func utf16Kind(head []byte) (string, encoding.Encoding) {
 	switch {
+	case bytes.HasPrefix(head, []byte("\xff\xfe\x00\x00")):
+		return "UTF-32 (little-endian)", utf32.UTF32(utf32.LittleEndian, utf32.UseBOM)
+	case bytes.HasPrefix(head, []byte("\x00\x00\xfe\xff")):
+		return "UTF-32 (big-endian)", utf32.UTF32(utf32.BigEndian, utf32.UseBOM)
 	case bytes.HasPrefix(head, []byte("\xff\xfe")):
 		return "UTF-16 (little-endian)", unicode.UTF16(unicode.LittleEndian, unicode.UseBOM)
 	case bytes.HasPrefix(head, []byte("\xfe\xff")):

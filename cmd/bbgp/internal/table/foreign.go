@@ -3,6 +3,7 @@ package table
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"strings"
 )
 
@@ -43,10 +44,33 @@ func noTable(line []byte) string {
 		return "is a page of HTML or XML; download or export the table itself as CSV"
 	case strings.HasPrefix(s, `{"`) || strings.HasPrefix(s, "[{") || s == "{" || s == "[":
 		return "is JSON; export it as CSV: a header line and one row a line"
+	case strings.HasPrefix(s, "[[") || aList.MatchString(s):
+		return "is a list as a program writes it; export it as CSV: a header line and one row a line, without brackets"
+	case strings.HasPrefix(s, "insert into ") || strings.HasPrefix(s, "create table "):
+		return "is SQL; export the table itself as CSV"
+	case strings.HasPrefix(s, "- ") && strings.Contains(s, ": "):
+		return "is YAML; export it as CSV: a header line and one row a line"
+	case strings.Contains(s, " & ") && strings.HasSuffix(s, `\\`) || strings.HasPrefix(s, `\begin{`):
+		return `is a table of LaTeX; write commas for & and take \\ off the ends of the lines`
 	case libSVM(s):
 		return fmt.Sprintf("has cells such as %s of LIBSVM's sparse format; write it as CSV, a column for each number", Quote(strings.Fields(s)[1]))
 	}
 	return ""
+}
+
+// aList is a list of numbers in brackets.
+var aList = regexp.MustCompile(`^\[[-0-9.][-0-9., e+]*\],?$`)
+
+// assignments says whether a line is pairs of name=value.
+func assignments(s string) bool {
+	f := strings.FieldsFunc(s, func(c rune) bool { return c == ' ' || c == ',' || c == ';' || c == '\t' })
+	for _, c := range f {
+		name, value, ok := strings.Cut(c, "=")
+		if !ok || name == "" || value == "" || name == "sep" {
+			return false
+		}
+	}
+	return len(f) > 1
 }
 
 // libSVM says whether a line is a number and pairs of index:value.

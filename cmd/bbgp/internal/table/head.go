@@ -19,9 +19,10 @@ type head struct {
 	names     []string // of the columns, where they stand elsewhere than in a header line
 	first     [][]byte // cells of the header or of the first row
 	isHeader  bool
-	units     bool // the line under the header tells units
+	units     int  // lines under the header that tell units
 	rowNames  bool // rows have a name before their cells
 	delimiter byte
+	place     layout // columns by position
 	notes     []string
 }
 
@@ -57,14 +58,26 @@ func findHead(s *sample, opt *ReadOptions) *head {
 		above = h.before(s, drop)
 	}
 	if h.delimiter == 0 {
-		h.delimiter = s.detectDelimiter()
+		var titles int
+		if h.delimiter, titles = s.detectDelimiter(); s.place != nil {
+			h.place = s.place
+			h.note("aligned text with blank cells: columns by their positions")
+			if titles > 0 {
+				h.note("%s before the table left out: %s", lines(titles), Quote(string(s.recs[0].text)))
+			}
+			drop(titles)
+		}
 	}
+	s.recs = slices.DeleteFunc(slices.Clone(s.recs), func(r record) bool { return len(s.recs) > 1 && isRule(r.text) })
 	s.by(h.delimiter)
 	if h.names == nil && above != nil && s.namesIn(above, h) {
 		return h
 	}
 	if look && h.names == nil {
-		if n := s.titles(); n > 0 {
+		n := s.titles()
+		if k := s.twoLines(n, h); k > 0 {
+			s.recs, s.cells = s.recs[k:], s.cells[k:]
+		} else if n > 0 {
 			h.note("%s before the table left out: %s", lines(n), Quote(string(s.recs[0].text)))
 			cells := s.cells[n:]
 			drop(n)

@@ -148,7 +148,7 @@ func special(cell []byte) (float64, kind) {
 		return math.NaN(), missing
 	}
 	switch strings.TrimLeft(word, "+-") {
-	case "inf", "infinity":
+	case "inf", "infinity", "∞":
 		return math.Inf(1), infinite
 	}
 	return 0, text

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 )
 
 // A Reader splits an input into records.
@@ -26,8 +27,9 @@ type Reader struct {
 	line, next int // line of the last record, line at start
 	row        int
 	cells      [][]byte
+	place      layout // columns by position, nil for a delimiter
 	rowNames   bool   // the first cell of a record names it
-	header     []byte // the header line, for its repetitions
+	header     []byte // the header line, bare, for its repetitions
 	na         map[string]bool
 	naNum      []float64 // those that are numbers
 	head       []string  // what was found in the head
@@ -92,8 +94,9 @@ func (r *Reader) nextRaw() (cells [][]byte, rec []byte, err error) {
 		if !quoted && r.Delimiter != Blanks && !r.rowNames && !r.opt.DropRows {
 			return nil, rec, nil
 		}
-		r.cells = splitAny(r.cells[:0], rec, r.Delimiter, quoted)
-		cells, err := r.fit(r.cells)
+		if r.cells, err = r.split(r.cells[:0], rec, quoted); err == nil {
+			cells, err = r.fit(r.cells)
+		}
 		if err == nil || !r.opt.DropRows {
 			return cells, nil, err
 		}
@@ -101,6 +104,18 @@ func (r *Reader) nextRaw() (cells [][]byte, rec []byte, err error) {
 			r.firstRagged = err
 		}
 	}
+}
+
+// split cuts a record.
+func (r *Reader) split(cells [][]byte, rec []byte, quoted bool) ([][]byte, error) {
+	if r.place == nil {
+		return splitAny(cells, rec, r.Delimiter, quoted), nil
+	}
+	cells, ok := r.place.cut(cells, rec)
+	if !ok && r.row > 0 {
+		return nil, r.errorf(r.Names[min(len(cells), len(r.Names)-1)], "the cell reaches the next column, and columns go by their positions; write the table with a delimiter, or the row aligned")
+	}
+	return cells, nil
 }
 
 // Next returns the cells of the next record, as views that are valid until the
@@ -178,6 +193,10 @@ func (r *Reader) surplusHint(cells [][]byte) string {
 		what = "; cells with blanks in them need quotes" + r.further()
 	case r.Delimiter == ',' && digits == len(cells) && len(cells) == 2*len(r.Names):
 		what = "; numbers seem to have a decimal comma: use another delimiter, or quote them"
+	case len(cells[0]) > 1 && cells[0][0] == '\'':
+		what = "; cells that contain the delimiter need double quotes, not single ones"
+	case slices.ContainsFunc(cells, func(c []byte) bool { return bytes.HasSuffix(c, []byte(`\`)) || bytes.Contains(c, []byte(`\"`)) }):
+		what = `; a quote inside of quotes is written as two of them, not as \"`
 	case digits < len(cells):
 		what = fmt.Sprintf("; quote cells that contain the delimiter %q, or name all columns in the header", r.Delimiter)
 	}
@@ -225,7 +244,7 @@ func (r *Reader) raw() (rec []byte, quoted bool, err error) {
 			continue
 		}
 		if bytes.IndexByte(rec, 0) >= 0 {
-			return nil, false, &Error{File: r.file, Line: r.line, Row: r.row + 1, Text: "holds zero bytes; it is no text file"}
+			return nil, false, &Error{File: r.file, Line: r.line, Row: r.row + 1, Text: "holds zero bytes, which no text has: a copy that was cut short, or no text file; tr -d '\\000' takes them out"}
 		}
 		return rec, quoted, nil
 	}
@@ -236,11 +255,38 @@ func (r *Reader) noRow(rec []byte) bool {
 	switch {
 	case len(rec) == 0 || rec[0] <= ' ' && len(bytes.TrimSpace(rec)) == 0, r.isComment(rec):
 		return true
-	case len(r.header) > 0 && rec[0] == r.header[0] && bytes.Equal(rec, r.header) && len(r.Names) > 1:
+	case r.isHeader(rec):
 		r.repeats++
 		return true
+	case r.row == 0 || rec[0] == '+' || rec[0] == '|' || rec[0] == '-':
+		return isRule(rec) && (r.row == 0 || bytes.IndexByte(rec, '+') >= 0)
 	}
 	return false
+}
+
+// isHeader says whether a line is the header once more, quotes, blanks and capitals aside.
+func (r *Reader) isHeader(rec []byte) bool {
+	if len(r.header) == 0 || len(r.Names) < 2 {
+		return false
+	}
+	i := 0
+	for i < len(rec) && (rec[i] == '"' || blank(rec[i])) {
+		i++
+	}
+	if i == len(rec) || rec[i]|0x20 != r.header[0]|0x20 || len(rec) > 4*len(r.header)+64 {
+		return false
+	}
+	return bytes.EqualFold(bare(rec), r.header)
+}
+
+// bare is a line without quotes and blanks.
+func bare(line []byte) []byte {
+	return bytes.Map(func(c rune) rune {
+		if c == '"' || c == ' ' || c == '\r' {
+			return -1
+		}
+		return c
+	}, line)
 }
 
 func (r *Reader) isComment(rec []byte) bool {
@@ -277,7 +323,7 @@ func (r *Reader) find() (n int, quoted bool, err error) {
 			if i < 0 {
 				n = len(data)
 			}
-			if bytes.IndexByte(data[:n], '"') < 0 {
+			if r.place != nil || bytes.IndexByte(data[:n], '"') < 0 {
 				if n == 0 && len(data) == 0 {
 					return 0, false, io.EOF
 				}

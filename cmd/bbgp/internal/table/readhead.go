@@ -29,8 +29,14 @@ func (r *Reader) readHead() error {
 	if kind := noTable(s.recs[0].text); kind != "" {
 		return &Error{File: r.file, Text: kind}
 	}
+	if len(s.recs) > 1 && assignments(string(s.recs[0].text)) && assignments(string(s.recs[1].text)) {
+		return &Error{File: r.file, Text: fmt.Sprintf("has the names of columns in its cells (%s); write them once, in a header line, and the values below", Quote(string(s.recs[0].text)))}
+	}
+	if wholeQuoted(s.recs) {
+		return &Error{File: r.file, Text: `every line stands in quotes as a whole; take the outer quotes off: sed 's/^"//; s/"$//; s/""/"/g'`}
+	}
 	h := findHead(s, &r.opt)
-	r.head = h.notes
+	r.head, r.place = h.notes, h.place
 	r.Delimiter, r.rowNames, r.HasHeader = h.delimiter, h.rowNames, h.isHeader || h.names != nil
 	if r.Decimal = r.opt.Decimal; r.Decimal == 0 {
 		r.Decimal = s.detectDecimal(r.Delimiter)
@@ -45,14 +51,14 @@ func (r *Reader) readHead() error {
 		if err != nil {
 			return err
 		}
-		r.header = bytes.Clone(rec)
-		cells := splitAny(nil, bytes.Clone(rec), r.Delimiter, quoted)
+		r.header = bare(rec)
+		cells, _ := r.split(nil, bytes.Clone(rec), quoted)
 		for i := range min(len(names), len(cells)) {
 			names[i] = strings.ToValidUTF8(string(cells[i]), "?")
 		}
 		names = names[:min(len(names), len(cells))]
 	}
-	if h.units {
+	for range h.units {
 		if _, _, err := r.raw(); err != nil && err != io.EOF {
 			return err
 		}

@@ -133,7 +133,7 @@ func TestErrors(t *testing.T) {
 		"few":     {"a,b,c\n1,2,3\n4,5\n", "t.csv: row 2 (line 3), column c: the row has 2 of 3 cells; fill the missing ones or leave them empty between delimiters"},
 		"many":    {"a,b\n1,2\n4,5,6\n", "t.csv: row 2 (line 3): the row has 3 cells, the header 2; name all columns in the header, or delete the cells that are too many"},
 		"quote":   {"a,b\n1,\"2\n3,4\n", "t.csv: row 1 (line 2): a quote is opened and never closed, or the line has no end"},
-		"zero":    {"a,b\n1,\x00\n", "t.csv: row 1 (line 2): holds zero bytes; it is no text file"},
+		"zero":    {"a,b\n1,\x00\n", "t.csv: row 1 (line 2): holds zero bytes, which no text has: a copy that was cut short, or no text file; tr -d '\\000' takes them out"},
 		"one row": {"a,b\n1,2", "<nil>"},
 	} {
 		err := loadErr(tc.in)

@@ -109,9 +109,11 @@ func benchKit[T Float](b *testing.B, isa string, k *Kit[T]) {
 		vi, vj := normals[T](r, rows*p, 1), normals[T](r, p*cols, 1)
 		yi, yj := make([]float64, rows*p), make([]T, p*cols)
 		for f := range families {
-			report(fmt.Sprintf("fused/p=%d/k=%v", p, f), vecs, func() { k.Fused(f, yi, yj, src, vi, vj, rows, cols, p) })
+			report(fmt.Sprintf("fused/p=%d/k=%v", p, f), vecs,
+				func() { k.Fused(f, yi, yj, src, vi, vj, rows, cols, p) })
 			if k.early(f, 50) != nil {
-				report(fmt.Sprintf("fusedRadii/p=%d/k=%v", p, f), vecs, func() { k.FusedRadii(f, 50, yi, yj, src, vi, vj, rows, cols, p) })
+				report(fmt.Sprintf("fusedRadii/p=%d/k=%v", p, f), vecs,
+					func() { k.FusedRadii(f, 50, yi, yj, src, vi, vj, rows, cols, p) })
 			}
 		}
 	}

@@ -20,7 +20,8 @@ func Lookup(name string) (*Impl, error) {
 		}
 		names = append(names, im.Name)
 	}
-	return nil, fmt.Errorf("implementation %q is unknown or not supported by this CPU; there are %s", name, strings.Join(names, ", "))
+	return nil, fmt.Errorf("implementation %q is unknown or not supported by this CPU; there are %s", name,
+		strings.Join(names, ", "))
 }
 
 // Default is the best implementation, or the one that BBGP_ISA names.

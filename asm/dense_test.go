@@ -176,7 +176,8 @@ func BenchmarkDense(b *testing.B) {
 		benchDense(b, im.Name, &im.F32)
 		benchDense(b, im.Name, &im.F64)
 		l, rhs := triProblem(1, GemmCols)
-		benchVectors(b, "triSolve/isa="+im.Name, float64(TriUnit*TriUnit/2*GemmCols/im.F64.lanes()), func() { im.TriSolve(rhs, 0, GemmCols, l) })
+		benchVectors(b, "triSolve/isa="+im.Name, float64(TriUnit*TriUnit/2*GemmCols/im.F64.lanes()),
+			func() { im.TriSolve(rhs, 0, GemmCols, l) })
 	}
 }
 

@@ -39,7 +39,8 @@ func genericKit[T Float](tileCols int) Kit[T] {
 		TileRows: RowUnit, TileCols: tileCols,
 		dist: genericDist[T], accJ: genericAccJ[T], accI: genericAccI[T],
 		outer: genericOuter[T], rowSum: genericRowSum[T],
-		gemm: genericGemm[T], gemmPanels: genericGemmPanels[T], transpose: genericTranspose[T], dot: genericDot[T], axpy: genericAxpy[T],
+		gemm: genericGemm[T], gemmPanels: genericGemmPanels[T], transpose: genericTranspose[T], dot: genericDot[T],
+		axpy: genericAxpy[T],
 		peak: genericPeak[T], peakFlops: 2 * genericPeakFMAs,
 	}
 	for f := range families {

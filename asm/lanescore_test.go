@@ -20,7 +20,8 @@ func TestLaneScore(t *testing.T) {
 					generic.LaneScore(want, tri, w, v, x, n, d)
 					off := (n + d) % 8
 					got := guard(acc, off)
-					im.LaneScore(got.data, guard(tri, 7-off).data, guard(w, off).data, guard(v, 7-off).data, guard(x, off).data, n, d)
+					im.LaneScore(got.data, guard(tri, 7-off).data, guard(w, off).data, guard(v, 7-off).data,
+						guard(x, off).data, n, d)
 					got.check(t)
 					sameBits(t, fmt.Sprintf("n=%d d=%d", n, d), got.data, want)
 				}
@@ -35,7 +36,8 @@ func TestLaneScoreTruth(t *testing.T) {
 	src, idx := laneProblem(n, d, d, false)
 	x, r := make([]float64, n*d*CholLanes), newRand(5)
 	generic.GatherLanes(x, src, d, idx, n, d)
-	w, v, tri := normals[float64](r, n*CholLanes, 1), normals[float64](r, n*CholLanes, 1), normals[float64](r, n*(n+1)/2*CholLanes, 1)
+	w, v, tri := normals[float64](r, n*CholLanes, 1), normals[float64](r, n*CholLanes, 1),
+		normals[float64](r, n*(n+1)/2*CholLanes, 1)
 	acc := make([]float64, 2*d*CholLanes)
 	generic.LaneScore(acc, tri, w, v, x, n, d)
 	for k := range d {

@@ -61,13 +61,15 @@ func testPages[T Float](t *testing.T, k *Kit[T], after bool) {
 		for f := range families {
 			copy(tile, squares[T](r, f, rows*cols))
 			for p := 1; p <= 2; p++ {
-				k.Fused(f, paged(t, make([]float64, rows*p), after), m(p*cols), tile, m(rows*p), m(p*cols), rows, cols, p)
+				k.Fused(f, paged(t, make([]float64, rows*p), after), m(p*cols), tile, m(rows*p), m(p*cols), rows, cols,
+					p)
 			}
 			k.Cov(f, tile)
 			k.Weight(f, tile)
 			for _, d := range []int{10, 20, 50} { // of different rootKits
 				for p := 1; p <= 2; p++ {
-					k.FusedRadii(f, d, paged(t, make([]float64, rows*p), after), m(p*cols), tile, m(rows*p), m(p*cols), rows, cols, p)
+					k.FusedRadii(f, d, paged(t, make([]float64, rows*p), after), m(p*cols), tile, m(rows*p), m(p*cols),
+						rows, cols, p)
 				}
 				k.CovRadii(f, d, tile, rows, cols)
 				k.WeightRadii(f, d, tile, rows, cols)

@@ -19,7 +19,8 @@ const SparseCols = 8
 // All implementations give the same bits. The indices must lie within x.
 // y and x do not overlap.
 func (im *Impl) GatherRows(y, w []float64, idx []int32, x []float64, rows, width int) {
-	if width < 1 || width%4 != 1 || rows < 0 || len(y) < rows*SparseCols || len(w) < rows*width || len(idx) < rows*width {
+	if width < 1 || width%4 != 1 || rows < 0 || len(y) < rows*SparseCols || len(w) < rows*width ||
+		len(idx) < rows*width {
 		panic("asm: GatherRows: bad lengths")
 	}
 	if rows > 0 {
@@ -34,7 +35,8 @@ func (im *Impl) GatherRows(y, w []float64, idx []int32, x []float64, rows, width
 // for q and k in index order by fused multiply-adds. All implementations give
 // the same bits. The indices must lie within y. y and x do not overlap.
 func (im *Impl) ScatterRows(y, w []float64, idx []int32, x []float64, rows, width int) {
-	if width < 1 || width%4 != 1 || rows < 0 || len(x) < rows*SparseCols || len(w) < rows*width || len(idx) < rows*width {
+	if width < 1 || width%4 != 1 || rows < 0 || len(x) < rows*SparseCols || len(w) < rows*width ||
+		len(idx) < rows*width {
 		panic("asm: ScatterRows: bad lengths")
 	}
 	if rows > 0 {

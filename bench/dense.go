@@ -66,7 +66,8 @@ func prepareKernel(e *linalg.Engine, rng *rand.Rand, n, _ int) (func(), func(con
 }
 
 func prepareKernel32(e *linalg.Engine, rng *rand.Rand, n, _ int) (func(), func(context.Context) error) {
-	return microKernel(&e.Impl.F32, normal(rng, n, asm.GemmRows).Float32().Data, normal(rng, n, 2*asm.GemmCols).Float32().Data)
+	return microKernel(&e.Impl.F32, normal(rng, n, asm.GemmRows).Float32().Data,
+		normal(rng, n, 2*asm.GemmCols).Float32().Data)
 }
 
 func microKernel[T asm.Float](kit *asm.Kit[T], a, b []T) (func(), func(context.Context) error) {
@@ -84,13 +85,16 @@ func microKernel[T asm.Float](kit *asm.Kit[T], a, b []T) (func(), func(context.C
 var denseCases = []denseCase{
 	{op: "micro-kernel", n: kernelDepth, flopsOf: kernelFlops(asm.GemmCols), prepare: prepareKernel},
 	{op: "gemm", n: 2000, flopsOf: gemmFlops, prepare: prepareGemm},
-	{op: "syrk", n: 2000, m: 2000, flopsOf: func(n, m float64) float64 { return n * (n + 1) * m }, prepare: prepareSyrk},
+	{op: "syrk", n: 2000, m: 2000, flopsOf: func(n, m float64) float64 { return n * (n + 1) * m },
+		prepare: prepareSyrk},
 	{op: "cholesky", n: 5000, flopsOf: func(n, _ float64) float64 { return n * n * n / 3 }, prepare: prepareCholesky},
 	{op: "inverse", n: 5000, flopsOf: func(n, _ float64) float64 { return n * n * n * 2 / 3 }, prepare: prepareInverse},
 	{op: "trsm", n: 2000, m: 2000, flopsOf: func(n, m float64) float64 { return n * n * m }, prepare: prepareTrsm},
 	{op: "qr", n: 11121, m: 1000, flopsOf: func(n, m float64) float64 { return 4 * n * m * m }, prepare: prepareQR},
-	{op: "syrk-tall", n: 11121, m: 1000, flopsOf: func(n, m float64) float64 { return n * m * (m + 1) }, prepare: prepareTallSyrk},
-	{op: "micro-kernel-f32", n: kernelDepth, single: true, flopsOf: kernelFlops(2 * asm.GemmCols), prepare: prepareKernel32},
+	{op: "syrk-tall", n: 11121, m: 1000, flopsOf: func(n, m float64) float64 { return n * m * (m + 1) },
+		prepare: prepareTallSyrk},
+	{op: "micro-kernel-f32", n: kernelDepth, single: true, flopsOf: kernelFlops(2 * asm.GemmCols),
+		prepare: prepareKernel32},
 	{op: "gemm-f32", n: 2000, single: true, flopsOf: gemmFlops, prepare: prepareGemm32},
 }
 
@@ -167,7 +171,8 @@ func (c *denseCase) measure(ctx context.Context, e *linalg.Engine, limit time.Du
 		prec = kernelmv.F32
 	}
 	r := DenseReport{
-		Op: strings.TrimSuffix(c.op, "-f32"), N: c.n, M: c.m, Precision: prec.String(), Threads: e.Par.Threads(), ISA: e.Impl.Name,
+		Op: strings.TrimSuffix(c.op, "-f32"), N: c.n, M: c.m, Precision: prec.String(), Threads: e.Par.Threads(),
+		ISA:   e.Impl.Name,
 		Flops: c.flops, CPUSeconds: math.Inf(1), Seconds: math.Inf(1),
 	}
 	reset, run := c.prepare(e, rand.New(rand.NewPCG(1, uint64(c.n))), c.n, c.m)

@@ -16,7 +16,8 @@ import (
 )
 
 func TestDense(t *testing.T) {
-	reports, err := Dense(context.Background(), DenseSpec{Ops: DenseOps(), Threads: []int{2}, Scale: 0.02, Time: time.Millisecond})
+	reports, err := Dense(context.Background(), DenseSpec{Ops: DenseOps(), Threads: []int{2}, Scale: 0.02,
+		Time: time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +45,8 @@ func TestDenseReport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reports, err := Dense(context.Background(), DenseSpec{Ops: strings.Split(ops, ","), Threads: []int{threads}, Time: time.Millisecond})
+	reports, err := Dense(context.Background(), DenseSpec{Ops: strings.Split(ops, ","), Threads: []int{threads},
+		Time: time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}

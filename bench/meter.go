@@ -62,7 +62,8 @@ func (m *meter) run(work func() error) (measured, error) {
 	m.e.Par.Between = m.between
 	w0, c0 := time.Now(), CPUSeconds()
 	err := work()
-	r := measured{wall: time.Since(w0).Seconds() + before.wall/float64(len(m.workers)), cpu: CPUSeconds() - c0 + before.cpu}
+	r := measured{wall: time.Since(w0).Seconds() + before.wall/float64(len(m.workers)),
+		cpu: CPUSeconds() - c0 + before.cpu}
 	m.e.Par.Between = nil
 	for _, w := range m.workers {
 		r.cpu -= w.cpu

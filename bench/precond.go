@@ -15,7 +15,8 @@ import (
 // search included), or rank m and 64 neighbours. Kernel entries are not in the flops.
 var precondCases = []denseCase{
 	{op: "pivoted-cholesky", n: 11121, m: 1000, flopsOf: pivotFlops, prepare: preparePivoted},
-	{op: "precond-apply-9", n: 11121, m: 1000, flopsOf: func(n, m float64) float64 { return 4 * n * m * 9 }, prepare: prepareApply},
+	{op: "precond-apply-9", n: 11121, m: 1000, flopsOf: func(n, m float64) float64 { return 4 * n * m * 9 },
+		prepare: prepareApply},
 	{op: "precond-rank1000", n: 11121, m: 1000, once: true, flopsOf: rankFlops, prepare: prepareRank(false, 0)},
 	{op: "precond-rank2000", n: 11121, m: 2000, once: true, flopsOf: rankFlops, prepare: prepareRank(false, 0)},
 	{op: "precond-greedy1000", n: 11121, m: 1000, once: true, flopsOf: rankFlops, prepare: prepareRank(true, 0)},
@@ -23,9 +24,10 @@ var precondCases = []denseCase{
 	{op: "precond-nn32", n: 11643, m: 32, once: true, flopsOf: vecchiaFlops, prepare: prepareVecchia},
 	{op: "precond-nn64", n: 11643, m: 64, once: true, flopsOf: vecchiaFlops, prepare: prepareVecchia},
 	{op: "precond-nn128", n: 11643, m: 128, once: true, flopsOf: vecchiaFlops, prepare: prepareVecchia},
-	{op: "precond-rank1000-nn64", n: 11121, m: 1000, once: true, prepare: prepareRank(false, 64), flopsOf: func(n, m float64) float64 {
-		return rankFlops(n, m) + vecchiaFlops(n, 64) + n*64*64*m
-	}},
+	{op: "precond-rank1000-nn64", n: 11121, m: 1000, once: true, prepare: prepareRank(false, 64),
+		flopsOf: func(n, m float64) float64 {
+			return rankFlops(n, m) + vecchiaFlops(n, 64) + n*64*64*m
+		}},
 }
 
 func pivotFlops(n, m float64) float64 { return n * m * m }
@@ -63,7 +65,8 @@ func preparePivoted(e *linalg.Engine, rng *rand.Rand, n, m int) (func(), func(co
 
 func prepareRank(greedy bool, neighbours int) prepareFunc {
 	return func(e *linalg.Engine, rng *rand.Rand, n, m int) (func(), func(context.Context) error) {
-		return prepareBuild(e, rng, n, 8, linalg.PrecondOptions{Rank: m, Greedy: greedy, Neighbours: neighbours, Seed: 1})
+		return prepareBuild(e, rng, n, 8, linalg.PrecondOptions{Rank: m, Greedy: greedy, Neighbours: neighbours,
+			Seed: 1})
 	}
 }
 
@@ -71,7 +74,8 @@ func prepareVecchia(e *linalg.Engine, rng *rand.Rand, n, nn int) (func(), func(c
 	return prepareBuild(e, rng, n, 17, linalg.PrecondOptions{Neighbours: nn, Seed: 1})
 }
 
-func prepareBuild(e *linalg.Engine, rng *rand.Rand, n, inputs int, opt linalg.PrecondOptions) (func(), func(context.Context) error) {
+func prepareBuild(e *linalg.Engine, rng *rand.Rand, n, inputs int, opt linalg.PrecondOptions) (func(),
+	func(context.Context) error) {
 	op, noise, failure := covariance(e, rng, n, inputs)
 	return nothing, func(ctx context.Context) error {
 		if failure != nil {

@@ -17,7 +17,8 @@ import (
 
 func TestProductReport(t *testing.T) {
 	for _, run := range []func(context.Context, ProductSpec) (*ProductReport, error){Product, Gradient} {
-		r, err := run(context.Background(), ProductSpec{N: 300, D: 3, P: 4, Kernel: kernelmv.Matern52, Precision: kernelmv.F32, Threads: 2, Time: time.Millisecond})
+		r, err := run(context.Background(), ProductSpec{N: 300, D: 3, P: 4, Kernel: kernelmv.Matern52,
+			Precision: kernelmv.F32, Threads: 2, Time: time.Millisecond})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,7 +61,8 @@ func benchmark(b *testing.B, run func(context.Context, ProductSpec) (*ProductRep
 		}
 		for _, prec := range []kernelmv.Precision{kernelmv.F32, kernelmv.F64} {
 			b.Run(fmt.Sprintf("n=%d/d=%d/p=%d/%v/isa=%s", n, d, p, prec, im.Name), func(b *testing.B) {
-				spec := ProductSpec{N: n, D: d, P: p, Kernel: kernelmv.Matern32, Precision: prec, Impl: im, Threads: 1, Time: 300 * time.Millisecond}
+				spec := ProductSpec{N: n, D: d, P: p, Kernel: kernelmv.Matern32, Precision: prec, Impl: im, Threads: 1,
+					Time: 300 * time.Millisecond}
 				var r *ProductReport
 				for range b.N {
 					var err error

@@ -42,7 +42,8 @@ func (e *emitter) fused(f family, p, early int) {
 	e.begin(fmt.Sprintf("Fused%d%s", p, f.suffix(early)), "func(yi *float64, yj, buf, vi, vj *T, rows, cols int)",
 		fmt.Sprintf("works like genericFused with p = %d%s", p, f.reads(early)))
 	yi, bufRow, vi := e.arg("yi"), e.arg("buf"), e.arg("vi")
-	l := fusedLoop{e: e, f: f, root: f.root(), early: early, p: p, t: e.table(), vi: vi, stride: e.bytesOf(e.arg("cols"))}
+	l := fusedLoop{e: e, f: f, root: f.root(), early: early, p: p, t: e.table(), vi: vi,
+		stride: e.bytesOf(e.arg("cols"))}
 	l.rows, l.apart = e.fusedRows(l.root), 1
 	if early > 0 {
 		l.rows, l.apart = e.rootParts(), e.partRows()

@@ -40,7 +40,8 @@ const (
 // gemm: C = alpha A B or C += alpha A B, A and B of the element type, C float64. A row
 // of B is either in one place, or in three panels of a line each.
 func (e *emitter) gemm(name string, panels bool) {
-	e.begin(name, "func(c *float64, ldc int, a, b, next *T, k int, alpha float64, add int)", "works like generic"+name+".")
+	e.begin(name, "func(c *float64, ldc int, a, b, next *T, k int, alpha float64, add int)",
+		"works like generic"+name+".")
 	s := e.gemmShape()
 	stride := e.arg("ldc")
 	e.SHLQ(operand.Imm(3), stride)
@@ -266,7 +267,8 @@ const peakFMAs = 12
 
 // peak runs n rounds of independent fused multiply-adds.
 func (e *emitter) peak() {
-	e.begin(fmt.Sprintf("PeakF%d", e.bits()), "func(n int)", fmt.Sprintf("runs n rounds of %d independent vector FMAs.", peakFMAs))
+	e.begin(fmt.Sprintf("PeakF%d", e.bits()), "func(n int)",
+		fmt.Sprintf("runs n rounds of %d independent vector FMAs.", peakFMAs))
 	acc, x := e.newVecs(peakFMAs), e.newVec()
 	e.zero(acc...)
 	e.zero(x)

@@ -28,7 +28,8 @@ func TestCurrent(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range onDisk {
-		generated := strings.HasSuffix(f.Name(), ".s") || strings.HasPrefix(f.Name(), "stubs_") || strings.HasPrefix(f.Name(), "needs_")
+		generated := strings.HasSuffix(f.Name(), ".s") || strings.HasPrefix(f.Name(), "stubs_") ||
+			strings.HasPrefix(f.Name(), "needs_")
 		if generated && all[f.Name()] == nil {
 			t.Errorf("%s is not written by this generator", f.Name())
 		}

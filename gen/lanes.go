@@ -22,7 +22,8 @@ func lanes(e *emitter) {
 // behind the numbers it takes: the next call, for the next columns, finds that
 // in the second cache.
 func (e *emitter) gatherLanes() {
-	e.begin("GatherLanes", "func(dst *float64, dstStride int, src *float64, stride int, idx *int32, rows, n int)", "works like genericGatherLanes.")
+	e.begin("GatherLanes", "func(dst *float64, dstStride int, src *float64, stride int, idx *int32, rows, n int)",
+		"works like genericGatherLanes.")
 	dst, idx, rows, size := e.arg("dst"), e.arg("idx"), e.arg("rows"), e.bytesOf(e.arg("n"))
 	e.loop("row", rows, func() {
 		for half := 0; half < transRows; half += e.lanes() {

@@ -14,7 +14,8 @@ var scoreWidths = []int{4, 2, 1}
 
 func (e *emitter) laneScore() {
 	e.begin("LaneScore", "func(acc, tri, w, v, x *float64, d, i int)", "works like genericLaneScore.")
-	s := scorer{e: e, acc: e.arg("acc"), w: e.arg("w"), v: e.arg("v"), x: e.arg("x"), depth: e.arg("d"), end: e.arg("i")}
+	s := scorer{e: e, acc: e.arg("acc"), w: e.arg("w"), v: e.arg("v"), x: e.arg("x"), depth: e.arg("d"),
+		end: e.arg("i")}
 	s.row = e.triangle(e.arg("tri"), s.end)
 	e.SHLQ(operand.Imm(uint64(log2(block))), s.depth)
 	s.left = e.copyOf(s.depth) // row i of x

@@ -38,7 +38,8 @@ func neonLaneScore(g *neon) {
 // scoreInputs does so many inputs: point i in v0 to v7, the sums by w in v8 to v15, by v
 // in v16 to v23, the weight times w and times v in v24 to v27.
 func (g *neon) scoreInputs(label string, width int) {
-	a, byW, byV := func(k int) vreg { return vreg(2 * k) }, func(k int) vreg { return vreg(8 + 2*k) }, func(k int) vreg { return vreg(16 + 2*k) }
+	a, byW, byV := func(k int) vreg { return vreg(2 * k) }, func(k int) vreg { return vreg(8 + 2*k) },
+		func(k int) vreg { return vreg(16 + 2*k) }
 	for k := range width {
 		g.p("FLDPQ %d(R10), (F%d, F%d)", k*neonElement, a(k), a(k)+1)
 		g.zero(byW(k), byW(k)+1, byV(k), byV(k)+1)

@@ -121,7 +121,8 @@ func checkEntries(t *testing.T, op *Op, k linalg.Matrix, prec Precision, tol flo
 			if want == 1 && got != 1 {
 				t.Fatalf("%s: %v entry %d %d of equal points is %v", what, prec, i, j, got)
 			}
-			if exact := scaledCov(op.kernel.Family, a, b, false); prec == F32 && op.pts.raw.Cols == 8 && math.Abs(got-exact) > 6e-7 {
+			if exact := scaledCov(op.kernel.Family, a, b, false); prec == F32 && op.pts.raw.Cols == 8 &&
+				math.Abs(got-exact) > 6e-7 {
 				t.Fatalf("%s: entry %d %d is off by %.2g from that of the given inputs", what, i, j, got-exact)
 			}
 		}

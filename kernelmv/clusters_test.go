@@ -39,7 +39,8 @@ func farTable(rng *rand.Rand, kind string, n, d int) linalg.Matrix {
 	return x
 }
 
-var farKinds = []string{"plain", "sentinel", "shifted", "a few", "both sides", "heavy tails", "integers", "wide", "offset"}
+var farKinds = []string{"plain", "sentinel", "shifted", "a few", "both sides", "heavy tails", "integers", "wide",
+	"offset"}
 
 // TestFarClusters: with rows far away products, entries and gradients are what the
 // scalar formulas say, in float64 closely, in float32 as closely as without such rows

@@ -193,7 +193,8 @@ func TestBadInput(t *testing.T) {
 		}
 	}
 	op := newOp(t, e, x, k, nil)
-	check("input 1 of test row 0", op.CrossMulTo(context.Background(), linalg.NewMatrix(1, 1), bad.Sub(2, 3, 0, 2), linalg.NewMatrix(3, 1)))
+	check("input 1 of test row 0", op.CrossMulTo(context.Background(), linalg.NewMatrix(1, 1), bad.Sub(2, 3, 0, 2),
+		linalg.NewMatrix(3, 1)))
 }
 
 // After a failed Reset the operator is as before.
@@ -204,7 +205,8 @@ func TestResetFails(t *testing.T) {
 	op := newOp(t, e, x, Kernel{Matern32, 1, []float64{1, 2}}, nil)
 	y, z := linalg.NewMatrix(50, 1), linalg.NewMatrix(50, 1)
 	ctx := context.Background()
-	if op.MulTo(ctx, y, v) != nil || op.Reset(Kernel{Gaussian, 1, []float64{5e-324, 1}}, nil) == nil || op.MulTo(ctx, z, v) != nil {
+	if op.MulTo(ctx, y, v) != nil || op.Reset(Kernel{Gaussian, 1, []float64{5e-324, 1}}, nil) == nil ||
+		op.MulTo(ctx, z, v) != nil {
 		t.Fatal("unexpected error")
 	}
 	sameBits(t, "after a failed Reset", z.Data, y.Data)

@@ -94,7 +94,8 @@ func (t *crossProduct[T]) visit(_, _ int, tile crossTile[T]) {
 	for c := 0; c < t.p; { // groups of columns that stay in the cache
 		g := min(maxGroup, t.p-c)
 		yi := t.y[tile.i*t.p+c*asm.RowUnit:]
-		w.kit.AccI(yi[:asm.RowUnit*g], tile.data, t.vj[tile.j*t.p+c*tile.stride:tile.j*t.p+(c+g)*tile.stride], asm.RowUnit, tile.stride, g)
+		w.kit.AccI(yi[:asm.RowUnit*g], tile.data, t.vj[tile.j*t.p+c*tile.stride:tile.j*t.p+(c+g)*tile.stride],
+			asm.RowUnit, tile.stride, g)
 		c += g
 	}
 }

@@ -54,7 +54,8 @@ func TestCloseRows(t *testing.T) {
 				t.Helper()
 				for j := range want {
 					if off := math.Abs(got[j] - want[j]); off > 1e-9*size[j]+defaultGradSlack {
-						t.Errorf("%s, %v, gap %g: derivative %d is %.8g, want %.8g of %.3g", what, f, gap, j, got[j], want[j], size[j])
+						t.Errorf("%s, %v, gap %g: derivative %d is %.8g, want %.8g of %.3g", what, f, gap, j, got[j],
+							want[j], size[j])
 					}
 				}
 			}

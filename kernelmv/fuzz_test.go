@@ -64,6 +64,7 @@ func FuzzMulTo(f *testing.F) {
 		for _, c := range op.pts.x {
 			size = max(size, math.Abs(c))
 		}
-		checkMul(t, dense(x, k, noise), v, y, tol[prec]*size, fmt.Sprintf("%s %v n=%d d=%d p=%d kind=%d %v", im.Name, k.Family, rows, dims, cols, kind%4, prec))
+		checkMul(t, dense(x, k, noise), v, y, tol[prec]*size,
+			fmt.Sprintf("%s %v n=%d d=%d p=%d kind=%d %v", im.Name, k.Family, rows, dims, cols, kind%4, prec))
 	})
 }

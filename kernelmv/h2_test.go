@@ -152,7 +152,8 @@ func TestH2Error(t *testing.T) {
 				o := newOp(t, engine(t, nil, 2), h2Points(kind, n, d, uint64(i)), k, nil)
 				norm := sizeOfError(t, o, F64, tol, steps)
 				if !(norm <= tol*float64(n)/2) {
-					t.Errorf("%s, %v, %d inputs, l %g, tau %g: |E| = %.2g, %.2g allowed", kind, f, d, l, tol, norm, tol*float64(n)/2)
+					t.Errorf("%s, %v, %d inputs, l %g, tau %g: |E| = %.2g, %.2g allowed", kind, f, d, l, tol, norm,
+						tol*float64(n)/2)
 				}
 			}
 		}
@@ -164,7 +165,8 @@ func TestH2Error32(t *testing.T) {
 	for d := 2; d <= 3; d++ {
 		const tol = 1e-5
 		n := rowsOf(6000)
-		o := newOp(t, engine(t, nil, 2), h2Points("clusters", n, d, 4), Kernel{Matern32, 1, []float64{.1, .2, .3}[:d]}, nil)
+		o := newOp(t, engine(t, nil, 2), h2Points("clusters", n, d, 4), Kernel{Matern32, 1, []float64{.1, .2, .3}[:d]},
+			nil)
 		if norm := sizeOfError(t, o, F32, tol, 3); norm > (tol+1e-6)*math.Sqrt(float64(n)) {
 			t.Errorf("%d inputs: |E| = %.2g", d, norm)
 		}

@@ -48,7 +48,8 @@ func newH2Gradient[T asm.Float](o *Op, kit *asm.Kit[T]) *h2Gradient[T] {
 }
 
 // sumsOf returns Σ_ab w_ab (x'_ad - x'_bd)² of the inputs in the distance.
-func (g *h2Gradient[T]) sumsOf(ctx context.Context, plan *h2Plan, u linalg.Matrix, weight []float64) ([]float64, error) {
+func (g *h2Gradient[T]) sumsOf(ctx context.Context, plan *h2Plan, u linalg.Matrix, weight []float64) ([]float64,
+	error) {
 	f, t := g.f, plan.tree
 	par := f.op.engine.Par
 	g.sums = grow(g.sums, t.dim)
@@ -101,7 +102,8 @@ func (g *h2Gradient[T]) box(worker, i int) {
 	s.tile, s.yi = grow(s.tile, asm.RowUnit*gatherCols), grow(s.yi, asm.RowUnit*gradCols)
 	s.xj, s.uj, s.vj = grow(s.xj, gatherCols*d), grow(s.uj, gatherCols*r), grow(s.vj, gatherCols*gradCols)
 	if far := plan.far.of(id); len(far) > 0 && far[len(far)-1] > id && f.ctx.Err() == nil {
-		g.packRows(s, b, plan.xn[side.slot*d:], side.nodes, func(a, k int) T { return f.m[side.slot*f.p+k*side.rows+a] })
+		g.packRows(s, b, plan.xn[side.slot*d:], side.nodes,
+			func(a, k int) T { return f.m[side.slot*f.p+k*side.rows+a] })
 		for _, e := range far {
 			if e > id {
 				g.gatherNodes(s, i, b, e, side.nodes)

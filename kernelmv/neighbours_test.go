@@ -129,7 +129,8 @@ func TestNearest(t *testing.T) {
 			}
 			left, _ := op.testRows(xs)
 			for i := range xs.Rows {
-				if want := bruteNeighbours(op, left, op.allRows(), i, op.Dim(), k); !slices.Equal(got[i*k:(i+1)*k], want) {
+				if want := bruteNeighbours(op, left, op.allRows(), i, op.Dim(), k); !slices.Equal(got[i*k:(i+1)*k],
+					want) {
 					t.Fatalf("d=%d k=%d: row %d has %v, want %v", d, k, i, got[i*k:(i+1)*k], want)
 				}
 			}

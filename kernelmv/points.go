@@ -43,7 +43,8 @@ func newPoints(x linalg.Matrix) (*points, error) {
 			}
 		}
 	}
-	p := &points{raw: x, mean: make([]float64, x.Cols), centre: make([]float64, x.Cols), spread: make([]float64, x.Cols)}
+	p := &points{raw: x, mean: make([]float64, x.Cols), centre: make([]float64, x.Cols),
+		spread: make([]float64, x.Cols)}
 	column := make([]float64, x.Rows)
 	for d := range x.Cols {
 		lo, hi, first := x.Data[d], x.Data[d], x.Data[d]

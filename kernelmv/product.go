@@ -239,7 +239,8 @@ func (t *product[T]) tile(s *tileScratch[T], i, rows, j0, cols int, diagonal boo
 		if diagonal {
 			yi = s.yi[:rows*w]
 		}
-		t.kit.FusedRadii(f, t.grid.dim, yi, t.sum(s, 0, j0, cols), buf, t.vi[i*w:(i+rows)*w], t.vj[j0*w:(j0+cols)*w], rows, cols, w)
+		t.kit.FusedRadii(f, t.grid.dim, yi, t.sum(s, 0, j0, cols), buf, t.vi[i*w:(i+rows)*w], t.vj[j0*w:(j0+cols)*w],
+			rows, cols, w)
 		return
 	}
 	t.kit.CovRadii(f, t.grid.dim, buf, rows, cols)

@@ -52,7 +52,8 @@ func (o *Op) SumRounding() float64 {
 		return 8 * n * unit
 	}
 	sum := n * unit
-	if d := len(o.pts.dims); d >= 1 && d <= h2MaxDim && (o.h2.form == FormH2 || o.h2.form == FormAuto && o.Dim() >= h2LeastRows[d]) {
+	if d := len(o.pts.dims); d >= 1 && d <= h2MaxDim &&
+		(o.h2.form == FormH2 || o.h2.form == FormAuto && o.Dim() >= h2LeastRows[d]) {
 		sum += o.h2.tol[F64]
 	}
 	return sum

@@ -196,7 +196,8 @@ func (s *CG) precondition(f Solver, z, r Matrix) {
 }
 
 // run iterates until every column has converged or opt.OnPass ends it (stop).
-func (s *CG) run(ctx context.Context, op SymOp, f Solver, x, r, z Matrix, opt CGOptions, res *CGResult) (stop bool, err error) {
+func (s *CG) run(ctx context.Context, op SymOp, f Solver, x, r, z Matrix, opt CGOptions, res *CGResult) (stop bool,
+	err error) {
 	dir := Matrix{Rows: s.n} // orthonormal search directions, n×m
 	var mul, chol Matrix     // Khat dir, and the Cholesky factor of dir'Khat dir
 	for {

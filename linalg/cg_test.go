@@ -27,7 +27,8 @@ func TestCGKeepsBest(t *testing.T) {
 	op, f := krylovCase(t, 120, 10, 1e-4)
 	b, s := rademacher(newRand(6), 120, 3), NewCG(op.e, 120, 3)
 	x := NewMatrix(120, 3)
-	if res, err := s.Solve(t.Context(), op, f, x, b, CGOptions{Tol: 1e-10, Verify: true}); err != nil || !res.Converged {
+	if res, err := s.Solve(t.Context(), op, f, x, b, CGOptions{Tol: 1e-10, Verify: true}); err != nil ||
+		!res.Converged {
 		t.Fatalf("%+v, %v", res, err)
 	}
 	residual := func(x Matrix) (sum float64) {

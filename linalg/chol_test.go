@@ -155,7 +155,8 @@ func TestTriangularBackwardError(t *testing.T) {
 				bt := randMatrix(newRand(11), 103, n)
 				xt := bt.Clone()
 				e.SolveRight(xt, c.Factor(), trans)
-				checkSolve(t, e, fmt.Sprintf("SolveRight n=%d trans=%t", n, trans), transposed(bt), l, !trans, transposed(xt))
+				checkSolve(t, e, fmt.Sprintf("SolveRight n=%d trans=%t", n, trans), transposed(bt), l, !trans,
+					transposed(xt))
 			}
 		}
 	})

@@ -80,7 +80,8 @@ func TestBlockLDLBackwardError(t *testing.T) {
 			e.GemmTo(bound, 1, l, false, half, false, 0)
 			for i, v := range r.Data {
 				if d := math.Abs(v - b.Data[i]); !(d <= float64(4*p+20)*eps*bound.Data[i]) {
-					t.Fatalf("%d blocks of %d, condition %g: residual %g, |L||L'||x| = %g", s[1], p, cond, d, bound.Data[i])
+					t.Fatalf("%d blocks of %d, condition %g: residual %g, |L||L'||x| = %g", s[1], p, cond, d,
+						bound.Data[i])
 				}
 			}
 		}
@@ -94,7 +95,8 @@ func TestBlockLDLFailure(t *testing.T) {
 		var f BlockLDL
 		var bad *NotPDError
 		ok := f.Reset(h, 0)
-		if err := f.Err(); ok || !errors.Is(err, ErrNotDefinite) || !errors.As(err, &bad) || bad.Pivot != pivot || math.Abs(bad.Value+999) > 1e-8 {
+		if err := f.Err(); ok || !errors.Is(err, ErrNotDefinite) || !errors.As(err, &bad) || bad.Pivot != pivot ||
+			math.Abs(bad.Value+999) > 1e-8 {
 			t.Errorf("pivot %d: %v", pivot, err)
 		}
 	}

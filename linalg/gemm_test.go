@@ -56,7 +56,8 @@ func elem(m Matrix, trans bool, i, j int) float64 {
 
 // checkProduct compares c with alpha op(a) op(b) + beta c0 where shape covers it
 // and with c0 elsewhere. unit is the rounding unit of sums over gemmKX terms.
-func checkProduct(t *testing.T, c, c0 Matrix, alpha float64, a Matrix, ta bool, b Matrix, tb bool, beta float64, lower bool, unit float64) {
+func checkProduct(t *testing.T, c, c0 Matrix, alpha float64, a Matrix, ta bool, b Matrix, tb bool, beta float64,
+	lower bool, unit float64) {
 	t.Helper()
 	_, depth := shapeOf(rect[float64](a), ta)
 	for i := range c.Rows {
@@ -97,7 +98,8 @@ func operands(rng *rand.Rand, s [3]int, ta, tb bool) (a, b Matrix) {
 }
 
 func TestGemmTo(t *testing.T) {
-	sizes := [][3]int{{0, 3, 2}, {3, 0, 2}, {3, 2, 0}, {1, 1, 1}, {12, 16, 5}, {13, 17, 257}, {251, 33, 40}, {24, 48, 600}, {100, 9, 9}, {9, 100, 300}}
+	sizes := [][3]int{{0, 3, 2}, {3, 0, 2}, {3, 2, 0}, {1, 1, 1}, {12, 16, 5}, {13, 17, 257}, {251, 33, 40},
+		{24, 48, 600}, {100, 9, 9}, {9, 100, 300}}
 	engines(t, func(t *testing.T, e *Engine) {
 		rng := newRand(1)
 		for _, s := range sizes {
@@ -128,7 +130,8 @@ func narrowed(m Matrix) Matrix32 {
 }
 
 func TestGemm32To(t *testing.T) {
-	sizes := [][3]int{{0, 3, 2}, {3, 0, 2}, {3, 2, 0}, {1, 1, 1}, {13, 17, 257}, {251, 49, 40}, {24, 96, 600}, {9, 100, 300}}
+	sizes := [][3]int{{0, 3, 2}, {3, 0, 2}, {3, 2, 0}, {1, 1, 1}, {13, 17, 257}, {251, 49, 40}, {24, 96, 600},
+		{9, 100, 300}}
 	var first Matrix
 	engines(t, func(t *testing.T, e *Engine) {
 		for _, s := range sizes {
@@ -274,7 +277,8 @@ func TestThreadsSameBits(t *testing.T) {
 func TestGramTo(t *testing.T) {
 	engines(t, func(t *testing.T, e *Engine) {
 		rng := newRand(4)
-		for _, s := range [][3]int{{0, 2, 3}, {1, 1, 1}, {255, 9, 9}, {257, 13, 1}, {1030, 1, 17}, {700, 24, 32}, {300, 70, 80}} {
+		for _, s := range [][3]int{{0, 2, 3}, {1, 1, 1}, {255, 9, 9}, {257, 13, 1}, {1030, 1, 17}, {700, 24, 32},
+			{300, 70, 80}} {
 			x, y := randMatrix(rng, s[0], s[1]), randMatrix(rng, s[0], s[2])
 			c := randMatrix(rng, s[1], s[2])
 			e.GramTo(c, x, y)

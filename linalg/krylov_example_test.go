@@ -60,7 +60,8 @@ func ExampleCG() {
 	a := diagonal{1, 2, 4}
 	b, x := linalg.NewMatrix(3, 1), linalg.NewMatrix(3, 1)
 	copy(b.Data, []float64{1, 1, 1})
-	res, err := linalg.NewCG(e, 3, 1).Solve(context.Background(), a, linalg.Identity(3), x, b, linalg.CGOptions{Tol: 1e-8})
+	res, err := linalg.NewCG(e, 3, 1).Solve(context.Background(), a, linalg.Identity(3), x, b,
+		linalg.CGOptions{Tol: 1e-8})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -329,7 +329,11 @@ func TestCG(t *testing.T) {
 	s := NewCG(op.e, 180, 6)
 	x, back := NewMatrix(180, 6), NewMatrix(180, 6)
 	passes := 0
-	opt := CGOptions{Tol: 1e-7, Verify: true, OnPass: func(int, Matrix, Matrix, []float64) bool { passes++; return false }}
+	opt := CGOptions{Tol: 1e-7, Verify: true, OnPass: func(int, Matrix, Matrix,
+		[]float64) bool {
+		passes++
+		return false
+	}}
 	res, err := s.Solve(context.Background(), op, f, x, b, opt)
 	if err != nil || !res.Converged {
 		t.Fatalf("not solved: %+v, %v", res, err)

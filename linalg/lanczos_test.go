@@ -286,7 +286,8 @@ func checkBracket(t *testing.T, c bracketCase) {
 	}
 	for i := range want {
 		if l.Exhausted() && (math.Abs(gauss[i]-want[i]) > tol || math.Abs(gauss[i]-radau[i]) > tol) {
-			t.Errorf("exhausted, probe %d: Radau %.9g, exact %.9g, Gauss %.9g (tolerance %g)", i, radau[i], want[i], gauss[i], tol)
+			t.Errorf("exhausted, probe %d: Radau %.9g, exact %.9g, Gauss %.9g (tolerance %g)", i, radau[i], want[i],
+				gauss[i], tol)
 		}
 	}
 }
@@ -334,7 +335,8 @@ func TestQuadratureSmall(t *testing.T) {
 				for _, wide := range []bool{false, true} {
 					k := covMatrix(newRand(uint64(n)), families["matern32"], n, 2, duplicates)
 					op := denseOp{e, addNoise(k, noise)}
-					checkBracket(t, bracketCase{op, scaledIdentity(e, n, noise), rademacher(newRand(2), n, 9), true, wide})
+					checkBracket(t, bracketCase{op, scaledIdentity(e, n, noise), rademacher(newRand(2), n, 9), true,
+						wide})
 				}
 			}
 		}

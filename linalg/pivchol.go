@@ -43,7 +43,8 @@ const (
 // and thinned by rejection, which gives the same distribution as one draw at
 // a time (Epperly, Tropp and Webber 2024, algorithm 2.2); n m² multiply-adds in
 // matrix products.
-func PivotedCholesky(ctx context.Context, e *Engine, k ColOp, opt PivotOptions) (l Matrix, pivots []int, trace float64, err error) {
+func PivotedCholesky(ctx context.Context, e *Engine, k ColOp, opt PivotOptions) (l Matrix, pivots []int, trace float64,
+	err error) {
 	n := k.Dim()
 	p := &pivoting{
 		e: e, k: k, opt: opt, n: n, limit: max(0, min(opt.MaxRank, n)),

@@ -48,7 +48,8 @@ func TestPivotedCholesky(t *testing.T) {
 							continue
 						}
 						k, _ := randomCov(family, n, 2, 0, 41)
-						l, pivots, trace, err := PivotedCholesky(context.Background(), e, k, PivotOptions{MaxRank: rank, Greedy: greedy, Seed: 3})
+						l, pivots, trace, err := PivotedCholesky(context.Background(), e, k,
+							PivotOptions{MaxRank: rank, Greedy: greedy, Seed: 3})
 						if err != nil {
 							t.Fatal(err)
 						}
@@ -69,7 +70,8 @@ func TestPivotedCholeskyStops(t *testing.T) {
 	k, _ := randomCov("gaussian", 400, 1, 0, 42)
 	for _, greedy := range []bool{false, true} {
 		for _, tol := range []float64{0, 1e-3, 1, 399.9, 400.1} {
-			l, pivots, trace, err := PivotedCholesky(context.Background(), e, k, PivotOptions{MaxRank: 400, TraceTol: tol, Greedy: greedy})
+			l, pivots, trace, err := PivotedCholesky(context.Background(), e, k,
+				PivotOptions{MaxRank: 400, TraceTol: tol, Greedy: greedy})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -87,7 +89,8 @@ func TestPivotedCholeskyStops(t *testing.T) {
 func TestPivotedCholeskyMore(t *testing.T) {
 	e := testEngine(t, nil, 2)
 	k, _ := randomCov("matern12", 1000, 2, 0, 41)
-	whole, pivots, left, err := PivotedCholesky(context.Background(), e, k, PivotOptions{MaxRank: 4 * pivotBlock, Seed: 3})
+	whole, pivots, left, err := PivotedCholesky(context.Background(), e, k,
+		PivotOptions{MaxRank: 4 * pivotBlock, Seed: 3})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,8 @@ func toDense(m Matrix) *mat.Dense {
 func denseFactorOf(t *testing.T, e *Engine, k ColOp, noise []float64, opt PrecondOptions) (*mat.Dense, float64) {
 	t.Helper()
 	n, ctx := k.Dim(), context.Background()
-	l, _, _, err := PivotedCholesky(ctx, e, k, PivotOptions{MaxRank: opt.Rank, TraceTol: opt.TraceTol, Greedy: opt.Greedy, Seed: opt.Seed})
+	l, _, _, err := PivotedCholesky(ctx, e, k, PivotOptions{MaxRank: opt.Rank, TraceTol: opt.TraceTol,
+		Greedy: opt.Greedy, Seed: opt.Seed})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +152,8 @@ func TestPrecondDense(t *testing.T) {
 		for family := range scalarFamilies {
 			k, s := randomCov(family, n, 3, 1e-4, 31)
 			for _, opt := range []PrecondOptions{
-				{}, {Rank: 60, Greedy: true}, {Rank: 100, Seed: 5}, {Neighbours: 12, Seed: 6}, both, {Rank: 52, Neighbours: 13, Greedy: true, Seed: 8},
+				{}, {Rank: 60, Greedy: true}, {Rank: 100, Seed: 5}, {Neighbours: 12, Seed: 6}, both,
+				{Rank: 52, Neighbours: 13, Greedy: true, Seed: 8},
 			} {
 				checkPrecond(t, e, fmt.Sprintf("%s %+v", family, opt), k, s, opt)
 			}
@@ -165,7 +167,8 @@ func TestPrecondSmall(t *testing.T) {
 	engines(t, func(t *testing.T, e *Engine) {
 		for n := 1; n <= 3; n++ {
 			k, s := randomCov("matern32", n, 2, 1e-2, 32)
-			for _, opt := range []PrecondOptions{{}, {Rank: 1}, {Rank: 10}, {Rank: 10, Greedy: true}, {Neighbours: 4}, {Rank: 2, Neighbours: 2}} {
+			for _, opt := range []PrecondOptions{{}, {Rank: 1}, {Rank: 10}, {Rank: 10, Greedy: true}, {Neighbours: 4},
+				{Rank: 2, Neighbours: 2}} {
 				checkPrecond(t, e, fmt.Sprintf("n %d %+v", n, opt), k, s, opt)
 			}
 		}
@@ -196,7 +199,8 @@ func TestPrecondNoise(t *testing.T) {
 	k, s := randomCov("matern32", 20, 2, 1e-3, 34)
 	s[7] = 0
 	var bad *NotPDError
-	if _, err := NewPrecond(context.Background(), e, k, s, PrecondOptions{Rank: 3}); !errors.As(err, &bad) || bad.Pivot != 7 {
+	if _, err := NewPrecond(context.Background(), e, k, s, PrecondOptions{Rank: 3}); !errors.As(err, &bad) ||
+		bad.Pivot != 7 {
 		t.Errorf("noise 0: %v", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())

@@ -52,7 +52,8 @@ func TestRegress(t *testing.T) {
 	}
 	var bad *NotPDError
 	noises[3] = -2
-	if err := e.Regress(ctx, k, Matrix{Rows: n}, noises, []int32{1, 2}, NewMatrix(1, 1), make([]float64, 1)); !errors.As(err, &bad) || bad.Pivot != 3 {
+	if err := e.Regress(ctx, k, Matrix{Rows: n}, noises, []int32{1, 2}, NewMatrix(1, 1),
+		make([]float64, 1)); !errors.As(err, &bad) || bad.Pivot != 3 {
 		t.Errorf("negative noise: %v", err)
 	}
 }
@@ -92,7 +93,8 @@ func projected(t *testing.T, e *Engine, k ColOp, v Matrix, noise float64) Matrix
 }
 
 // denseRegression regresses the first of rows on the others but for -1.
-func denseRegression(t *testing.T, e *Engine, k ColOp, l Matrix, noise float64, rows []int32) (coef []float64, variance float64) {
+func denseRegression(t *testing.T, e *Engine, k ColOp, l Matrix, noise float64, rows []int32) (coef []float64,
+	variance float64) {
 	t.Helper()
 	var used []int32
 	for _, r := range rows {

@@ -89,7 +89,8 @@ func (s *Neighbours) of(q int) []int32 {
 // order of τ_i = 2^-52 (nn + m + 8) (K_ii + noise_i). The pivot of a neighbour
 // that is not above its τ drops that neighbour, as happens for duplicates
 // without noise; v is at least max(τ_i, noise_i).
-func NewVecchia(ctx context.Context, e *Engine, k ColOp, l Matrix, noise []float64, nn int, seed uint64) (*Vecchia, error) {
+func NewVecchia(ctx context.Context, e *Engine, k ColOp, l Matrix, noise []float64, nn int, seed uint64) (*Vecchia,
+	error) {
 	near, err := FindNeighbours(ctx, k, nn, seed)
 	if err != nil {
 		return nil, err
@@ -99,7 +100,8 @@ func NewVecchia(ctx context.Context, e *Engine, k ColOp, l Matrix, noise []float
 
 // NewVecchiaWith is NewVecchia with the ordering and neighbours of an earlier
 // factor, or from FindNeighbours.
-func NewVecchiaWith(ctx context.Context, e *Engine, k ColOp, l Matrix, noise []float64, near *Neighbours) (*Vecchia, error) {
+func NewVecchiaWith(ctx context.Context, e *Engine, k ColOp, l Matrix, noise []float64, near *Neighbours) (*Vecchia,
+	error) {
 	n := k.Dim()
 	if near.n != n || len(noise) != n || (l.Cols > 0 && l.Rows != n) {
 		panic("linalg: NewVecchiaWith: shapes differ")

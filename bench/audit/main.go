@@ -75,7 +75,8 @@ func main() {
 			break
 		}
 	}
-	fmt.Printf("%d problems of seed %d, %d to %d rows, %d answers refused for want of digits, %.0f CPU s, %.0f s\n\n", done, *seed, *least, *most, t.refused,
+	fmt.Printf("%d problems of seed %d, %d to %d rows, %d answers refused for want of digits, %.0f CPU s, %.0f s\n\n",
+		done, *seed, *least, *most, t.refused,
 		bench.CPUSeconds(), time.Since(start).Seconds())
 	if t.print(os.Stdout) {
 		os.Exit(1)

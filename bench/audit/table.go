@@ -69,7 +69,8 @@ func draw(seed uint64, i, minRows, maxRows int) *problem {
 // inputs fills x, training rows first, n of them.
 func (p *problem) inputs(x linalg.Matrix, n int) {
 	rng, d := p.rng, x.Cols
-	kinds := []string{"uniform", "clustered", "gridded", "repeated", "near-repeated", "heavy-tailed", "sentinels", "correlated", "integer",
+	kinds := []string{"uniform", "clustered", "gridded", "repeated", "near-repeated", "heavy-tailed", "sentinels",
+		"correlated", "integer",
 		"nearly constant", "far clusters", "offset", "mixed scales", "normal"}
 	kind := kinds[rng.IntN(len(kinds))]
 	p.say("inputs %s", kind)
@@ -164,7 +165,8 @@ func (p *problem) parameters(d int) {
 	kernels := bbgp.Families()
 	p.plain = rng.IntN(2) == 0
 	s := bbgp.NewScaling(p.data, false)
-	q := bbgp.Params{Kernel: kernels[rng.IntN(len(kernels))], Mean: 0.1, Variance: between(rng, 0.1, 10), Lengthscales: make([]float64, d)}
+	q := bbgp.Params{Kernel: kernels[rng.IntN(len(kernels))], Mean: 0.1, Variance: between(rng, 0.1, 10),
+		Lengthscales: make([]float64, d)}
 	q.Noise = q.Variance * between(rng, 1e-8, 1)
 	base := between(rng, 0.02, 10)
 	if rng.IntN(6) == 0 {
@@ -184,7 +186,8 @@ func (p *problem) parameters(d int) {
 		q.Mean, q.Variance, q.Noise = s.YMean+0.1*s.YScale, q.Variance*s.YScale*s.YScale, q.Noise*s.YScale*s.YScale
 	}
 	p.params = q
-	p.say("%s, variance %.3g, noise/variance %.3g, lengthscales about %.3g, scaled %v", q.Kernel, q.Variance, q.Noise/q.Variance, base, !p.plain)
+	p.say("%s, variance %.3g, noise/variance %.3g, lengthscales about %.3g, scaled %v", q.Kernel, q.Variance,
+		q.Noise/q.Variance, base, !p.plain)
 }
 
 // way draws how the program is to compute.

@@ -172,7 +172,8 @@ func (t *tally) print(w io.Writer) (bad bool) {
 	}
 	for _, key := range sorted(t.covers) {
 		c := t.covers[key]
-		fmt.Fprintf(w, "| %s | %d | %.4f | %.4f | %.2g |\n", key, c.count, float64(c.inside)/float64(c.count), c.least, c.widest)
+		fmt.Fprintf(w, "| %s | %d | %.4f | %.4f | %.2g |\n", key, c.count, float64(c.inside)/float64(c.count), c.least,
+			c.widest)
 		if c.inside < c.count {
 			notes = append(notes, fmt.Sprintf("%s, the farthest: %s", key, c.recipe))
 		}

@@ -34,7 +34,8 @@ func TestTwice(t *testing.T) {
 		p := twice{math.Abs(a.hi), math.Copysign(1, a.hi) * a.lo}
 		for name, e := range map[string]float64{
 			"mul": off(a.mul(b), z().Mul(a.big(), b.big())), "div": off(a.div(b), z().Quo(a.big(), b.big())),
-			"sqrt": off(p.sqrt(), z().Sqrt(p.big())), "add": off(p.add(twice{math.Abs(b.hi), 0}), z().Add(p.big(), z().SetFloat64(math.Abs(b.hi)))),
+			"sqrt": off(p.sqrt(), z().Sqrt(p.big())), "add": off(p.add(twice{math.Abs(b.hi), 0}),
+				z().Add(p.big(), z().SetFloat64(math.Abs(b.hi)))),
 			"fma": off(p.fma(a, a), z().Add(p.big(), z().Mul(a.big(), a.big()))),
 		} {
 			if e > 0x1p-99 {

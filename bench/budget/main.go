@@ -27,8 +27,9 @@ import (
 
 var (
 	program = flag.String("bbgp", "bin/bbgp", "the program")
-	sizes   = flag.String("sizes", "2000x1,2000x8,2000x100,2000x500,5000x3,5000x100,20000x3,20000x8", "tables, rows x inputs")
-	steps   = flag.String("max-steps", "4", "evaluations of a fit; memory does not grow after the first few")
+	sizes   = flag.String("sizes", "2000x1,2000x8,2000x100,2000x500,5000x3,5000x100,20000x3,20000x8",
+		"tables, rows x inputs")
+	steps = flag.String("max-steps", "4", "evaluations of a fit; memory does not grow after the first few")
 )
 
 func main() {
@@ -130,6 +131,7 @@ func measure(size, path string, budget int64) (ok bool, err error) {
 	if budget > 0 {
 		within, asked = fmt.Sprintf("%.2f", r.Peak/float64(budget)), fmt.Sprintf("%.0f", float64(budget)/1e6)
 	}
-	fmt.Printf("| %s | %s | %.0f | %.0f | %s | %.2f |\n", size, asked, r.Predicted/1e6, r.Peak/1e6, within, r.Peak/r.Predicted)
+	fmt.Printf("| %s | %s | %.0f | %.0f | %s | %.2f |\n", size, asked, r.Predicted/1e6, r.Peak/1e6, within,
+		r.Peak/r.Predicted)
 	return (budget == 0 || r.Peak <= 1.1*float64(budget)) && r.Peak <= 1.25*r.Predicted, nil
 }

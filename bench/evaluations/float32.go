@@ -45,7 +45,8 @@ func newTrial(rng *rand.Rand, rows int) (*trial, error) {
 }
 
 func (t *trial) evaluate(precision string, eps float64, seed uint64) (*bbgp.LMLReport, error) {
-	return evaluate(t.d, t.p, bbgp.Options{Probes: 7, Rank: t.rank, Neighbours: t.near, Eps: eps, Precision: precision, Seed: seed})
+	return evaluate(t.d, t.p, bbgp.Options{Probes: 7, Rank: t.rank, Neighbours: t.near, Eps: eps, Precision: precision,
+		Seed: seed})
 }
 
 // float32s compares the bounds of evaluations that stay in float32 with those of
@@ -73,7 +74,8 @@ func float32s(cases, rows int) error {
 		stayed++
 		if apart := float64(max(few.Lower-all.Upper, all.Lower-few.Upper)); apart > 0.003*t.eps {
 			missed++
-			fmt.Printf("| %s | %d | %d | %d | %.2g | %.3g | %g | [%.3f, %.3f] | [%.3f, %.3f] | %.2g |\n", t.set, t.d.X.Rows, few.Rank, few.Neighbours,
+			fmt.Printf("| %s | %d | %d | %d | %.2g | %.3g | %g | [%.3f, %.3f] | [%.3f, %.3f] | %.2g |\n", t.set,
+				t.d.X.Rows, few.Rank, few.Neighbours,
 				t.p.Noise, t.p.Variance, t.eps, few.Lower, few.Upper, all.Lower, all.Upper, apart)
 		}
 	}

@@ -28,7 +28,8 @@ func evaluate(d *bbgp.Data, p bbgp.Params, opt bbgp.Options) (*bbgp.LMLReport, e
 }
 
 func row(label string, r *bbgp.LMLReport) {
-	fmt.Printf("| %s | %d | %d | %s | %d | %.1f | [%.2f, %.2f] | %.1f | %.1f | %d |\n", label, r.Rank, r.Neighbours, r.Precision,
+	fmt.Printf("| %s | %d | %d | %s | %d | %.1f | [%.2f, %.2f] | %.1f | %.1f | %d |\n", label, r.Rank, r.Neighbours,
+		r.Precision,
 		r.Passes, r.LML, float64(r.Lower)-r.LML, float64(r.Upper)-r.LML, r.StdErr, r.CPUSeconds, r.PeakBytes>>20)
 }
 

@@ -68,7 +68,8 @@ func bandOf(all []series) band {
 			continue
 		}
 		b.x = append(b.x, x)
-		b.low, b.mid, b.high = append(b.low, quantile(v, 0.25)), append(b.mid, quantile(v, 0.5)), append(b.high, quantile(v, 0.75))
+		b.low, b.mid, b.high = append(b.low, quantile(v, 0.25)), append(b.mid, quantile(v, 0.5)),
+			append(b.high, quantile(v, 0.75))
 		if hi == lo {
 			break
 		}

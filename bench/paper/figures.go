@@ -174,7 +174,8 @@ func (n *panel) stroke(pts plotter.XYs, s style) error {
 	n.p.Add(l)
 	for i := 1; i < len(pts); i++ { // between the points, too, a line is in a legend's way
 		for t := 0.0; t < 1; t += 0.25 {
-			n.seen = append(n.seen, plotter.XY{X: pts[i-1].X + t*(pts[i].X-pts[i-1].X), Y: pts[i-1].Y + t*(pts[i].Y-pts[i-1].Y)})
+			n.seen = append(n.seen, plotter.XY{X: pts[i-1].X + t*(pts[i].X-pts[i-1].X),
+				Y: pts[i-1].Y + t*(pts[i].Y-pts[i-1].Y)})
 		}
 	}
 	return nil
@@ -289,7 +290,8 @@ func saveFigure(base string, panels [][]*panel) error {
 		vg.CanvasWriterTo
 	}{{"png", raster}, {"svg", vector}} {
 		all := draw.New(c)
-		all.FillPolygon(color.White, []vg.Point{all.Min, {X: all.Max.X, Y: all.Min.Y}, all.Max, {X: all.Min.X, Y: all.Max.Y}})
+		all.FillPolygon(color.White, []vg.Point{all.Min, {X: all.Max.X, Y: all.Min.Y}, all.Max,
+			{X: all.Min.X, Y: all.Max.Y}})
 		inside := draw.Crop(all, vg.Points(4), -vg.Points(8), vg.Points(4), -vg.Points(4))
 		tiles := draw.Tiles{Rows: rows, Cols: cols, PadX: vg.Points(12), PadY: vg.Points(10)}
 		for i, row := range plots {
@@ -366,7 +368,8 @@ func (evenTicks) Ticks(lo, hi float64) []plot.Tick {
 }
 
 // order is that of the methods in tables and legends.
-var order = []string{"bbgp", "bbgp+ones", "adam-e1-s10", "adam-e1-s1", "cglb-1000", "cglb-1000+long", "cglb-1000+prefit", "cglb-4000",
+var order = []string{"bbgp", "bbgp+ones", "adam-e1-s10", "adam-e1-s1", "cglb-1000", "cglb-1000+long",
+	"cglb-1000+prefit", "cglb-4000",
 	"sgpr-1000", "sgpr-1000+prefit", "sgpr-4000", "iterative", "exact", "exact+long"}
 
 // byMethod groups runs in order; methods of the bias study alone are left out.

@@ -35,7 +35,8 @@ type level struct {
 	rival bool // of the way to rival's end, else to the best
 }
 
-var levels = []level{{"99 % to CGLB's end", 0.99, true}, {"CGLB's end less 1 nat", 1, true}, {"99 % to the best", 0.99, false}, {"99.9 % to the best", 0.999, false}}
+var levels = []level{{"99 % to CGLB's end", 0.99, true}, {"CGLB's end less 1 nat", 1, true},
+	{"99 % to the best", 0.99, false}, {"99.9 % to the best", 0.999, false}}
 
 // arrivals looks all levels up for the runs of one set and split, whose files
 // keep what is measured on the way.
@@ -187,7 +188,8 @@ func verdict(all []arrival, titles map[string]string) string {
 		for _, l := range levels {
 			for _, m := range order[1:] {
 				if a, b := duel(all, set, l.name, order[0], m); b < a {
-					before = append(before, fmt.Sprintf("%s, %s: %s after %.1f CPU s, BBGP %s", set, l.name, titles[m], b, afterText(a)))
+					before = append(before, fmt.Sprintf("%s, %s: %s after %.1f CPU s, BBGP %s", set, l.name, titles[m],
+						b, afterText(a)))
 				}
 			}
 		}

@@ -44,10 +44,13 @@ var setNames = []string{"bike", "elevators", "pol"}
 
 // The defaults, and those with -quick.
 var (
-	full = settings{methods: []string{"bbgp", "cglb-1000", "sgpr-1000", "adam-e1-s10", "adam-e1-s1", "iterative", "exact", "cglb-4000", "sgpr-4000"},
-		splits: []int{0, 1, 2, 3, 4}, steps: 400, points: 6, studyRows: 4000, biasRows: 2000, dir: "bench/results", page: "docs"}
+	full = settings{methods: []string{"bbgp", "cglb-1000", "sgpr-1000", "adam-e1-s10", "adam-e1-s1", "iterative",
+		"exact", "cglb-4000", "sgpr-4000"},
+		splits: []int{0, 1, 2, 3, 4}, steps: 400, points: 6, studyRows: 4000, biasRows: 2000, dir: "bench/results",
+		page: "docs"}
 	quick = settings{methods: []string{"bbgp", "cglb-1000", "sgpr-1000", "adam-e1-s10", "iterative", "exact"},
-		splits: []int{0}, n: 2000, steps: 60, points: 3, studyRows: 800, biasRows: 800, dir: "bin/quick/results", page: "bin/quick", quick: true}
+		splits: []int{0}, n: 2000, steps: 60, points: 3, studyRows: 800, biasRows: 800, dir: "bin/quick/results",
+		page: "bin/quick", quick: true}
 )
 
 // parse reads the arguments.
@@ -59,7 +62,8 @@ func parse(args []string) (*settings, error) {
 	f := flag.NewFlagSet("paper", flag.ContinueOnError)
 	f.BoolVar(&s.quick, "quick", s.quick, "one split, 2000 rows, other caps, and checks")
 	sets := f.String("sets", strings.Join(setNames, ","), "sets of data")
-	splits := f.String("splits", strings.Trim(strings.ReplaceAll(fmt.Sprint(s.splits), " ", ","), "[]"), "numbers of splits")
+	splits := f.String("splits", strings.Trim(strings.ReplaceAll(fmt.Sprint(s.splits), " ", ","), "[]"),
+		"numbers of splits")
 	methods := f.String("methods", strings.Join(s.methods, ","), "methods, run in this order")
 	f.IntVar(&s.n, "n", s.n, "training rows, 0 for all")
 	f.IntVar(&s.steps, "steps", s.steps, "evaluations of a run at most")
@@ -94,7 +98,8 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
-	parts := map[string]func() error{"train": s.train, "measure": s.measure, "levels": s.lookUp, "runs": s.runs, "bias": s.bias, "studies": s.studies, "page": s.writePage}
+	parts := map[string]func() error{"train": s.train, "measure": s.measure, "levels": s.lookUp, "runs": s.runs,
+		"bias": s.bias, "studies": s.studies, "page": s.writePage}
 	for _, name := range s.do {
 		if parts[name] == nil {
 			return fmt.Errorf("-do %q: there is no such part", name)
@@ -164,7 +169,8 @@ const biasSet = "bike"
 func (s *settings) bias() error {
 	for _, method := range biasMethods() {
 		for _, split := range s.splits {
-			j := &job{set: biasSet, split: split, n: s.biasRows, method: method, steps: min(s.steps, biasSteps), cpu: s.cpu}
+			j := &job{set: biasSet, split: split, n: s.biasRows, method: method, steps: min(s.steps, biasSteps),
+				cpu: s.cpu}
 			if s.quick {
 				j.quick()
 			}

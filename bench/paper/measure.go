@@ -71,7 +71,8 @@ func (m *meter) errors(w *row, density bool) error {
 	if err != nil {
 		return err
 	}
-	opt := bbgp.Options{Method: "bbgp", Optimizer: "adam", MaxSteps: 1, Start: &p, LMLStdErr: 1, ScaleFloor: bbgp.PaperFloor} // no more probes than usual
+	opt := bbgp.Options{Method: "bbgp", Optimizer: "adam", MaxSteps: 1, Start: &p, LMLStdErr: 1,
+		ScaleFloor: bbgp.PaperFloor} // no more probes than usual
 	if m.small() {
 		opt.Method = "exact"
 	}
@@ -115,7 +116,8 @@ func (r *record) borrow(others []*record) {
 	known := map[string]*row{}
 	for _, o := range others {
 		for i := range o.Rows {
-			if w := &o.Rows[i]; o.Head.Set == r.Head.Set && o.Head.Split == r.Head.Split && w.Params != "" && !math.IsNaN(w.LML) {
+			if w := &o.Rows[i]; o.Head.Set == r.Head.Set && o.Head.Split == r.Head.Split && w.Params != "" &&
+				!math.IsNaN(w.LML) {
 				known[w.Params] = w
 			}
 		}

@@ -19,7 +19,8 @@ func TestMethods(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for _, name := range []string{"", "cglb", "cglb-", "cglb-x", "cglb-0", "bbgp-2", "adam", "adam-e1", "adam-e0-s1", "adam-e1-s0", "exact-1", "gp", "bbgp+", "bbgp+more"} {
+	for _, name := range []string{"", "cglb", "cglb-", "cglb-x", "cglb-0", "bbgp-2", "adam", "adam-e1", "adam-e0-s1",
+		"adam-e1-s0", "exact-1", "gp", "bbgp+", "bbgp+more"} {
 		if _, err := parseMethod(name, 10000); err == nil {
 			t.Errorf("%q was taken for a method", name)
 		}
@@ -28,7 +29,8 @@ func TestMethods(t *testing.T) {
 	if err != nil || m.opt.Rank != 500 || m.opt.PrefitRows != -1 || m.opt.Method != "cglb" {
 		t.Errorf("cglb-4000 on 2000 rows is %+v, %v", m.opt, err)
 	}
-	for name, rows := range map[string]int{"cglb-1000": -1, "cglb-1000+prefit": 0, "bbgp": 0, "bbgp+ones": -1, "cglb-1000+long": -1} {
+	for name, rows := range map[string]int{"cglb-1000": -1, "cglb-1000+prefit": 0, "bbgp": 0, "bbgp+ones": -1,
+		"cglb-1000+long": -1} {
 		if m, err := parseMethod(name, 9000); err != nil || m.opt.PrefitRows != rows || m.name != name {
 			t.Errorf("%s is %+v, %v", name, m, err)
 		}
@@ -37,21 +39,26 @@ func TestMethods(t *testing.T) {
 		t.Errorf("caps are %v and %v", a, b)
 	}
 	m, err = parseMethod("adam-e10-s3", 9000)
-	if err != nil || m.opt.Eps != 10 || m.opt.Probes != 3 || m.opt.Optimizer != "adam" || m.opt.Neighbours != -1 || m.opt.Rank != paperRank {
+	if err != nil || m.opt.Eps != 10 || m.opt.Probes != 3 || m.opt.Optimizer != "adam" || m.opt.Neighbours != -1 ||
+		m.opt.Rank != paperRank {
 		t.Errorf("adam-e10-s3 is %+v, %v", m.opt, err)
 	}
 }
 
 // example is a record of three rows, one of them without a value.
 func example() *record {
-	r := &record{Head: head{Set: "pol", Split: 2, N: 100, Method: "bbgp", Title: "BBGP (our defaults)", Stopped: "cpu-cap", CPUCap: 7, Commit: "abc"}}
+	r := &record{Head: head{Set: "pol", Split: 2, N: 100, Method: "bbgp", Title: "BBGP (our defaults)",
+		Stopped: "cpu-cap", CPUCap: 7, Commit: "abc"}}
 	p := bbgp.DefaultParams("", 2)
 	p.Lengthscales[1] = math.Inf(1)
 	p.Noise = 1.0 / 3
 	r.add(bbgp.Step{Phase: "prefit", Accepted: true, LML: 1, Parameters: p})
-	r.add(bbgp.Step{Phase: "train", Accepted: true, LML: -10, Lower: -11, Upper: math.Inf(1), Evaluations: 1, Passes: 5, CPUSeconds: 1, Parameters: p})
-	r.add(bbgp.Step{Phase: "train", Rejected: true, Upper: -12, Lower: math.Inf(-1), Evaluations: 2, Passes: 8, CPUSeconds: 2, Parameters: p})
-	r.add(bbgp.Step{Phase: "final", Accepted: true, LML: -5, Lower: -5, Upper: -4.5, Evaluations: 4, Passes: 20, CPUSeconds: 4, Parameters: p})
+	r.add(bbgp.Step{Phase: "train", Accepted: true, LML: -10, Lower: -11, Upper: math.Inf(1), Evaluations: 1, Passes: 5,
+		CPUSeconds: 1, Parameters: p})
+	r.add(bbgp.Step{Phase: "train", Rejected: true, Upper: -12, Lower: math.Inf(-1), Evaluations: 2, Passes: 8,
+		CPUSeconds: 2, Parameters: p})
+	r.add(bbgp.Step{Phase: "final", Accepted: true, LML: -5, Lower: -5, Upper: -4.5, Evaluations: 4, Passes: 20,
+		CPUSeconds: 4, Parameters: p})
 	return r
 }
 
@@ -101,7 +108,8 @@ func TestRecordSurvivesItsFile(t *testing.T) {
 }
 
 func TestDamagedFilesAreErrors(t *testing.T) {
-	for _, text := range []string{"", "# {\n", "# {}\na,b\n1,2\n", "# {}\n" + strings.Repeat("x,", 16) + "x\n" + strings.Repeat("?,", 16) + "?\n"} {
+	for _, text := range []string{"", "# {\n", "# {}\na,b\n1,2\n",
+		"# {}\n" + strings.Repeat("x,", 16) + "x\n" + strings.Repeat("?,", 16) + "?\n"} {
 		path := filepath.Join(t.TempDir(), "x.csv")
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
@@ -131,7 +139,8 @@ func TestBands(t *testing.T) {
 		t.Errorf("the median of nothing is %v", q)
 	}
 	s := series{x: []float64{1, 10, 10, 100}, y: []float64{5, 6, 7, 9}, ended: true}
-	for _, c := range []struct{ x, want float64 }{{0.5, math.NaN()}, {1, 5}, {9, 5}, {10, 7}, {math.Sqrt(1000), 7}, {1e4, 9}} {
+	for _, c := range []struct{ x, want float64 }{{0.5, math.NaN()}, {1, 5}, {9, 5}, {10, 7}, {math.Sqrt(1000), 7},
+		{1e4, 9}} {
 		if got := s.at(c.x); math.Abs(got-c.want) > 1e-12 || math.IsNaN(got) != math.IsNaN(c.want) {
 			t.Errorf("at(%v) = %v, want %v", c.x, got, c.want)
 		}
@@ -142,7 +151,8 @@ func TestBands(t *testing.T) {
 	if q := quantile([]float64{1, math.Inf(1), 2}, 0.5); q != 2 {
 		t.Errorf("the median of 1, 2 and never is %v", q)
 	}
-	b := bandOf([]series{{x: []float64{1, 4}, y: []float64{0, 2}}, {x: []float64{1, 2}, y: []float64{4, 8}, ended: true}, {}, {}, {}})
+	b := bandOf([]series{{x: []float64{1, 4}, y: []float64{0, 2}},
+		{x: []float64{1, 2}, y: []float64{4, 8}, ended: true}, {}, {}, {}})
 	last := len(b.x) - 1
 	if b.x[0] != 1 || b.x[last] != 4 || b.mid[0] != 2 || b.mid[last] != 5 || b.low[last] != 3.5 || b.high[last] != 6.5 {
 		t.Errorf("the band is %+v", b)
@@ -181,10 +191,13 @@ func TestBorrow(t *testing.T) {
 	at := func(params string, lml, stderr, rmse, nlpd float64) row {
 		return row{Params: params, LML: lml, LMLErr: stderr, RMSE: rmse, NLPD: nlpd}
 	}
-	r := &record{Head: head{Set: "pol"}, Rows: []row{at("a", nan, nan, nan, nan), at("", nan, nan, nan, nan), at("b", -2, 3, 0.5, nan), at("c", nan, nan, nan, nan)}}
-	r.borrow([]*record{{Head: head{Set: "pol"}, Rows: []row{at("a", -1, 2, 0.25, nan), at("", -9, 0, 9, 9), at("b", -2.5, 0, 0.5, 1)}},
+	r := &record{Head: head{Set: "pol"}, Rows: []row{at("a", nan, nan, nan, nan), at("", nan, nan, nan, nan),
+		at("b", -2, 3, 0.5, nan), at("c", nan, nan, nan, nan)}}
+	r.borrow([]*record{{Head: head{Set: "pol"}, Rows: []row{at("a", -1, 2, 0.25, nan), at("", -9, 0, 9, 9),
+		at("b", -2.5, 0, 0.5, 1)}},
 		{Head: head{Set: "pol", Split: 1}, Rows: []row{at("c", -7, 0, 7, 7)}}})
-	want := []row{at("a", -1, 2, 0.25, nan), at("", nan, nan, nan, nan), at("b", -2.5, 0, 0.5, 1), at("c", nan, nan, nan, nan)}
+	want := []row{at("a", -1, 2, 0.25, nan), at("", nan, nan, nan, nan), at("b", -2.5, 0, 0.5, 1),
+		at("c", nan, nan, nan, nan)}
 	if got := fmt.Sprint(r.Rows); got != fmt.Sprint(want) {
 		t.Errorf("%v, want %v", got, want)
 	}
@@ -196,12 +209,15 @@ func TestVerdict(t *testing.T) {
 	name := levels[1].name
 	all := []arrival{{"bike", 0, "bbgp", name, 5, 2}, {"bike", 0, rival, name, 5, 8}, {"bike", 1, "bbgp", name, 5, 900},
 		{"pol", 0, "bbgp", name, 5, nan}, {"pol", 0, rival, name, 5, 8}, {"pol", 0, "exact", name, 5, nan},
-		{"elevators", 0, "bbgp", name, 5, 9}, {"elevators", 0, rival, name, 5, 3}, {"elevators", 0, "exact", name, 5, 10}}
+		{"elevators", 0, "bbgp", name, 5, 9}, {"elevators", 0, rival, name, 5, 3},
+		{"elevators", 0, "exact", name, 5, 10}}
 	titles := map[string]string{"bbgp": "BBGP", rival: "CGLB", "exact": "dense"}
 	got := verdict(all, titles)
-	for _, want := range []string{"bike: BBGP reached CGLB's end less 1 nat 4.0 times sooner", "elevators: BBGP reached CGLB's end less 1 nat 3.0 times later",
+	for _, want := range []string{"bike: BBGP reached CGLB's end less 1 nat 4.0 times sooner",
+		"elevators: BBGP reached CGLB's end less 1 nat 3.0 times later",
 		"pol: BBGP did not reach CGLB's end less 1 nat, CGLB did after 8.0",
-		"not the first there:\n  - elevators, CGLB's end less 1 nat: CGLB after 3.0 CPU s, BBGP after 9.0", "pol, CGLB's end less 1 nat: CGLB after 8.0 CPU s, BBGP never"} {
+		"not the first there:\n  - elevators, CGLB's end less 1 nat: CGLB after 3.0 CPU s, BBGP after 9.0",
+		"pol, CGLB's end less 1 nat: CGLB after 8.0 CPU s, BBGP never"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not in %q", want, got)
 		}
@@ -212,7 +228,8 @@ func TestVerdict(t *testing.T) {
 	if got := verdict(all[:2], titles); !strings.Contains(got, "No method reached any") {
 		t.Errorf("%q", got)
 	}
-	if text := arrivalTable(all, titles); !strings.Contains(text, "| bike | BBGP | 0 1 | 451.0 (2.0 to 900.0) |") || !strings.Contains(text, "| pol | dense | 0 | never |") {
+	if text := arrivalTable(all, titles); !strings.Contains(text, "| bike | BBGP | 0 1 | 451.0 (2.0 to 900.0) |") ||
+		!strings.Contains(text, "| pol | dense | 0 | never |") {
 		t.Errorf("the table is\n%s", text)
 	}
 }
@@ -242,7 +259,8 @@ func TestPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"All training rows", "results/full-pol.png", "cap of 7 CPU s", "Nothing has been run yet.", "Not run at this size: CGLB, m = 25; SGPR, m = 25; BBGP of the paper"} {
+	for _, want := range []string{"All training rows", "results/full-pol.png", "cap of 7 CPU s",
+		"Nothing has been run yet.", "Not run at this size: CGLB, m = 25; SGPR, m = 25; BBGP of the paper"} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("the page has no %q", want)
 		}

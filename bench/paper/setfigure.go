@@ -19,7 +19,8 @@ func setFigure(base, set string, runs []*record) error {
 	names, groups := byMethod(runs)
 	steps, seconds := "evaluations of the objective", "CPU seconds of training"
 	panels := [][]*panel{
-		{newPanel(set+": test error", steps, "RMSE, standardised", true), newPanel(set+": objective and exact LML", steps, "nats per row", false)},
+		{newPanel(set+": test error", steps, "RMSE, standardised", true),
+			newPanel(set+": objective and exact LML", steps, "nats per row", false)},
 		{newPanel("", seconds, "RMSE, standardised", true), newPanel("", seconds, "nats per row", false)},
 	}
 	top := ceiling(runs)
@@ -146,8 +147,10 @@ func (s *settings) studyFigure(base string) error {
 		return err
 	}
 	panels := [][]*panel{
-		{newPanel("block size", "columns of the block, probes and y", "passes", true), newPanel("float32 products", "noise", "nats off float64 (1e-6: none)", true)},
-		{newPanel("preconditioner: work", "noise", "passes", true), newPanel("preconditioner: probes", "noise", "standard error, nats", true)},
+		{newPanel("block size", "columns of the block, probes and y", "passes", true),
+			newPanel("float32 products", "noise", "nats off float64 (1e-6: none)", true)},
+		{newPanel("preconditioner: work", "noise", "passes", true),
+			newPanel("preconditioner: probes", "noise", "standard error, nats", true)},
 	}
 	add := func(n *panel, s style, pts plotter.XYs) error {
 		if len(pts) == 0 {
@@ -157,8 +160,10 @@ func (s *settings) studyFigure(base string) error {
 		return n.line(pts, s)
 	}
 	for i, v := range someNoise {
-		st := style{title: fmt.Sprintf("noise %g, rank %d", v, studyRank), color: []color.NRGBA{black, purple, sky}[i], glyph: draw.CircleGlyph{}, width: vg.Points(1.3)}
-		pts := pick(block, func(c *cell) bool { return c.Noise == v }, func(c *cell) (x, y float64) { return float64(c.Probes + 1), float64(c.Passes) })
+		st := style{title: fmt.Sprintf("noise %g, rank %d", v, studyRank), color: []color.NRGBA{black, purple, sky}[i],
+			glyph: draw.CircleGlyph{}, width: vg.Points(1.3)}
+		pts := pick(block, func(c *cell) bool { return c.Noise == v },
+			func(c *cell) (x, y float64) { return float64(c.Probes + 1), float64(c.Passes) })
 		if err := add(panels[0][0], st, pts); err != nil {
 			return err
 		}
@@ -170,7 +175,8 @@ func (s *settings) studyFigure(base string) error {
 		}
 	}
 	for i, name := range []string{"f32", "auto"} {
-		st := style{title: []string{"float32", "as the program chooses"}[i], color: []color.NRGBA{vermilion, blue}[i], glyph: draw.SquareGlyph{}, width: vg.Points(1.3), dashes: [][]vg.Length{nil, dash}[i]}
+		st := style{title: []string{"float32", "as the program chooses"}[i], color: []color.NRGBA{vermilion, blue}[i],
+			glyph: draw.SquareGlyph{}, width: vg.Points(1.3), dashes: [][]vg.Length{nil, dash}[i]}
 		pts := pick(precision, func(c *cell) bool { return c.Precision == name },
 			func(c *cell) (x, y float64) { return c.Noise, max(math.Abs(c.LML-f64[c.Noise]), 1e-6) })
 		if err := add(panels[0][1], st, pts); err != nil {
@@ -189,13 +195,19 @@ func (s *settings) precondPanels(base string, panels [][]*panel, cells []cell) e
 		dashes     []vg.Length
 		glyph      draw.GlyphDrawer
 	}{
-		{100, 0, "rank 100", green, dotted, draw.TriangleGlyph{}}, {300, 0, "rank 300", green, dash, draw.TriangleGlyph{}}, {1000, 0, "rank 1000", green, nil, draw.TriangleGlyph{}},
-		{0, 16, "16 neighbours", orange, dotted, draw.RingGlyph{}}, {0, 64, "64 neighbours", orange, dash, draw.RingGlyph{}}, {0, 128, "128 neighbours", orange, nil, draw.RingGlyph{}},
-		{192, 32, "rank 192, 32 neighbours", purple, nil, draw.SquareGlyph{}}, {-1, -1, "as the program chooses", blue, nil, draw.CircleGlyph{}},
+		{100, 0, "rank 100", green, dotted, draw.TriangleGlyph{}},
+		{300, 0, "rank 300", green, dash, draw.TriangleGlyph{}},
+		{1000, 0, "rank 1000", green, nil, draw.TriangleGlyph{}},
+		{0, 16, "16 neighbours", orange, dotted, draw.RingGlyph{}},
+		{0, 64, "64 neighbours", orange, dash, draw.RingGlyph{}},
+		{0, 128, "128 neighbours", orange, nil, draw.RingGlyph{}},
+		{192, 32, "rank 192, 32 neighbours", purple, nil, draw.SquareGlyph{}},
+		{-1, -1, "as the program chooses", blue, nil, draw.CircleGlyph{}},
 	} {
 		st := style{title: k.title, color: k.color, dashes: k.dashes, glyph: k.glyph, width: vg.Points(1.3)}
 		is := func(c *cell) bool { return c.Rank == k.rank && c.Neighbours == k.near && c.Failure == "" }
-		for i, y := range []func(*cell) float64{func(c *cell) float64 { return float64(c.Passes) }, func(c *cell) float64 { return c.StdErr }} {
+		for i, y := range []func(*cell) float64{func(c *cell) float64 { return float64(c.Passes) },
+			func(c *cell) float64 { return c.StdErr }} {
 			pts := pick(cells, is, func(c *cell) (float64, float64) { return c.Noise, y(c) })
 			if len(pts) == 0 {
 				continue

@@ -76,7 +76,8 @@ func newProcess(ctx context.Context, e *linalg.Engine, d *bbgp.Data, c *cell) (*
 	for i := range noise {
 		noise[i] = p.Noise
 	}
-	op, err := kernelmv.NewOp(e, x, kernelmv.Kernel{Family: kernelmv.Matern32, Variance: p.Variance, Lengthscales: p.Lengthscales}, noise)
+	op, err := kernelmv.NewOp(e, x, kernelmv.Kernel{Family: kernelmv.Matern32, Variance: p.Variance,
+		Lengthscales: p.Lengthscales}, noise)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -89,7 +90,8 @@ func newProcess(ctx context.Context, e *linalg.Engine, d *bbgp.Data, c *cell) (*
 	if c.Storage == "two-pass" {
 		opt.MaxCols = -1
 	}
-	pr := &process{pre: pre, probes: c.Probes, y: linalg.NewMatrix(x.Rows, 1), lanczos: linalg.NewLanczos(e, x.Rows, c.Probes+1, opt)}
+	pr := &process{pre: pre, probes: c.Probes, y: linalg.NewMatrix(x.Rows, 1),
+		lanczos: linalg.NewLanczos(e, x.Rows, c.Probes+1, opt)}
 	s.YTo(pr.y.Data, d.Y)
 	pre.FInvTo(pr.y, pr.y)
 	return pr, op, nil

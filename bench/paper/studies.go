@@ -74,18 +74,23 @@ func allStudies() []study {
 			block = append(block, cell{Noise: v, Rank: studyRank, Probes: s, Precision: "auto", Storage: "f32"})
 		}
 		for _, kind := range []string{"f64", "f32", "two-pass"} {
-			storage = append(storage, cell{Noise: v, Rank: studyRank, Probes: usualProbes, Precision: "f64", Storage: kind})
+			storage = append(storage, cell{Noise: v, Rank: studyRank, Probes: usualProbes, Precision: "f64",
+				Storage: kind})
 		}
 	}
 	for _, v := range allNoise {
 		for _, prec := range []string{"f32", "f64", "auto"} {
-			precision = append(precision, cell{Noise: v, Rank: 192, Neighbours: 48, Probes: usualProbes, Precision: prec, Storage: "f32"})
+			precision = append(precision, cell{Noise: v, Rank: 192, Neighbours: 48, Probes: usualProbes,
+				Precision: prec, Storage: "f32"})
 		}
-		for _, c := range [][2]int{{100, 0}, {300, 0}, {1000, 0}, {0, 16}, {0, 32}, {0, 64}, {0, 128}, {192, 32}, {-1, -1}} {
-			precond = append(precond, cell{Noise: v, Rank: c[0], Neighbours: c[1], Probes: usualProbes, Precision: "auto", Storage: "f32"})
+		for _, c := range [][2]int{{100, 0}, {300, 0}, {1000, 0}, {0, 16}, {0, 32}, {0, 64}, {0, 128}, {192, 32},
+			{-1, -1}} {
+			precond = append(precond, cell{Noise: v, Rank: c[0], Neighbours: c[1], Probes: usualProbes,
+				Precision: "auto", Storage: "f32"})
 		}
 	}
-	return []study{{"blocksize", block, evaluate}, {"storage", storage, store}, {"precision", precision, evaluate}, {"preconditioner", precond, evaluate}}
+	return []study{{"blocksize", block, evaluate}, {"storage", storage, store}, {"precision", precision, evaluate},
+		{"preconditioner", precond, evaluate}}
 }
 
 // A studyBench is the data of the studies and the exact likelihoods found so far.
@@ -182,7 +187,8 @@ func evaluate(b *studyBench, c *cell) error {
 		return err
 	}
 	r, err := bbgp.LogMarginalLikelihood(ctx, b.data, p, bbgp.Options{Method: "bbgp", Probes: c.Probes, Seed: 1,
-		Rank: asked(min(c.Rank, c.N/4)), Neighbours: asked(c.Neighbours), Precision: c.Precision, ScaleFloor: bbgp.PaperFloor})
+		Rank: asked(min(c.Rank, c.N/4)), Neighbours: asked(c.Neighbours), Precision: c.Precision,
+		ScaleFloor: bbgp.PaperFloor})
 	if err != nil {
 		c.Failure = err.Error()
 		return nil
@@ -198,7 +204,8 @@ func (b *studyBench) exactly(ctx context.Context, p bbgp.Params) (float64, error
 	if v, ok := b.exact[p.Noise]; ok {
 		return v, nil
 	}
-	r, err := bbgp.LogMarginalLikelihood(ctx, b.data, p, bbgp.Options{Method: "exact", NoGradient: true, ScaleFloor: bbgp.PaperFloor})
+	r, err := bbgp.LogMarginalLikelihood(ctx, b.data, p,
+		bbgp.Options{Method: "exact", NoGradient: true, ScaleFloor: bbgp.PaperFloor})
 	if err != nil {
 		return 0, err
 	}

@@ -64,16 +64,22 @@ func ofLast(f func(*row) float64) func(*record) float64 {
 
 // methodTable compares the methods on one set.
 func methodTable(runs []*record) string {
-	g := grid{head: []string{"method", "splits", "exact LML at the end", "RMSE", "NLPD", "CPU s", "evaluations", "passes an evaluation", "peak MiB", "ended"}}
+	g := grid{head: []string{"method", "splits", "exact LML at the end", "RMSE", "NLPD", "CPU s", "evaluations",
+		"passes an evaluation", "peak MiB", "ended"}}
 	names, groups := byMethod(runs)
 	for _, name := range names {
 		of := groups[name]
 		g.add(of[0].Head.Title, splitsOf(of), middle(each(of, ofLast(func(w *row) float64 { return w.LML })), "%.1f"),
-			middle(each(of, ofLast(rmseOf)), "%.4g"), middle(each(of, ofLast(func(w *row) float64 { return w.NLPD })), "%.3f"),
+			middle(each(of, ofLast(rmseOf)), "%.4g"), middle(each(of, ofLast(func(w *row) float64 { return w.NLPD })),
+				"%.3f"),
 			middle(each(of, func(r *record) float64 { return r.Head.CPU }), "%.0f"),
 			middle(each(of, func(r *record) float64 { return float64(r.Head.Evaluations) }), "%.0f"),
-			middle(each(of, func(r *record) float64 { return float64(r.Head.Passes) / float64(max(1, r.Head.Evaluations)) }), "%.1f"),
-			middle(each(of, func(r *record) float64 { return float64(r.Head.PeakBytes) / (1 << 20) }), "%.0f"), endsOf(of))
+			middle(each(of, func(r *record) float64 {
+				return float64(r.Head.Passes) / float64(max(1,
+					r.Head.Evaluations))
+			}), "%.1f"),
+			middle(each(of, func(r *record) float64 { return float64(r.Head.PeakBytes) / (1 << 20) }), "%.0f"),
+			endsOf(of))
 	}
 	return g.String()
 }
@@ -174,7 +180,8 @@ func overTable(runs []*record) string {
 
 // biasTable is the paper's study of eps and the number of probes.
 func biasTable(runs []*record) string {
-	g := grid{head: []string{"eps", "s", "splits", "passes an evaluation", "the same, last 10 evaluations", "CPU s", "evaluations", "exact LML at the end", "RMSE at the end", "ended"}}
+	g := grid{head: []string{"eps", "s", "splits", "passes an evaluation", "the same, last 10 evaluations", "CPU s",
+		"evaluations", "exact LML at the end", "RMSE at the end", "ended"}}
 	_, groups := byMethod(runs)
 	for _, name := range biasMethods() {
 		of := groups[name]
@@ -186,9 +193,12 @@ func biasTable(runs []*record) string {
 			p := r.passes()
 			return mean(p.y[max(0, len(p.y)-10):])
 		}
-		g.add(eps, s, splitsOf(of), middle(each(of, func(r *record) float64 { return mean(r.passes().y) }), "%.1f"), middle(each(of, late), "%.1f"),
-			middle(each(of, func(r *record) float64 { return r.Head.CPU }), "%.1f"), middle(each(of, func(r *record) float64 { return float64(r.Head.Evaluations) }), "%.0f"),
-			middle(each(of, ofLast(func(w *row) float64 { return w.LML })), "%.1f"), middle(each(of, ofLast(rmseOf)), "%.4g"), endsOf(of))
+		g.add(eps, s, splitsOf(of), middle(each(of, func(r *record) float64 { return mean(r.passes().y) }), "%.1f"),
+			middle(each(of, late), "%.1f"),
+			middle(each(of, func(r *record) float64 { return r.Head.CPU }), "%.1f"),
+			middle(each(of, func(r *record) float64 { return float64(r.Head.Evaluations) }), "%.0f"),
+			middle(each(of, ofLast(func(w *row) float64 { return w.LML })), "%.1f"),
+			middle(each(of, ofLast(rmseOf)), "%.4g"), endsOf(of))
 	}
 	return g.String()
 }
@@ -197,7 +207,8 @@ func biasTable(runs []*record) string {
 type studyTables struct{ Block, Storage, Precision, Preconditioner string }
 
 func (s *settings) newStudyTables() (t studyTables, err error) {
-	for name, dst := range map[string]*string{"blocksize": &t.Block, "storage": &t.Storage, "precision": &t.Precision, "preconditioner": &t.Preconditioner} {
+	for name, dst := range map[string]*string{"blocksize": &t.Block, "storage": &t.Storage, "precision": &t.Precision,
+		"preconditioner": &t.Preconditioner} {
 		cells, err := loadCells(filepath.Join(s.studyDir(), name+".csv"))
 		if err != nil {
 			return t, err
@@ -209,9 +220,12 @@ func (s *settings) newStudyTables() (t studyTables, err error) {
 
 func cellTable(name string, cells []cell) string {
 	heads := map[string][]string{
-		"blocksize":      {"noise", "columns", "passes", "passes × columns", "CPU s", "standard error", "LML less exact"},
-		"storage":        {"noise", "basis", "passes", "of them made twice", "basis and blocks, MiB", "CPU s", "estimate", "bounds, nats"},
-		"precision":      {"noise", "asked for", "used", "passes", "CPU s", "LML less exact", "bounds less exact", "standard error"},
+		"blocksize": {"noise", "columns", "passes", "passes × columns", "CPU s", "standard error",
+			"LML less exact"},
+		"storage": {"noise", "basis", "passes", "of them made twice", "basis and blocks, MiB", "CPU s",
+			"estimate", "bounds, nats"},
+		"precision": {"noise", "asked for", "used", "passes", "CPU s", "LML less exact", "bounds less exact",
+			"standard error"},
 		"preconditioner": {"noise", "asked for", "used", "passes", "CPU s", "LML less exact", "standard error"},
 	}
 	g := grid{head: heads[name]}
@@ -224,11 +238,15 @@ func cellTable(name string, cells []cell) string {
 		}
 		switch name {
 		case "blocksize":
-			g.add(noise, fmt.Sprint(c.Probes+1), fmt.Sprint(c.Passes), fmt.Sprint(c.Passes*(c.Probes+1)), cpu, fmt.Sprintf("%.2f", c.StdErr), off)
+			g.add(noise, fmt.Sprint(c.Probes+1), fmt.Sprint(c.Passes), fmt.Sprint(c.Passes*(c.Probes+1)), cpu,
+				fmt.Sprintf("%.2f", c.StdErr), off)
 		case "storage":
-			g.add(noise, c.Storage, fmt.Sprint(c.Passes), fmt.Sprint(c.Replayed), fmt.Sprintf("%.1f", c.BasisBytes/(1<<20)), cpu, fmt.Sprintf("%.3f", c.LML), fmt.Sprintf("[%.3f, %.3f]", c.Lower, c.Upper))
+			g.add(noise, c.Storage, fmt.Sprint(c.Passes), fmt.Sprint(c.Replayed),
+				fmt.Sprintf("%.1f", c.BasisBytes/(1<<20)), cpu, fmt.Sprintf("%.3f", c.LML),
+				fmt.Sprintf("[%.3f, %.3f]", c.Lower, c.Upper))
 		case "precision":
-			g.add(noise, c.Precision, c.Used, fmt.Sprint(c.Passes), cpu, off, fmt.Sprintf("[%+.2f, %+.2f]", c.Lower-c.Exact, c.Upper-c.Exact), fmt.Sprintf("%.2f", c.StdErr))
+			g.add(noise, c.Precision, c.Used, fmt.Sprint(c.Passes), cpu, off,
+				fmt.Sprintf("[%+.2f, %+.2f]", c.Lower-c.Exact, c.Upper-c.Exact), fmt.Sprintf("%.2f", c.StdErr))
 		case "preconditioner":
 			g.add(noise, askedFor(c), c.Used, fmt.Sprint(c.Passes), cpu, off, fmt.Sprintf("%.2f", c.StdErr))
 		}

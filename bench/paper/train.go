@@ -82,7 +82,8 @@ func (j *job) train() (*record, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &record{Head: head{Set: j.set, Split: j.split, N: data.X.Rows, D: data.X.Cols, Method: m.name, Title: m.title, Rank: m.opt.Rank,
+	r := &record{Head: head{Set: j.set, Split: j.split, N: data.X.Rows, D: data.X.Cols, Method: m.name, Title: m.title,
+		Rank:    m.opt.Rank,
 		StepCap: j.steps, CPUCap: j.cpu, Threads: runtime.GOMAXPROCS(0), Machine: machine(), Commit: revision,
 		Date: time.Now().UTC().Format("2006-01-02 15:04"), Command: "bin/paper train " + strings.Join(j.args(), " ")}}
 	opt := m.opt
@@ -132,7 +133,8 @@ func (r *record) add(s bbgp.Step) {
 		return
 	}
 	nan := math.NaN()
-	w := row{Evaluation: s.Evaluations, Phase: s.Phase, Accepted: s.Accepted, Objective: s.LML, Lower: known(s.Lower), Upper: known(s.Upper),
+	w := row{Evaluation: s.Evaluations, Phase: s.Phase, Accepted: s.Accepted, Objective: s.LML, Lower: known(s.Lower),
+		Upper:  known(s.Upper),
 		StdErr: s.StdErr, Noise: s.Parameters.Noise, Variance: s.Parameters.Variance, Passes: s.Passes,
 		CPU: s.CPUSeconds, Wall: s.Seconds, LML: nan, LMLErr: nan, RMSE: nan, NLPD: nan}
 	if s.Rejected {

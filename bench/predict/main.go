@@ -90,7 +90,8 @@ func compare(model string) error {
 			if p, err = m.Predict(ctx, e, x.Sub(0, k, 0, x.Cols), opt); err != nil {
 				log.Fatal(err)
 			}
-			fmt.Printf("%-22s %6d rows  %8.3f CPU s  %8.3f s  %7.3f CPU ms a row\n", what, k, bench.CPUSeconds()-cpu, time.Since(start).Seconds(), 1e3*(bench.CPUSeconds()-cpu)/float64(k))
+			fmt.Printf("%-22s %6d rows  %8.3f CPU s  %8.3f s  %7.3f CPU ms a row\n", what, k, bench.CPUSeconds()-cpu,
+				time.Since(start).Seconds(), 1e3*(bench.CPUSeconds()-cpu)/float64(k))
 		}
 		return p
 	}
@@ -120,7 +121,8 @@ func report(m *bbgp.Model, got, want *bbgp.Prediction, y []float64) {
 		ratio = append(ratio, got.SD[i]/sd)
 		mean = append(mean, (got.MeanUpper[i]-got.MeanLower[i])/2/m.Scaling.YScale)
 	}
-	fmt.Printf("bounds are %s; of %d rows, dense sd outside %d, dense mean outside %d\n", got.BoundKind, len(y), outside, outsideMean)
+	fmt.Printf("bounds are %s; of %d rows, dense sd outside %d, dense mean outside %d\n", got.BoundKind, len(y),
+		outside, outsideMean)
 	fmt.Println("width of the sd interval, relative ", quantiles(width))
 	fmt.Println("sd / dense sd                      ", quantiles(ratio))
 	fmt.Println("half width of the mean, target sd  ", quantiles(mean))
@@ -132,11 +134,13 @@ func report(m *bbgp.Model, got, want *bbgp.Prediction, y []float64) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("NLPD %.5f, dense %.5f, difference %.2g; coverage of 95 %% intervals %.4f\n", a.NLPDStd, b.NLPDStd, a.NLPDStd-b.NLPDStd, a.Coverage95)
+	fmt.Printf("NLPD %.5f, dense %.5f, difference %.2g; coverage of 95 %% intervals %.4f\n", a.NLPDStd, b.NLPDStd,
+		a.NLPDStd-b.NLPDStd, a.Coverage95)
 }
 
 func quantiles(v []float64) string {
 	slices.Sort(v)
 	at := func(p float64) float64 { return v[int(math.Round(p*float64(len(v)-1)))] }
-	return fmt.Sprintf("min %.3g  median %.3g  90 %% %.3g  99 %% %.3g  max %.3g", v[0], at(0.5), at(0.9), at(0.99), v[len(v)-1])
+	return fmt.Sprintf("min %.3g  median %.3g  90 %% %.3g  99 %% %.3g  max %.3g", v[0], at(0.5), at(0.9), at(0.99),
+		v[len(v)-1])
 }

@@ -21,7 +21,8 @@ func TestList(t *testing.T) {
 	if err := json.Unmarshal(b.Bytes(), &doc); err != nil {
 		t.Fatal(err)
 	}
-	if doc.Format != "CycloneDX" || doc.Metadata.Component.Name != "bbgp.dev" || len(doc.Components) != 1 || doc.Components[0].Name != "std" || doc.Components[0].Version == "" {
+	if doc.Format != "CycloneDX" || doc.Metadata.Component.Name != "bbgp.dev" || len(doc.Components) != 1 ||
+		doc.Components[0].Name != "std" || doc.Components[0].Version == "" {
 		t.Errorf("%s", b.Bytes())
 	}
 	if write(&b, nil) == nil || write(&b, []string{"main.go"}) == nil {

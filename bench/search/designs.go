@@ -17,7 +17,8 @@ type design struct {
 }
 
 func (d *design) String() string {
-	return fmt.Sprintf("%3d %-8s %-8s n=%4d D=%d noise=%.2g", d.index, d.kind, d.kernel, d.data.X.Rows, d.data.X.Cols, d.noise)
+	return fmt.Sprintf("%3d %-8s %-8s n=%4d D=%d noise=%.2g", d.index, d.kind, d.kernel, d.data.X.Rows, d.data.X.Cols,
+		d.noise)
 }
 
 var (
@@ -30,7 +31,8 @@ func newDesign(i, least, most, widest int, seed uint64) *design {
 	rng := rand.New(rand.NewPCG(seed, uint64(i)))
 	n := int(float64(least) * math.Pow(float64(most)/float64(least), rng.Float64()))
 	d := 1 + rng.IntN(widest)
-	g := &design{index: i, kind: kinds[i%len(kinds)], kernel: bbgp.Families()[i/len(kinds)%4], noise: noises[rng.IntN(len(noises))]}
+	g := &design{index: i, kind: kinds[i%len(kinds)], kernel: bbgp.Families()[i/len(kinds)%4],
+		noise: noises[rng.IntN(len(noises))]}
 	var rows [][]float64
 	switch g.kind {
 	case "grid":

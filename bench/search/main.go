@@ -33,7 +33,8 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	r := &runner{ctx: context.Background(), e: e, from: *from, verbose: *verbose, starts: *starts, kept: map[string]float64{}, file: *keep}
+	r := &runner{ctx: context.Background(), e: e, from: *from, verbose: *verbose, starts: *starts,
+		kept: map[string]float64{}, file: *keep}
 	if b, err := os.ReadFile(*keep); err == nil {
 		if err := json.Unmarshal(b, &r.kept); err != nil {
 			log.Fatal(err)
@@ -71,7 +72,8 @@ func (r *runner) run(count, least, most, widest int, reference func(*design, *bb
 		best := reference(g, m)
 		short := best - m.Result.LML
 		if r.verbose || short > 0.5 {
-			fmt.Printf("%v: %.3f, reference %.3f, short by %.3f; %.3f CPU s, noise %.3g\n", g, m.Result.LML, best, short, m.Result.CPUSeconds, m.Parameters.Noise)
+			fmt.Printf("%v: %.3f, reference %.3f, short by %.3f; %.3f CPU s, noise %.3g\n", g, m.Result.LML, best,
+				short, m.Result.CPUSeconds, m.Parameters.Noise)
 		}
 		r.table.add(g, short-m.Result.StdErr, m.Result.CPUSeconds)
 		r.save()

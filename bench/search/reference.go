@@ -44,7 +44,8 @@ func bestDense(ctx context.Context, g *design, starts int, e *linalg.Engine) (be
 		for j, l := range p.Lengthscales {
 			grad[j] = -r.Gradient.Lengthscales[j] * l
 		}
-		grad[d], grad[d+1], grad[d+2] = -r.Gradient.Variance*p.Variance, -r.Gradient.Noise*(p.Noise-1e-6), -r.Gradient.Mean
+		grad[d], grad[d+1], grad[d+2] = -r.Gradient.Variance*p.Variance, -r.Gradient.Noise*(p.Noise-1e-6),
+			-r.Gradient.Mean
 		if -value > best {
 			best, at = -value, p
 		}
@@ -65,7 +66,8 @@ func bestDense(ctx context.Context, g *design, starts int, e *linalg.Engine) (be
 		}
 		z[d], z[d+1] = rng.Float64()*math.Log(10), math.Log(1e-5)*rng.Float64()
 		// An error is a line search that found no step: what it has seen counts.
-		_, _ = optimize.Minimize(problem, z, &optimize.Settings{MajorIterations: 150, FuncEvaluations: 300, Converger: &optimize.FunctionConverge{Absolute: 1e-4, Iterations: 8}}, &optimize.BFGS{})
+		_, _ = optimize.Minimize(problem, z, &optimize.Settings{MajorIterations: 150, FuncEvaluations: 300,
+			Converger: &optimize.FunctionConverge{Absolute: 1e-4, Iterations: 8}}, &optimize.BFGS{})
 	}
 	return best, at
 }

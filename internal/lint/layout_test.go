@@ -43,8 +43,9 @@ var theirs = map[string][]string{
 	"golang.org/x/text":                     {"cmd/bbgp/internal/table/"},
 	"golang.org/x/term":                     {"cmd/bbgp/progress.go"},
 	"golang.org/x/tools":                    {"gen/"},
-	"golang.org/x/sys":                      {"bench/cpu_linux.go", "cmd/bbgp/internal/table/quiet_unix.go", "internal/outfile/"},
-	"golang.org/x/arch":                     {},
+	"golang.org/x/sys": {"bench/cpu_linux.go", "cmd/bbgp/internal/table/quiet_unix.go",
+		"internal/outfile/"},
+	"golang.org/x/arch": {},
 }
 
 var inTests = []string{"gonum.org/v1/gonum", "golang.org/x/sys", "golang.org/x/tools", "golang.org/x/arch"}

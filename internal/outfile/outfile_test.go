@@ -137,7 +137,8 @@ func TestSame(t *testing.T) {
 	if err := os.WriteFile(a, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if !Same(a, filepath.Join(dir, "x", "..", "a")) && runtime.GOOS == "windows" || Same(a, b) || !Same(b, dir+"/./b") || !Same(a, dir+"/./a") {
+	if !Same(a, filepath.Join(dir, "x", "..", "a")) && runtime.GOOS == "windows" || Same(a, b) ||
+		!Same(b, dir+"/./b") || !Same(a, dir+"/./a") {
 		t.Error("wrong for plain files")
 	}
 	if os.Symlink("a", b) == nil && !Same(a, b) {

@@ -50,7 +50,8 @@ func TestModesAndLinks(t *testing.T) {
 	if err := os.Link(in("new"), in("hard")); err != nil {
 		t.Fatal(err)
 	}
-	if Links(in("soft")) != 2 || Links(in("far/made")) != 1 || Links(in("none")) != 0 || !Same(in("hard"), in("softer")) {
+	if Links(in("soft")) != 2 || Links(in("far/made")) != 1 || Links(in("none")) != 0 ||
+		!Same(in("hard"), in("softer")) {
 		t.Error("links are not counted")
 	}
 	if err := os.Symlink("round", in("round")); err != nil {

@@ -1,0 +1,61 @@
+package lint
+
+import (
+	"go/ast"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+const (
+	mostColumns = 120
+	tabColumns  = 4
+)
+
+// literal is a string literal within a line, the one thing of it that cannot be broken.
+var literal = regexp.MustCompile("\"(\\\\.|[^\"\\\\])*\"|`[^`]*`")
+
+// narrow says where the rule holds.
+var narrow = regexp.MustCompile(`^(asm|gen|linalg|kernelmv|bench|internal|examples)/`)
+
+// TestColumns: no line of code has more than 120 columns, a tab counted as four,
+// unless a string literal of more than half of that makes it so. Generated files and raw strings
+// over several lines are left out.
+func TestColumns(t *testing.T) {
+	goFiles(t, func(path string, _ *token.FileSet, file *ast.File) {
+		if ast.IsGenerated(file) || !narrow.MatchString(path) {
+			return
+		}
+		text, err := os.ReadFile(filepath.Join("..", "..", path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw := false
+		n := 0
+		for line := range strings.Lines(string(text)) {
+			n++
+			odd := strings.Count(line, "`")%2 == 1
+			if !raw && !odd && columns(line) > mostColumns && longestLiteral(line) < mostColumns/2 {
+				t.Errorf("%s:%d has %d columns, at most %d are allowed", path, n, columns(line), mostColumns)
+			}
+			raw = raw != odd
+		}
+	})
+}
+
+func longestLiteral(line string) int {
+	longest := 0
+	for _, s := range literal.FindAllString(line, -1) {
+		longest = max(longest, columns(s))
+	}
+	return longest
+}
+
+func columns(line string) int {
+	line = strings.TrimRight(line, "\r\n")
+	return utf8.RuneCountInString(line) + (tabColumns-1)*strings.Count(line, "\t")
+}

@@ -1,10 +1,11 @@
 package bbgp
 
 import (
-	"bbgp.dev/internal/gp"
-	"bbgp.dev/internal/usage"
 	"context"
 	"time"
+
+	"bbgp.dev/internal/gp"
+	"bbgp.dev/internal/usage"
 )
 
 // At returns the model of d that has the parameters p, without a fit: parameters
@@ -26,7 +27,7 @@ func At(ctx context.Context, d *Data, p Params, opt Options) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := opt.checkMemory(raw.X.Rows, full.X.Rows, raw.X.Cols); err != nil {
+	if err := opt.budget().Check(raw.X.Rows, full.X.Rows, raw.X.Cols); err != nil {
 		return nil, err
 	}
 	f := &fit{opt: &opt, raw: raw, full: full, count: &counters{start: time.Now(), cpu0: usage.CPUSeconds(), seconds: map[string]float64{}}}

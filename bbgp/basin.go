@@ -1,10 +1,11 @@
 package bbgp
 
 import (
-	"bbgp.dev/internal/gp"
 	"context"
 	"fmt"
 	"math"
+
+	"bbgp.dev/internal/gp"
 )
 
 // A look about where the training has ended. Inputs that have left the distance, or are

@@ -69,7 +69,7 @@ func (o *krylovObjective) precision(p Params, opt EvalOptions) (prec kernelmv.Pr
 // last one tells.
 func (o *krylovObjective) likely(n int, p Params, opt EvalOptions) kernelmv.Precision {
 	prec, reason := o.precision(p, opt)
-	if reason == "" && opt.Seen.unsure32(n) > opt.Eps/2 {
+	if reason == "" && opt.Seen.Unsure32(n) > opt.Eps/2 {
 		return kernelmv.F64
 	}
 	return prec

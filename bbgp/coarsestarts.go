@@ -1,10 +1,11 @@
 package bbgp
 
 import (
-	"bbgp.dev/internal/gp"
 	"fmt"
 	"math"
 	"slices"
+
+	"bbgp.dev/internal/gp"
 )
 
 // Where the coarse search begins.

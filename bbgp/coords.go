@@ -1,8 +1,9 @@
 package bbgp
 
 import (
-	"bbgp.dev/internal/gp"
 	"math"
+
+	"bbgp.dev/internal/gp"
 )
 
 // The two coordinate systems of training, both of D + 3 numbers in the order

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"bbgp.dev/asm"
+	"bbgp.dev/internal/cost"
 	"bbgp.dev/internal/gp"
 	"bbgp.dev/internal/usage"
 	"bbgp.dev/kernelmv"
@@ -307,9 +308,9 @@ func (m *costMeter) addVecchia(x linalg.Matrix, noise []float64) error {
 
 // costs solves for the parts of the times.
 func (m *costMeter) costs() Costs {
-	byInputs := func(few, many float64) InputCost {
+	byInputs := func(few, many float64) cost.InputCost {
 		slope := (many - few) / float64(costInputs[1]-costInputs[0])
-		return InputCost{few - slope*float64(costInputs[0]), slope}
+		return cost.InputCost{Fixed: few - slope*float64(costInputs[0]), Input: slope}
 	}
 	n := float64(m.n)
 	n2 := n * n
@@ -327,16 +328,6 @@ func (m *costMeter) costs() Costs {
 	d := float64(m.sizes.dense)
 	c.Dense = counted * m.factored / (d * d * d)
 	c.DenseEntry = byInputs(counted*(m.dense[0]-m.factored)/(d*d), counted*(m.dense[1]-m.factored)/(d*d))
-	c.atLeast(costFloor)
+	c.AtLeast(costFloor)
 	return c
-}
-
-// atLeast raises every number to a share of the standard at the same speed.
-func (c *Costs) atLeast(share float64) {
-	std := StandardCosts()
-	share *= c.Scale() / std.Scale()
-	ref := std.fields()
-	for i, f := range c.fields() {
-		*f.value = max(*f.value, share**ref[i].value)
-	}
 }

@@ -1,12 +1,14 @@
 package bbgp
 
 import (
-	"bbgp.dev/internal/gp"
 	"cmp"
 	"context"
 	"fmt"
 	"math"
 	"slices"
+
+	"bbgp.dev/internal/cost"
+	"bbgp.dev/internal/gp"
 )
 
 // The search of few rows: dense evaluations of all of them from many starts. All
@@ -27,9 +29,9 @@ const (
 
 // denseEvaluations is how many evaluations a search of n rows of d inputs may take.
 func (o *Options) denseEvaluations(n, d int) int {
-	c := orStandard(o.Costs)
-	unit := exactCost(denseUnit, d, c)
-	return int(min(max(denseBudget*unit/(exactCost(n, d, c)+unit/8), leastDense), mostDense))
+	c := cost.OrStandard(o.Costs)
+	unit := cost.ExactCost(denseUnit, d, c)
+	return int(min(max(denseBudget*unit/(cost.ExactCost(n, d, c)+unit/8), leastDense), mostDense))
 }
 
 // denseSearch returns candidates, the best first.

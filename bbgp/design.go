@@ -1,10 +1,11 @@
 package bbgp
 
 import (
-	"bbgp.dev/internal/gp"
 	"fmt"
 	"math"
 	"math/rand/v2"
+
+	"bbgp.dev/internal/gp"
 )
 
 // The designed starts of a search: lengthscales from the distance of near rows to

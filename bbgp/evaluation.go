@@ -1,6 +1,7 @@
 package bbgp
 
 import (
+	"bbgp.dev/internal/cost"
 	"context"
 	"math"
 )
@@ -60,20 +61,14 @@ type Evaluation struct {
 
 // EvalOptions say how closely a point is evaluated.
 type EvalOptions struct {
-	Eps              float64 // bound on Upper - Lower over 2, nats
-	Probes           int     // 0 lets Rebuild choose
-	Rank, Neighbours int     // of the preconditioner; -1 lets Rebuild choose
-	Costs            *Costs  // by which it chooses; nil means StandardCosts
-	Uses             int     // evaluations that the next preconditioner is for, at least 1
-	Seen             seen    // what the last evaluation took
-	Seed             uint64
-	Precision        string  // auto, f32 or f64
-	Product          string  // auto, dense or h2
-	Tolerance        float64 // of h2 in float32; 0 lets the noise choose
-	Gradient         bool
-	Memory           int64   // budget of the whole computation in bytes; 0 means none
-	work             float64 // of a product, in entries of a dense one a row; 0: n
-	h2               bool    // products are of form H2
+	cost.Request
+	Eps       float64 // width of the bounds of the bias, nats
+	Seed      uint64
+	Precision string  // auto, f32 or f64
+	Product   string  // auto, dense or h2
+	Tolerance float64 // of h2 in float32; 0 lets the noise choose
+	Gradient  bool
+	Memory    int64 // budget of the whole computation in bytes; 0 means none
 	// Reject, if not nil, is asked during the evaluation with the upper bound
 	// known so far; true ends it, Rejected set.
 	Reject func(upper float64) bool
@@ -85,4 +80,20 @@ type EvalOptions struct {
 type objective interface {
 	Rebuild(ctx context.Context, p Params, opt EvalOptions) error
 	Evaluate(ctx context.Context, p Params, opt EvalOptions) (*Evaluation, error)
+}
+
+// note writes to s what the evaluation tells of others of as many rows.
+func (ev *Evaluation) note(s *cost.History) {
+	s.Passes, s.Neighbours, s.Rows, s.Unsure = ev.Passes-ev.Wasted, ev.Neighbours, len(ev.Alpha), ev.Unsure32
+}
+
+// learn writes to s what the evaluation of a subset at p tells about those of more rows.
+func (ev *Evaluation) learn(s *cost.History, p Params) {
+	if ev.BoundKind == "exact" {
+		return
+	}
+	ev.note(s)
+	if ev.Precision == "f64" {
+		s.Float32FailedAt = max(s.Float32FailedAt, p.Noise/p.Variance)
+	}
 }

@@ -1,11 +1,13 @@
 package bbgp
 
 import (
-	"bbgp.dev/internal/gp"
 	"context"
 	"fmt"
 	"math"
 	"time"
+
+	"bbgp.dev/internal/cost"
+	"bbgp.dev/internal/gp"
 )
 
 // What follows the search: the likelihood that is reported, with P rebuilt and
@@ -48,7 +50,7 @@ func (f *fit) adopt(ctx context.Context, m *Model, p Params, ev *Evaluation) {
 	r.Precision, r.PrecisionReason, r.Rank, r.Neighbours, r.Probes, r.Reason = ev.Precision, ev.PrecisionReason, ev.Rank, ev.Neighbours, ev.Probes, ev.Reason
 	r.Product, r.Tolerance, r.ProductDoubt = productName(ev), ev.Tolerance, ev.ProductDoubt
 	if r.Probes > f.opt.Probes {
-		r.ProbesReason += fmt.Sprintf("; at the end at least %d, and what the standard error asked for takes", minLastProbes)
+		r.ProbesReason += fmt.Sprintf("; at the end at least %d, and what the standard error asked for takes", cost.MinLastProbes)
 	}
 	if ev.Replayed > 0 {
 		r.warn("two-pass mode: %d passes were made twice, the basis did not fit the memory budget", ev.Replayed)
@@ -74,15 +76,15 @@ func ordered(ev *Evaluation) (lower, upper Bound) {
 }
 
 // last evaluates the likelihood at the best point with a new P and enough
-// probes for opt.LMLStdErr, in runs of at most probesAtOnce whose means are
+// probes for opt.LMLStdErr, in runs of at most ProbesAtOnce whose means are
 // combined; the bounds of each run hold for its own probes, so do their means.
 func (f *fit) last(ctx context.Context, t *trainer, best point) (*Evaluation, error) {
 	want := f.opt.LMLStdErr * float64(f.raw.X.Rows)
 	opt := t.eval
 	opt.Gradient, opt.Reject, opt.Eps = false, nil, f.opt.Eps
-	opt.Probes = max(minLastProbes, f.opt.Probes)
+	opt.Probes = max(cost.MinLastProbes, f.opt.Probes)
 	opt.Uses = 2
-	opt.Seen.note(best.ev)
+	best.ev.note(&opt.Seen)
 	var sum *Evaluation
 	square := 0.0 // Σ over runs of (probes · stderr)²
 	for run, total := 0, 0; ; run++ {
@@ -115,7 +117,7 @@ func (f *fit) last(ctx context.Context, t *trainer, best point) (*Evaluation, er
 		if need <= 0 {
 			return sum, nil
 		}
-		opt.Probes = min(need, probesAtOnce)
+		opt.Probes = min(need, cost.ProbesAtOnce)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"bbgp.dev/internal/cost"
 	"bbgp.dev/kernelmv"
 	"bbgp.dev/linalg"
 )
@@ -34,7 +35,7 @@ func whole(t *testing.T, d *Data, p Params, opt EvalOptions, prec kernelmv.Preci
 // advance keeps q = 2 r'v + v'K̂v and v'K̂v for any step.
 func TestAdvance(t *testing.T) {
 	d, p := smoothData(300, 3, 0.1), testParams("matern32", 3, 1e-2)
-	r, c := whole(t, d, p, EvalOptions{Eps: 1, Probes: 7, Rank: 0, Neighbours: 0, Gradient: true}, kernelmv.F64)
+	r, c := whole(t, d, p, EvalOptions{Request: cost.Request{Probes: 7, Rank: 0, Neighbours: 0}, Eps: 1, Gradient: true}, kernelmv.F64)
 	kv := linalg.NewMatrix(r.o.n, 1)
 	if err := r.exactly(kv, c.v); err != nil {
 		t.Fatal(err)
@@ -73,7 +74,7 @@ func TestFloat32Corrected(t *testing.T) {
 	for j := range p.Lengthscales {
 		p.Lengthscales[j] *= 20
 	}
-	opt := EvalOptions{Eps: 0.1, Probes: 7, Rank: 60, Neighbours: 0, Seed: 1}
+	opt := EvalOptions{Request: cost.Request{Probes: 7, Rank: 60, Neighbours: 0}, Eps: 0.1, Seed: 1}
 	r, c := whole(t, d, p, opt, kernelmv.F32)
 	ku := linalg.NewMatrix(r.o.n, c.u.Cols)
 	if err := r.exactly(ku, c.u); err != nil {

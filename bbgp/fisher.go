@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"bbgp.dev/internal/cost"
 	"bbgp.dev/internal/gp"
 	"bbgp.dev/linalg"
 )
@@ -20,11 +21,6 @@ import (
 // steps of a search (method card, section 7 e): it knows the scale of every
 // direction, also of those whose gradient vanishes.
 
-const (
-	fisherRows  = 400
-	fisherCells = 1 << 23 // at most so many numbers are kept at a time
-)
-
 // A fisher holds the information matrix of the rows of a subset, scaled to all.
 type fisher struct {
 	// F = A A' + diag(0, .., 0, within, F_cc), within of the noise of repeated rows; a is
@@ -37,20 +33,11 @@ type fisher struct {
 	meanSub, meanAll float64
 }
 
-// fisherSize is the number of rows of the subset. An evaluation of few rows is
-// cheap; its metric must not be dearer.
-func fisherSize(n, dims int) int {
-	if isWide(n, dims) {
-		return wideSize(n, dims)
-	}
-	return min(n, fisherRows, max(n/2, 200), int(math.Sqrt(float64(fisherCells)/float64(dims+2))))
-}
-
 // newFisher computes the information at p on a random subset of d's rows.
 func newFisher(ctx context.Context, e *linalg.Engine, d *gp.Table, p Params, seed uint64) (*fisher, error) {
 	dims := d.X.Cols
 	n := d.X.Rows
-	rows := fisherSize(n, dims)
+	rows := cost.InformationRows(n, dims)
 	sub := d.Rows(gp.Subset(n, rows, seed))
 	o, err := gp.NewCholesky(e, sub, p)
 	if err != nil {
@@ -61,7 +48,7 @@ func newFisher(ctx context.Context, e *linalg.Engine, d *gp.Table, p Params, see
 	}
 	scale := float64(n) / float64(rows)
 	_, _, within := sub.WithinGroups(p.Noise)
-	fs := &fisher{within: scale * within, meanSub: gp.MeanInfo(e, rows, o.Chol.SolveTo), wide: isWide(n, dims)}
+	fs := &fisher{within: scale * within, meanSub: gp.MeanInfo(e, rows, o.Chol.SolveTo), wide: cost.Wide(n, dims)}
 	fs.meanAll = fs.meanSub * scale
 	if fs.a, err = whitened(ctx, o, p, scale/2); err != nil {
 		return nil, err
@@ -100,7 +87,7 @@ func unitInformation(n, dims int) information {
 	for i := range own {
 		own[i] = float64(n)
 	}
-	if isWide(n, dims) {
+	if cost.Wide(n, dims) {
 		return wideInformation{linalg.NewMatrix(dims+3, 1), own}
 	}
 	b := linalg.NewMatrix(dims+3, dims+3)

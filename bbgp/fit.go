@@ -1,12 +1,14 @@
 package bbgp
 
 import (
-	"bbgp.dev/internal/gp"
-	"bbgp.dev/internal/usage"
 	"context"
 	"errors"
 	"fmt"
 	"time"
+
+	"bbgp.dev/internal/cost"
+	"bbgp.dev/internal/gp"
+	"bbgp.dev/internal/usage"
 )
 
 // Fit trains a model on d: it standardises d, drops inputs that do not vary,
@@ -34,7 +36,7 @@ func Fit(ctx context.Context, d *Data, opt Options) (*Model, error) {
 			return nil, err
 		}
 	}
-	if err := opt.checkMemory(raw.X.Rows, full.X.Rows, raw.X.Cols); err != nil {
+	if err := opt.budget().Check(raw.X.Rows, full.X.Rows, raw.X.Cols); err != nil {
 		return nil, err
 	}
 	f := &fit{opt: &opt, raw: raw, full: full, count: &counters{
@@ -69,7 +71,7 @@ type fit struct {
 	std   *gp.Table
 	flat  []bool // constant inputs
 	count *counters
-	seen  seen // in the fits of subsets
+	seen  cost.History // in the fits of subsets
 }
 
 // errTime is the cause of a context that ends with Options.Time.
@@ -90,7 +92,7 @@ func (f *fit) newModel() *Model {
 	r.Method, r.MethodReason, r.Optimizer, r.Seed, r.ISA = f.opt.Method, f.opt.methodReason, f.opt.Optimizer, f.opt.Seed, f.opt.Engine.Impl.Name
 	r.Costs, r.ProbesReason = f.opt.Costs, f.opt.probesReason
 	eval := f.opt.evalOptions()
-	r.PredictedBytes = f.opt.peakBytes(r.Distinct, r.N, r.D, eval.Rank, eval.Neighbours)
+	r.PredictedBytes = f.opt.budget().PeakBytes(r.Distinct, r.N, r.D, eval.Rank, eval.Neighbours)
 	r.Constant, r.Irrelevant, r.Warnings, r.Trace = []string{}, []string{}, []string{}, []Step{}
 	for _, j := range gp.ConstantColumns(f.raw.X) {
 		f.flat[j] = true
@@ -106,9 +108,11 @@ func (f *fit) predictPeak(ctx context.Context, r *Result, p Params) error {
 	if f.opt.Method != "bbgp" {
 		return nil
 	}
-	rank, near, err := f.opt.foreseePrecond(ctx, f.std, p, f.seen)
+	eval := f.opt.evalOptions()
+	eval.Seen, eval.Uses = f.seen, stageStepsOf(f.opt.Method)
+	rank, near, err := foreseePrecond(ctx, f.opt.Engine, f.std, p, eval)
 	if err == nil {
-		r.PredictedBytes = f.opt.peakBytes(r.Distinct, r.N, r.D, rank, near)
+		r.PredictedBytes = f.opt.budget().PeakBytes(r.Distinct, r.N, r.D, rank, near)
 	} else if notFinite(err) {
 		return nil
 	}
@@ -216,7 +220,7 @@ func (f *fit) climbAll(ctx context.Context, m *Model) (*trainer, string, error) 
 // evaluations would see, where predictions come from a dense factor in any case.
 func (f *fit) wantsPolish(t *trainer) bool {
 	ev, n := t.cur.ev, f.raw.X.Rows
-	return f.opt.Method == "bbgp" && f.opt.Optimizer != "adam" && n <= denseRows && f.denseFits(n) &&
+	return f.opt.Method == "bbgp" && f.opt.Optimizer != "adam" && n <= cost.DenseRows && f.denseFits(n) &&
 		ev.StdErr > polishWorth*f.opt.Eps && f.count.evals < t.maxEvals
 }
 

@@ -1,13 +1,14 @@
 package bbgp
 
 import (
-	"bbgp.dev/internal/gp"
 	"context"
 	"encoding/json"
 	"errors"
 	"math"
 	"testing"
 	"time"
+
+	"bbgp.dev/internal/gp"
 )
 
 // exactAt returns the exact likelihood of standardised data.

@@ -1,9 +1,10 @@
 package bbgp
 
 import (
-	"bbgp.dev/internal/gp"
 	"math"
 	"slices"
+
+	"bbgp.dev/internal/gp"
 )
 
 // Which inputs are in the distance: those that are out come in again by the sign

@@ -1,10 +1,12 @@
 package bbgp
 
 import (
-	"bbgp.dev/internal/gp"
 	"context"
 	"errors"
 	"fmt"
+
+	"bbgp.dev/internal/cost"
+	"bbgp.dev/internal/gp"
 )
 
 // Answers to bounds that stop improving before they are eps apart, or to
@@ -58,7 +60,7 @@ func insistAt(ctx context.Context, obj objective, n int, p Params, opt EvalOptio
 func (o *Options) insistExact(ctx context.Context, obj objective, d *gp.Table, p Params, opt EvalOptions) (ev *Evaluation, remark string, err error) {
 	n := d.X.Rows
 	ev, used, err := insistAt(ctx, obj, n, p, opt)
-	if err != nil && hopeless(err) && o.Method == "bbgp" && o.hasRoom(exactBytes(n)) {
+	if err != nil && hopeless(err) && o.Method == "bbgp" && o.budget().HasRoom(cost.ExactBytes(n)) {
 		dense, e := newExactObjective(o.Engine, d, p)
 		if e != nil {
 			return nil, "", e

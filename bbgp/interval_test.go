@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"bbgp.dev/internal/cost"
 	"bbgp.dev/linalg"
 )
 
@@ -60,7 +61,7 @@ func TestIntervals(t *testing.T) {
 		}
 		for seed := range uint64(10) {
 			probes := []int{7, 2, 15, 7, 1}[seed%5]
-			ev, err := mustObjective(t, d.table(), p).Evaluate(ctx, p, EvalOptions{Eps: 0.05, Probes: probes, Rank: rank, Neighbours: near, Seed: seed + 1})
+			ev, err := mustObjective(t, d.table(), p).Evaluate(ctx, p, EvalOptions{Request: cost.Request{Probes: probes, Rank: rank, Neighbours: near}, Eps: 0.05, Seed: seed + 1})
 			if err != nil {
 				t.Fatalf("case %d: %v", number, err)
 			}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"bbgp.dev/internal/cost"
 	"bbgp.dev/linalg"
 )
 
@@ -31,7 +32,7 @@ func TestIterative(t *testing.T) {
 			t.Fatal(err)
 		}
 		const runs = 40
-		opt := EvalOptions{Probes: 8, Rank: 20, Gradient: true, Precision: "f64", Seed: 3}
+		opt := EvalOptions{Request: cost.Request{Probes: 8, Rank: 20}, Gradient: true, Precision: "f64", Seed: 3}
 		if err := s.Rebuild(ctx, p, opt); err != nil {
 			t.Fatal(err)
 		}

@@ -1,7 +1,6 @@
 package bbgp
 
 import (
-	"bbgp.dev/internal/gp"
 	"bufio"
 	"bytes"
 	"crypto/sha256"
@@ -17,6 +16,8 @@ import (
 	"os"
 	"slices"
 	"time"
+
+	"bbgp.dev/internal/gp"
 )
 
 // Checkpoints. A search is a deterministic function of the evaluations that it

@@ -1,10 +1,12 @@
 package bbgp
 
 import (
-	"bbgp.dev/internal/gp"
 	"context"
 	"math"
 	"testing"
+
+	"bbgp.dev/internal/cost"
+	"bbgp.dev/internal/gp"
 )
 
 // TestGoldenBounds holds the bounds and the standard error against the exact
@@ -24,7 +26,7 @@ func TestGoldenBounds(t *testing.T) {
 			p, want := c.pt.params(), float64(c.pt.LML)
 			o := mustObjective(t, c.d, p)
 			for seed := range uint64(10) {
-				opt := EvalOptions{Eps: 1, Probes: 32, Rank: -1, Neighbours: -1, Seed: seed}
+				opt := EvalOptions{Request: cost.Request{Probes: 32, Rank: -1, Neighbours: -1}, Eps: 1, Seed: seed}
 				if err := o.Rebuild(context.Background(), p, opt); err != nil {
 					t.Fatal(err)
 				}
@@ -56,7 +58,7 @@ func TestGoldenGradient(t *testing.T) {
 			const seeds = 6
 			sum, square := make([]float64, len(want)), make([]float64, len(want))
 			for seed := range uint64(seeds) {
-				opt := EvalOptions{Eps: 0.1, Probes: 15, Rank: -1, Neighbours: -1, Seed: seed, Gradient: true}
+				opt := EvalOptions{Request: cost.Request{Probes: 15, Rank: -1, Neighbours: -1}, Eps: 0.1, Seed: seed, Gradient: true}
 				if err := o.Rebuild(context.Background(), p, opt); err != nil {
 					t.Fatal(err)
 				}

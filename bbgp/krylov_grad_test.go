@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"bbgp.dev/internal/cost"
 	"bbgp.dev/internal/gp"
 	"bbgp.dev/kernelmv"
 	"bbgp.dev/linalg"
@@ -125,7 +126,7 @@ func TestGradientDifferences(t *testing.T) {
 			}
 			o := mustObjective(t, d.table(), p)
 			o.basis64, o.exactGrad = true, true
-			opt := EvalOptions{Eps: 1, Probes: 5, Precision: "f64", Gradient: true, Rank: 10, Neighbours: nn}
+			opt := EvalOptions{Request: cost.Request{Probes: 5, Rank: 10, Neighbours: nn}, Eps: 1, Precision: "f64", Gradient: true}
 			if err := o.Rebuild(context.Background(), p, opt); err != nil {
 				t.Fatal(err)
 			}

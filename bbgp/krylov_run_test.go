@@ -6,6 +6,7 @@ import (
 	"math"
 	"testing"
 
+	"bbgp.dev/internal/cost"
 	"bbgp.dev/linalg"
 )
 
@@ -26,7 +27,7 @@ func TestPrecisionFallback(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := mustObjective(t, d.table(), p)
-	opt := EvalOptions{Eps: 0.5, Probes: 15, Rank: 0, Neighbours: 10}
+	opt := EvalOptions{Request: cost.Request{Probes: 15, Rank: 0, Neighbours: 10}, Eps: 0.5}
 	ev, err := o.Evaluate(context.Background(), p, opt)
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +53,7 @@ func TestPrecisionFallback(t *testing.T) {
 func TestReject(t *testing.T) {
 	d, p := smoothData(400, 3, 0.1), testParams("matern32", 3, 1e-2)
 	o := mustObjective(t, d.table(), p)
-	opt := EvalOptions{Eps: 0.1, Probes: 7, Rank: 0, Neighbours: 0, Precision: "f64"}
+	opt := EvalOptions{Request: cost.Request{Probes: 7, Rank: 0, Neighbours: 0}, Eps: 0.1, Precision: "f64"}
 	full, err := o.Evaluate(context.Background(), p, opt)
 	if err != nil {
 		t.Fatal(err)
@@ -94,7 +95,7 @@ func TestEvaluateThreads(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		opt := EvalOptions{Eps: 1, Probes: 7, Rank: 20, Neighbours: 8, Gradient: true, Seed: 3}
+		opt := EvalOptions{Request: cost.Request{Probes: 7, Rank: 20, Neighbours: 8}, Eps: 1, Gradient: true, Seed: 3}
 		if err := o.Rebuild(context.Background(), p, opt); err != nil {
 			t.Fatal(err)
 		}
@@ -136,7 +137,7 @@ func TestSmallEvaluations(t *testing.T) {
 			}
 			o := mustObjective(t, d.table(), p)
 			o.basis64, o.exactGrad = true, true
-			opt := EvalOptions{Eps: 1e-6, Precision: "f64", Rank: 0, Neighbours: 0, Gradient: true}
+			opt := EvalOptions{Request: cost.Request{Rank: 0, Neighbours: 0}, Eps: 1e-6, Precision: "f64", Gradient: true}
 			if err := o.Rebuild(context.Background(), p, opt); err != nil {
 				t.Fatal(err)
 			}

@@ -1,11 +1,13 @@
 package bbgp
 
 import (
-	"bbgp.dev/internal/gp"
-	"bbgp.dev/internal/usage"
 	"context"
 	"fmt"
 	"time"
+
+	"bbgp.dev/internal/cost"
+	"bbgp.dev/internal/gp"
+	"bbgp.dev/internal/usage"
 )
 
 // An LMLReport is the log marginal likelihood at given parameters, with what it
@@ -63,7 +65,7 @@ func LogMarginalLikelihood(ctx context.Context, d *Data, p Params, opt Options) 
 	if err != nil {
 		return nil, err
 	}
-	if err := opt.checkMemory(raw.X.Rows, full.X.Rows, raw.X.Cols); err != nil {
+	if err := opt.budget().Check(raw.X.Rows, full.X.Rows, raw.X.Cols); err != nil {
 		return nil, err
 	}
 	s := opt.scaling(full)
@@ -129,7 +131,7 @@ const (
 )
 
 // pilot evaluates a random part of d at p.
-func (o *Options) pilot(ctx context.Context, d *gp.Table, p Params) (s seen, err error) {
+func (o *Options) pilot(ctx context.Context, d *gp.Table, p Params) (s cost.History, err error) {
 	n := d.X.Rows
 	if o.Method != "bbgp" || n < pilotPart*pilotRows {
 		return s, nil
@@ -142,7 +144,7 @@ func (o *Options) pilot(ctx context.Context, d *gp.Table, p Params) (s seen, err
 	eval := o.evalOptions()
 	eval.Gradient = false
 	if ev, err := obj.Evaluate(ctx, p, eval); err == nil {
-		s.learn(ev, p)
+		ev.learn(&s, p)
 	} else if !notFinite(err) { // the whole table finds its own answers
 		return s, err
 	}

@@ -1,10 +1,11 @@
 package bbgp
 
 import (
-	"bbgp.dev/internal/gp"
 	"context"
 	"math"
 	"testing"
+
+	"bbgp.dev/internal/gp"
 )
 
 // TestLeaveOneOutExact: the dense answers are those of models without the row, at

@@ -1,8 +1,10 @@
 package bbgp
 
 import (
-	"bbgp.dev/internal/gp"
 	"math"
+
+	"bbgp.dev/internal/cost"
+	"bbgp.dev/internal/gp"
 )
 
 // newObjective returns the objective of o.Method on standardised data.
@@ -60,14 +62,8 @@ func (o *Options) inducing() int {
 // evaluation with s probes and error se down to want, at least 16.
 func lastProbes(s int, se, want float64) int {
 	if s < 1 || !(want > 0) {
-		return minLastProbes
+		return cost.MinLastProbes
 	}
 	need := math.Ceil(float64(s) * se * se / (want * want))
-	return int(min(max(need, minLastProbes), maxLastProbes))
+	return int(min(max(need, cost.MinLastProbes), cost.MaxLastProbes))
 }
-
-const (
-	minLastProbes = 16
-	maxLastProbes = 1024 // in runs of at most probesAtOnce
-	probesAtOnce  = 31
-)

@@ -1,6 +1,9 @@
 package bbgp
 
-import "bbgp.dev/internal/gp"
+import (
+	"bbgp.dev/internal/cost"
+	"bbgp.dev/internal/gp"
+)
 
 // Params are the parameters θ of a model, in natural units. Their JSON form is
 //
@@ -42,3 +45,17 @@ type MemoryError = gp.MemoryError
 // ErrNotFinite is what an evaluation returns when the matrix or the value is
 // not finite or not positive definite at the parameters asked for.
 var ErrNotFinite = gp.ErrNotFinite
+
+// Costs are what the parts of a computation cost one thread, all in one unit; the choices
+// of method, preconditioner and probes are made by them. The default, [StandardCosts],
+// makes every choice, and with it the bits of every result, the same on all machines.
+// Check tells whether they can be used, List gives them by name, Scale one of them.
+type Costs = cost.Costs
+
+// StandardCosts are cycles of a core with AVX-512 (Cascade Lake), counted and
+// measured once.
+func StandardCosts() Costs { return cost.StandardCosts() }
+
+// ReadCosts reads the JSON form, or that of a report with the member "costs". The
+// numbers must all be there and pass Check.
+func ReadCosts(b []byte) (*Costs, error) { return cost.ReadCosts(b) }

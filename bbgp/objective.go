@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"bbgp.dev/internal/cost"
 	"bbgp.dev/internal/gp"
 	"bbgp.dev/kernelmv"
 	"bbgp.dev/linalg"
@@ -91,7 +92,7 @@ func (o *krylovObjective) Rebuild(ctx context.Context, p Params, opt EvalOptions
 		return err
 	}
 	start := time.Now()
-	o.wide = max(o.wide, opt.Seen.wide)
+	o.wide = max(o.wide, opt.Seen.Float32FailedAt)
 	if err := o.op.Reset(gp.KernelOf(p), gp.NoiseOf(p, o.d)); err != nil {
 		return err
 	}
@@ -101,8 +102,8 @@ func (o *krylovObjective) Rebuild(ctx context.Context, p Params, opt EvalOptions
 	if err != nil {
 		return err
 	}
-	opt.work, opt.h2 = work/float64(o.n), h2
-	set, reason := choosePrecond(o.n, p, o.op.Noise(), prec, opt)
+	opt.RowWork, opt.H2 = work/float64(o.n), h2
+	set, reason := cost.Precond(o.n, p, o.op.Noise(), prec, opt.Request)
 	set.Seed = opt.Seed
 	pre, err := linalg.NewPrecond(ctx, o.e, o.op, o.op.Noise(), set)
 	if err != nil {
@@ -111,7 +112,7 @@ func (o *krylovObjective) Rebuild(ctx context.Context, p Params, opt EvalOptions
 	o.pre, o.built, o.reason, o.trace = pre, p.Clone(), *reason, 0
 	o.meanInfo = gp.MeanInfo(o.e, o.n, pre.SolveTo)
 	var probes int
-	probes, o.probesReason = chooseProbes(o.n, activeInputs(p), pre.Rank(), pre.Neighbours(), prec, opt)
+	probes, o.probesReason = cost.Probes(o.n, cost.ActiveInputs(p), pre.Rank(), pre.Neighbours(), prec, opt.Request)
 	o.setProbes(gp.SignProbes(o.n, probes, opt.Seed), opt.Memory)
 	o.seconds = time.Since(start).Seconds()
 	return nil
@@ -122,7 +123,7 @@ func (o *krylovObjective) Rebuild(ctx context.Context, p Params, opt EvalOptions
 func (o *krylovObjective) setProbes(w linalg.Matrix, memory int64) {
 	most := 0
 	if memory > 0 {
-		rest := memory - programBytes - tableBytes(o.n, o.d.X.Cols) - krylovBytes(o.n, o.d.X.Cols, w.Cols+1, o.pre.Rank(), o.pre.Neighbours())
+		rest := memory - cost.ProgramBytes - cost.TableBytes(o.n, o.d.X.Cols) - cost.KrylovBytes(o.n, o.d.X.Cols, w.Cols+1, o.pre.Rank(), o.pre.Neighbours())
 		// The basis grows by chunks of asm.Pad columns; none at all is fine.
 		if most = int(rest/(4*int64(o.n))) / basisChunk * basisChunk; most <= 0 {
 			most = -1

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"bbgp.dev/internal/cost"
 	"bbgp.dev/internal/gp"
 	"bbgp.dev/linalg"
 )
@@ -76,7 +77,7 @@ func checkUnitProbes(t *testing.T, kernel string, noise float64, n, nn int, grad
 	}
 	o := mustObjective(t, d.table(), p)
 	o.basis64, o.exactGrad = true, true
-	opt := EvalOptions{Eps: 1e-6, Precision: "f64", Gradient: gradient, Rank: 20, Neighbours: nn}
+	opt := EvalOptions{Request: cost.Request{Rank: 20, Neighbours: nn}, Eps: 1e-6, Precision: "f64", Gradient: gradient}
 	if err := o.Rebuild(context.Background(), p, opt); err != nil {
 		t.Fatal(err)
 	}
@@ -107,12 +108,12 @@ func checkUnitProbes(t *testing.T, kernel string, noise float64, n, nn int, grad
 // room: the same bounds and gradient, more passes.
 func TestMemory(t *testing.T) {
 	d, p := smoothData(600, 3, 0.1), testParams("matern32", 3, 0.1)
-	opt := EvalOptions{Eps: 0.1, Probes: 31, Gradient: true, Rank: 50, Neighbours: 0, Precision: "f64"}
+	opt := EvalOptions{Request: cost.Request{Probes: 31, Rank: 50, Neighbours: 0}, Eps: 0.1, Gradient: true, Precision: "f64"}
 	var full *Evaluation
 	for _, most := range []int{0, -1, 96} {
 		o := mustObjective(t, d.table(), p)
 		if opt.Memory = 0; most != 0 {
-			opt.Memory = programBytes + tableBytes(600, 3) + krylovBytes(600, 3, 32, 50, 0) + 4*600*int64(max(most, 0)) + 100
+			opt.Memory = cost.ProgramBytes + cost.TableBytes(600, 3) + cost.KrylovBytes(600, 3, 32, 50, 0) + 4*600*int64(max(most, 0)) + 100
 		}
 		if err := o.Rebuild(context.Background(), p, opt); err != nil {
 			t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"bbgp.dev/internal/cost"
 	"bbgp.dev/internal/gp"
 	"bbgp.dev/linalg"
 )
@@ -146,11 +147,13 @@ func (o Options) settle(n, d int) (Options, error) {
 		}
 	}
 	set(&o.Kernel, Families()[0])
-	o.Costs = orStandard(o.Costs)
+	o.Costs = cost.OrStandard(o.Costs)
 	if err := o.Costs.Check(); err != nil {
 		return o, err
 	}
-	o.chooseMethod(n, d)
+	if o.methodReason = "as asked"; o.Method == "" {
+		o.Method, o.methodReason = cost.Method(n, d, o.Costs, o.Memory)
+	}
 	stochastic := o.Method == "iterative" || o.Method == "rr"
 	if stochastic {
 		set(&o.Optimizer, "adam")
@@ -178,7 +181,7 @@ func (o Options) settle(n, d int) (Options, error) {
 	setNumber(&o.Eps, 1)
 	setNumber(&o.LMLStdErr, 1e-3)
 	if o.autoProbes, o.probesReason = o.Probes == 0, "as asked"; o.autoProbes {
-		o.Probes, o.probesReason = fewProbes, usualProbes
+		o.Probes, o.probesReason = cost.FewProbes, cost.UsualProbes
 	}
 	setNumber(&o.MaxSteps, 400)
 	setNumber(&o.PrefitRows, 500)
@@ -221,7 +224,7 @@ func setNumber[T int | float64](p *T, v T) {
 
 // evalOptions returns what the options say about single evaluations.
 func (o *Options) evalOptions() EvalOptions {
-	e := EvalOptions{Eps: o.Eps, Probes: o.Probes, Seed: o.Seed, Precision: o.Precision, Product: o.Product, Tolerance: o.Tolerance, Gradient: true, Memory: o.Memory, Costs: o.Costs}
+	e := EvalOptions{Eps: o.Eps, Seed: o.Seed, Precision: o.Precision, Product: o.Product, Tolerance: o.Tolerance, Gradient: true, Memory: o.Memory}
 	size := func(v int) int {
 		switch {
 		case v == 0:
@@ -231,6 +234,13 @@ func (o *Options) evalOptions() EvalOptions {
 		}
 		return v
 	}
+	e.Probes, e.Costs = o.Probes, o.Costs
 	e.Rank, e.Neighbours = size(o.Rank), size(o.Neighbours)
 	return e
+}
+
+// budget returns what the options say about memory.
+func (o *Options) budget() *cost.Budget {
+	e := o.evalOptions()
+	return &cost.Budget{Method: o.Method, Bytes: o.Memory, Probes: o.Probes, Rank: e.Rank, Neighbours: e.Neighbours, Inducing: o.inducing(), Costs: o.Costs}
 }

@@ -1,12 +1,13 @@
 package bbgp
 
 import (
-	"bbgp.dev/internal/gp"
 	"encoding/json"
 	"errors"
 	"math"
 	"strings"
 	"testing"
+
+	"bbgp.dev/internal/gp"
 )
 
 func TestParamsJSON(t *testing.T) {

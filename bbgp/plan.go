@@ -1,10 +1,12 @@
 package bbgp
 
 import (
-	"bbgp.dev/internal/gp"
 	"context"
 	"math"
 	"time"
+
+	"bbgp.dev/internal/cost"
+	"bbgp.dev/internal/gp"
 )
 
 // A Plan predicts what a fit will take, from a fit of a random sample of the rows
@@ -85,7 +87,7 @@ func NewPlan(ctx context.Context, d *Data, opt Options) (*Plan, error) {
 	if set.Method == "exact" {
 		more := 1.0
 		if searched > 0 && set.searchesDense(n, d.X.Cols) {
-			more = exactCost(n, d.X.Cols, set.Costs) / exactCost(p.Sample, d.X.Cols, set.Costs) *
+			more = cost.ExactCost(n, d.X.Cols, set.Costs) / cost.ExactCost(p.Sample, d.X.Cols, set.Costs) *
 				float64(set.denseEvaluations(n, d.X.Cols)) / float64(set.denseEvaluations(p.Sample, d.X.Cols))
 			p.Evaluations += set.denseEvaluations(n, d.X.Cols)
 		}
@@ -102,9 +104,9 @@ func NewPlan(ctx context.Context, d *Data, opt Options) (*Plan, error) {
 		p.CPUSeconds = once*r.CPUSeconds/r.Seconds + adapted*(evals+finalWork)*at.cpu(more, power)
 		p.Seconds = p.CPUSeconds * at.Seconds / at.CPUSeconds
 	}
-	p.LeastBytes = set.leastBytes(n, d.X.Rows, d.X.Cols)
+	p.LeastBytes = set.budget().LeastBytes(n, d.X.Rows, d.X.Cols)
 	eval := set.evalOptions()
-	p.Bytes = set.peakBytes(n, d.X.Rows, d.X.Cols, eval.Rank, eval.Neighbours)
+	p.Bytes = set.budget().PeakBytes(n, d.X.Rows, d.X.Cols, eval.Rank, eval.Neighbours)
 	p.Took = time.Since(began).Seconds()
 	return p, nil
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"bbgp.dev/internal/cost"
 	"bbgp.dev/internal/gp"
 	"bbgp.dev/kernelmv"
 	"bbgp.dev/linalg"
@@ -29,10 +30,6 @@ const (
 	// vecchiaNode is a cautious lower end of the spectrum of F⁻¹K̂F⁻ᵀ with a
 	// Vecchia part: on the UCI sets it was 0.03 to 0.34 (method card, 2.1).
 	vecchiaNode = 0.01
-	// denseRows is the number of rows up to which predictions are made by Cholesky
-	// whatever the method of training: 72 MB and half a CPU second, and every
-	// answer is exact.
-	denseRows = 3000
 	// Tolerances of products below n², far finer than evaluations need: each decade costs a
 	// tenth, and there is no correction afterwards.
 	predictTol32, predictTol64 = 1e-8, 1e-11
@@ -41,8 +38,8 @@ const (
 // recipeOf returns the recipe for a model whose last evaluation was ev.
 func recipeOf(opt *Options, ev *Evaluation) recipe {
 	n := int64(len(ev.Alpha))
-	fits := opt.hasRoom(4 * 8 * n * n)
-	r := recipe{Dense: opt.Method == "exact" || n <= denseRows && fits && !opt.NoDense, Rank: ev.Rank, Neighbours: ev.Neighbours, Seed: opt.Seed, Node: ev.Node}
+	fits := opt.budget().HasRoom(4 * 8 * n * n)
+	r := recipe{Dense: opt.Method == "exact" || n <= cost.DenseRows && fits && !opt.NoDense, Rank: ev.Rank, Neighbours: ev.Neighbours, Seed: opt.Seed, Node: ev.Node}
 	if opt.Method != "exact" && opt.Method != "bbgp" { // their ranks mean something else
 		r.Rank, r.Neighbours, r.Node = -1, -1, 0
 	}
@@ -100,7 +97,7 @@ func (m *Model) prepare(ctx context.Context, e *linalg.Engine, solver bool) (*pr
 	}
 	set := linalg.PrecondOptions{Rank: m.recipe.Rank, Neighbours: m.recipe.Neighbours, Seed: m.recipe.Seed}
 	if m.recipe.Rank < 0 {
-		set, _ = choosePrecond(m.N(), m.Parameters, p.op.Noise(), kernelmv.F64, EvalOptions{Rank: -1, Neighbours: -1, Costs: m.Result.Costs})
+		set, _ = cost.Precond(m.N(), m.Parameters, p.op.Noise(), kernelmv.F64, cost.Request{Rank: -1, Neighbours: -1, Costs: m.Result.Costs})
 		set.Seed = m.recipe.Seed
 	}
 	if err := fitsMemory("the preconditioner for predictions", 16*float64(m.N())*float64(set.Rank+set.Neighbours)); err != nil {

@@ -1,9 +1,10 @@
 package bbgp
 
 import (
-	"bbgp.dev/internal/gp"
 	"context"
 	"math"
+
+	"bbgp.dev/internal/gp"
 )
 
 // With no more rows than parameters the likelihood has no interior maximum, and with

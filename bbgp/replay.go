@@ -1,10 +1,11 @@
 package bbgp
 
 import (
-	"bbgp.dev/internal/gp"
 	"context"
 	"math"
 	"slices"
+
+	"bbgp.dev/internal/gp"
 )
 
 // A stateful objective is one whose value depends on more than the last Rebuild

@@ -1,8 +1,9 @@
 package bbgp
 
 import (
-	"bbgp.dev/internal/gp"
 	"context"
+
+	"bbgp.dev/internal/gp"
 )
 
 // A mergedObjective adds the within-group term to the objective of merged rows,

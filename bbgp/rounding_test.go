@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"bbgp.dev/internal/cost"
 	"bbgp.dev/linalg"
 )
 
@@ -48,7 +49,7 @@ func TestRounding(t *testing.T) {
 				}
 				d = reordered(d, rng)
 			}
-			it, err := mustObjective(t, d.table(), p).Evaluate(ctx, p, EvalOptions{Eps: 1, Probes: 7, Rank: 0, Neighbours: 40, Precision: "f64"})
+			it, err := mustObjective(t, d.table(), p).Evaluate(ctx, p, EvalOptions{Request: cost.Request{Probes: 7, Rank: 0, Neighbours: 40}, Eps: 1, Precision: "f64"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -83,7 +84,7 @@ func TestFloat32Asked(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				ev, err := mustObjective(t, d.table(), p).Evaluate(ctx, p, EvalOptions{Eps: 1, Probes: 7, Rank: 0, Neighbours: 32, Precision: "f32"})
+				ev, err := mustObjective(t, d.table(), p).Evaluate(ctx, p, EvalOptions{Request: cost.Request{Probes: 7, Rank: 0, Neighbours: 32}, Eps: 1, Precision: "f32"})
 				if err != nil {
 					continue // declined
 				}
@@ -122,7 +123,7 @@ func TestFarRows(t *testing.T) {
 		p := Params{Kernel: "matern32", Variance: 1, Noise: 0.04, Lengthscales: []float64{0.5, 1, 2}}
 		var evs [2]*Evaluation
 		for k, prec := range []string{"f32", "f64"} {
-			ev, err := mustObjective(t, d.table(), p).Evaluate(ctx, p, EvalOptions{Eps: 1e-2, Probes: 7, Rank: 100, Neighbours: 0, Seed: 1, Precision: prec, Gradient: true})
+			ev, err := mustObjective(t, d.table(), p).Evaluate(ctx, p, EvalOptions{Request: cost.Request{Probes: 7, Rank: 100, Neighbours: 0}, Eps: 1e-2, Seed: 1, Precision: prec, Gradient: true})
 			if err != nil {
 				t.Fatalf("%s: %v", kind, err)
 			}

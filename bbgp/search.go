@@ -1,6 +1,7 @@
 package bbgp
 
 import (
+	"bbgp.dev/internal/cost"
 	"bytes"
 	"context"
 	"crypto/sha256"
@@ -106,7 +107,7 @@ const searchRows, searchInputs = 700, 100
 
 // searchesDense says whether starts of n rows are compared by dense evaluations of all.
 func (o *Options) searchesDense(n, d int) bool {
-	return n <= searchRows && d <= searchInputs && o.hasRoom(4*exactBytes(n)) && (o.Method == "exact" || o.Method == "bbgp")
+	return n <= searchRows && d <= searchInputs && o.budget().HasRoom(4*cost.ExactBytes(n)) && (o.Method == "exact" || o.Method == "bbgp")
 }
 
 // live returns the candidates that are not dropped.

@@ -1,11 +1,13 @@
 package bbgp
 
 import (
-	"bbgp.dev/internal/gp"
 	"context"
 	"fmt"
 	"math"
 	"slices"
+
+	"bbgp.dev/internal/cost"
+	"bbgp.dev/internal/gp"
 )
 
 // The fits of random subsets, which find what a smooth and noisy function needs.
@@ -30,8 +32,6 @@ const (
 	polishWorth = 0.3  // times eps is a gain worth a stage there
 	prefitSlack = 2    // times eps is a gain worth a stage on a subset
 	resetNoise  = 0.01 // least noise to start on more rows with
-	levelGrowth = 3    // times the rows of a subset has the next
-	exactLevel  = 2048 // rows of a subset up to which it is fitted exactly
 	clearLML    = 1    // nats a row, where the standard deviation of y is 1: the others leave a tenth of it
 )
 
@@ -68,11 +68,11 @@ func (f *fit) prefit(ctx context.Context) ([]Candidate, error) {
 	if f.opt.searchesCoarsely(n, f.raw.X.Cols) {
 		// Climbs of the Vecchia likelihood go on from here, but few neighbours see little of a
 		// function without noise: one more level tells whether it is such a one.
-		if n = min(n, levelGrowth*levelGrowth*rows); len(starts) == 1 || !c.clear() {
+		if n = min(n, cost.LevelGrowth*cost.LevelGrowth*rows); len(starts) == 1 || !c.clear() {
 			n = 0
 		}
 	}
-	for rows *= levelGrowth; rows <= n/levelGrowth; rows *= levelGrowth {
+	for rows *= cost.LevelGrowth; rows <= n/cost.LevelGrowth; rows *= cost.LevelGrowth {
 		end, err := f.climb(ctx, rows, starts)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -110,7 +110,7 @@ var unasked = Bound(math.NaN())
 
 // denseFits says whether an exact fit takes a quarter of the budget at most.
 func (f *fit) denseFits(rows int) bool {
-	return f.opt.hasRoom(4 * exactBytes(rows))
+	return f.opt.budget().HasRoom(4 * cost.ExactBytes(rows))
 }
 
 // noiseStarts returns p and, where its noise is small, p with more of it.
@@ -154,7 +154,7 @@ func (f *fit) climb(ctx context.Context, rows int, starts []Params) (point, erro
 	if err != nil {
 		return point{}, err
 	}
-	f.seen.learn(t.cur.ev, t.cur.p)
+	t.cur.ev.learn(&f.seen, t.cur.p)
 	for j, still := range t.constant {
 		if still && !f.flat[j] {
 			t.cur.p.Lengthscales[j] = 1 // unasked to the subset
@@ -163,20 +163,9 @@ func (f *fit) climb(ctx context.Context, rows int, starts []Params) (point, erro
 	return t.cur, nil
 }
 
-// learn keeps what an evaluation of a subset tells about those of more rows.
-func (s *seen) learn(ev *Evaluation, p Params) {
-	if ev.BoundKind == "exact" {
-		return
-	}
-	s.note(ev)
-	if ev.Precision == "f64" {
-		s.wide = max(s.wide, p.Noise/p.Variance)
-	}
-}
-
 // levelObjective returns the objective for a subset.
 func (f *fit) levelObjective(sub *gp.Table, p Params) (objective, error) {
-	if f.opt.Method == "exact" || sub.X.Rows <= exactLevel && f.denseFits(sub.X.Rows) {
+	if f.opt.Method == "exact" || sub.X.Rows <= cost.ExactLevel && f.denseFits(sub.X.Rows) {
 		return newExactObjective(f.opt.Engine, sub, p)
 	}
 	return newKrylovObjective(f.opt.Engine, sub, p)

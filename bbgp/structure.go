@@ -1,8 +1,9 @@
 package bbgp
 
 import (
-	"bbgp.dev/internal/gp"
 	"math"
+
+	"bbgp.dev/internal/gp"
 )
 
 // Whether the inputs tell the target at all. Where the likelihood is less than

@@ -1,10 +1,11 @@
 package bbgp
 
 import (
-	"bbgp.dev/internal/gp"
 	"context"
 	"errors"
 	"math"
+
+	"bbgp.dev/internal/gp"
 )
 
 // A time budget that ends before the first evaluation on all rows.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"bbgp.dev/internal/cost"
 	"bbgp.dev/internal/gp"
 	"bbgp.dev/internal/usage"
 	"bbgp.dev/linalg"
@@ -147,7 +148,7 @@ func (t *trainer) report(pt point, accepted bool) {
 // t.cur holds the best point, also when an error ends it.
 func (t *trainer) run(ctx context.Context, p Params) (string, error) {
 	t.out = t.outOf(p)
-	t.met = metric{e: t.e, keep: t.opt.Optimizer == "lbfgs" && !isWide(t.d.X.Rows, t.d.X.Cols), lambda: firstLambda}
+	t.met = metric{e: t.e, keep: t.opt.Optimizer == "lbfgs" && !cost.Wide(t.d.X.Rows, t.d.X.Cols), lambda: firstLambda}
 	t.box, t.reach = firstBox, firstBox
 	t.cut, t.kept = 0.25, math.Inf(1)
 	if t.cur.ev == nil { // choose has evaluated no start
@@ -271,7 +272,7 @@ func (t *trainer) known() bool {
 func (t *trainer) rebuild(ctx context.Context, p Params, uses int) error {
 	t.eval.Uses = uses
 	if ev := t.cur.ev; ev != nil {
-		t.eval.Seen.note(ev)
+		ev.note(&t.eval.Seen)
 	}
 	return t.obj.Rebuild(ctx, p, t.eval)
 }

@@ -1,6 +1,7 @@
 package bbgp
 
 import (
+	"bbgp.dev/internal/cost"
 	"context"
 	"math"
 	"testing"
@@ -14,7 +15,7 @@ func TestWarmStart(t *testing.T) {
 	q.Variance, q.Noise, q.Mean, q.Lengthscales[1] = 1.4, 0.09, 0.25, 1.2
 	var wide []float64 // the gradient in float64
 	for _, precision := range []string{"f64", "auto"} {
-		opt := EvalOptions{Eps: 0.3, Probes: 7, Rank: 60, Neighbours: 0, Gradient: true, Precision: precision, Seed: 5}
+		opt := EvalOptions{Request: cost.Request{Probes: 7, Rank: 60, Neighbours: 0}, Eps: 0.3, Gradient: true, Precision: precision, Seed: 5}
 		var got [2]*Evaluation
 		for k := range got {
 			o := mustObjective(t, d.table(), p)

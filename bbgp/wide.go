@@ -16,20 +16,9 @@ import (
 // in O(D m⁴) time and O(D m²) memory where a dense matrix asks for D³ and D².
 
 const (
-	wideInputs  = 256  // up to so many a dense matrix costs nothing
-	denseInputs = 3000 // beyond so many it costs too much, whatever the rows
-	wideRows    = 16   // of the subset
 	// wideDamping is the least λ: what so few rows do not know of must not be divided by nothing.
 	wideDamping = 1e-4
 )
-
-// isWide says whether n rows of d inputs have their information in factors.
-func isWide(n, d int) bool { return d > wideInputs && (n < d || d > denseInputs) }
-
-// wideSize is the number of rows of the subset: A keeps within fisherCells.
-func wideSize(n, d int) int {
-	return min(n, wideRows, max(4, int(math.Sqrt(2*float64(fisherCells)/float64(d+3)))))
-}
 
 // A wideInformation is F = A A' + diag(own).
 type wideInformation struct {

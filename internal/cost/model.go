@@ -1,4 +1,4 @@
-package bbgp
+package cost
 
 import (
 	"encoding/json"
@@ -52,7 +52,7 @@ type InputCost struct {
 	Input float64 `json:"input"`
 }
 
-func (c InputCost) at(d int) float64 { return c.Fixed + c.Input*float64(d) }
+func (c InputCost) At(d int) float64 { return c.Fixed + c.Input*float64(d) }
 
 // StandardCosts are cycles of a core with AVX-512 (Cascade Lake), counted and
 // measured once.
@@ -66,8 +66,8 @@ func StandardCosts() Costs {
 	}
 }
 
-// orStandard is c, or the standard costs for nil.
-func orStandard(c *Costs) *Costs {
+// OrStandard is c, or the standard costs for nil.
+func OrStandard(c *Costs) *Costs {
 	if c == nil {
 		s := StandardCosts()
 		c = &s
@@ -78,9 +78,9 @@ func orStandard(c *Costs) *Costs {
 // pair is the cost of a pair of rows with d inputs.
 func (c *Costs) pair(d int, prec kernelmv.Precision) float64 {
 	if prec == kernelmv.F64 {
-		return c.Pair64.at(d)
+		return c.Pair64.At(d)
 	}
-	return c.Pair32.at(d)
+	return c.Pair32.At(d)
 }
 
 // A Cost is one of the numbers of Costs, by its name in JSON.
@@ -108,7 +108,8 @@ func (c *Costs) fields() []costField {
 		{"pair32.fixed", &c.Pair32.Fixed}, {"pair32.input", &c.Pair32.Input},
 		{"pair64.fixed", &c.Pair64.Fixed}, {"pair64.input", &c.Pair64.Input}, {"wide64", &c.Wide64},
 		{"column", &c.Column}, {"neighbour", &c.Neighbour},
-		{"factor", &c.Factor}, {"entry.fixed", &c.Entry.Fixed}, {"entry.input", &c.Entry.Input}, {"projection", &c.Projection},
+		{"factor", &c.Factor}, {"entry.fixed", &c.Entry.Fixed}, {"entry.input", &c.Entry.Input},
+		{"projection", &c.Projection},
 		{"dense", &c.Dense}, {"dense_entry.fixed", &c.DenseEntry.Fixed}, {"dense_entry.input", &c.DenseEntry.Input},
 	}
 }
@@ -118,7 +119,8 @@ func (c *Costs) fields() []costField {
 func (c *Costs) Check() error {
 	for _, f := range c.fields() {
 		if !gp.Finite(*f.value) || *f.value <= 0 {
-			return &OptionError{Option: "costs", Reason: fmt.Sprintf("%s is %v, not a positive number", f.name, *f.value)}
+			return &gp.OptionError{Option: "costs",
+				Reason: fmt.Sprintf("%s is %v, not a positive number", f.name, *f.value)}
 		}
 	}
 	return nil
@@ -129,7 +131,7 @@ const usualInputs = 18
 
 // Scale is a pair of rows with 18 inputs in float32, by which costs of different
 // units are compared.
-func (c *Costs) Scale() float64 { return c.Pair32.at(usualInputs) }
+func (c *Costs) Scale() float64 { return c.Pair32.At(usualInputs) }
 
 // ReadCosts reads the JSON form, or that of a report with the member "costs". The
 // numbers must all be there and pass Check.
@@ -151,4 +153,14 @@ func ReadCosts(b []byte) (*Costs, error) {
 		return nil, errors.New("no name of costs")
 	}
 	return c, c.Check()
+}
+
+// AtLeast raises every number to a share of the standard at the same speed.
+func (c *Costs) AtLeast(share float64) {
+	std := StandardCosts()
+	share *= c.Scale() / std.Scale()
+	ref := std.fields()
+	for i, f := range c.fields() {
+		*f.value = max(*f.value, share**ref[i].value)
+	}
 }

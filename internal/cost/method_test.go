@@ -1,4 +1,4 @@
-package bbgp
+package cost
 
 import (
 	"strings"
@@ -9,9 +9,7 @@ import (
 // grow, and only where the two matrices fit.
 func TestChooseMethod(t *testing.T) {
 	choose := func(n, d int, memory int64) (method, reason string) {
-		o := Options{Memory: memory}
-		o.chooseMethod(n, d)
-		return o.Method, o.methodReason
+		return Method(n, d, OrStandard(nil), memory)
 	}
 	for _, d := range []int{1, 2, 18, 100} {
 		border := 0
@@ -30,17 +28,13 @@ func TestChooseMethod(t *testing.T) {
 		if border < 400 || border > 2000 {
 			t.Errorf("%d inputs: exact up to %d rows", d, border)
 		}
-		method, reason := choose(border, d, exactBytes(border)-1)
+		method, reason := choose(border, d, ExactBytes(border)-1)
 		if method != "bbgp" || !strings.Contains(reason, "budget") {
 			t.Errorf("%d inputs: method %s beyond the budget: %s", d, method, reason)
 		}
-		if method, _ := choose(border, d, exactBytes(border)); method != "exact" {
+		if method, _ := choose(border, d, ExactBytes(border)); method != "exact" {
 			t.Errorf("%d inputs: method %s within the budget", d, method)
 		}
 		t.Logf("%d inputs: exact up to %d rows", d, border)
-	}
-	o := Options{Method: "exact"}
-	if o.chooseMethod(1e6, 3); o.Method != "exact" || o.methodReason != "as asked" {
-		t.Errorf("method %s: %s", o.Method, o.methodReason)
 	}
 }

@@ -1,4 +1,4 @@
-package bbgp
+package cost
 
 import (
 	"fmt"
@@ -14,35 +14,35 @@ import (
 // neighbours), kin40k 30 instead of 36. In float32 it costs two fifths more, and at
 // the end each column's correction in float64.
 const (
-	fewProbes, manyProbes = 7, 15
+	FewProbes, manyProbes = 7, 15
 	wideFrom, wideSaves   = 5, 0.25 // a quarter of the passes beyond the fifth are saved
 	halfVariance          = 1.1     // times the cost is what half the variance is worth
 )
 
-// chooseProbes returns the number of probes for n rows at p, whose P has so many
+// Probes returns the number of probes for n rows at p, whose P has so many
 // columns and neighbours, and says why.
-func chooseProbes(n, d, columns, near int, prec kernelmv.Precision, opt EvalOptions) (probes int, reason string) {
-	s, c := opt.Seen, orStandard(opt.Costs)
+func Probes(n, d, columns, near int, prec kernelmv.Precision, opt Request) (probes int, reason string) {
+	s, c := opt.Seen, OrStandard(opt.Costs)
 	switch {
 	case opt.Probes > 0:
 		return opt.Probes, "as asked"
-	case s.passes == 0 || prec != kernelmv.F64:
-		return fewProbes, usualProbes
+	case s.Passes == 0 || prec != kernelmv.F64:
+		return FewProbes, UsualProbes
 	}
-	products := c.Pair64.at(d) * opt.rowWork(n)
+	products := c.Pair64.At(d) * opt.rowWork(n)
 	solves := c.Column*float64(columns) + c.Neighbour*float64(near)
 	pass, wide := products+solves, products+c.Wide64*opt.rowWork(n)+2*solves
 	// The value is not to change with the gradient's being asked for: that counts always.
 	rest := c.build(d, near, columns) + gradProducts*products
-	passes := s.foreseen(n, near)
+	passes := s.PredictedPasses(n, near)
 	fewer := passes - max(passes-wideFrom, 0)*wideSaves
 	ratio := ((fewer+1)*wide + rest) / ((passes+1)*pass + rest)
 	reason = fmt.Sprintf("%d probes are foreseen to take %.1f passes in float64, %d to take %.1f at %.2f of the cost, for half the variance",
-		fewProbes, passes, manyProbes, fewer, ratio)
+		FewProbes, passes, manyProbes, fewer, ratio)
 	if ratio > halfVariance {
-		return fewProbes, reason
+		return FewProbes, reason
 	}
 	return manyProbes, reason
 }
 
-const usualProbes = "7 and the target fill a block of 8 columns"
+const UsualProbes = "7 and the target fill a block of 8 columns"

@@ -1,0 +1,154 @@
+package cost
+
+import (
+	"bbgp.dev/internal/gp"
+	"fmt"
+)
+
+// Bytes of the parts of a fit, before it starts: what the memory budget is
+// compared with.
+
+// ExactBytes is the memory of an exact evaluation with gradient on n rows.
+func ExactBytes(n int) int64 { return 16 * int64(n) * int64(n) }
+
+const (
+	// ProgramBytes is what a process has before it computes.
+	ProgramBytes = 30 << 20
+	// garbage: the collector lets the heap grow to half more than what lives (GOGC =
+	// 50, which cmd/bbgp sets).
+	garbage        = 1.5
+	typicalPasses  = 20 // of an evaluation: what the basis must have room for
+	typicalColumns = 64 // of the gradient
+	// A preconditioner that is not chosen yet has as a rule no more than these.
+	typicalRank, typicalNear = mixedRank, 128
+	// Of a row, while P is made, by peaks of fits: a column of the low-rank part as pivots
+	// make it, twice, as matrix, as factor, and as factor of the last P, some of which are
+	// garbage by the time that neighbours come; a neighbour as index, weight and packed
+	// weight, of this P and the last, which is half gone where there is a low-rank part.
+	bytesPerRankAlone, bytesPerRank, bytesPerNearAlone, bytesPerNear = 40, 32, 48, 20
+)
+
+// KrylovBytes predicts what method bbgp keeps beside its basis while it makes a
+// preconditioner: the data, raw, standardised and packed in both precisions; work
+// areas of some blocks; the old preconditioner and the new one.
+func KrylovBytes(n, d, cols, rank, near int) int64 {
+	row := d*(8+8+8+4) + 8*14*cols + 8*2*typicalColumns
+	return int64(n)*int64(row) + precondBytes(n, rank, near)
+}
+
+// precondBytes predicts the part of the preconditioners.
+func precondBytes(n, rank, near int) int64 {
+	row := rank*bytesPerRank + near*bytesPerNear
+	switch {
+	case near == 0:
+		row = rank * bytesPerRankAlone
+	case rank == 0:
+		row = near * bytesPerNearAlone
+	}
+	return int64(n) * int64(row)
+}
+
+// basisBytes is what a basis takes, as a rule.
+func basisBytes(n, cols int) int64 { return 4 * int64(n) * int64(cols) * typicalPasses }
+
+// sparseBytes is the memory of sgpr and cglb with m inducing rows.
+func sparseBytes(n, m int) int64 { return 8 * int64(n) * int64(m) * 4 }
+
+// A Budget is the memory that a fit by a method may take, and what its need depends on.
+type Budget struct {
+	Bytes            int64 // 0: no limit
+	Method           string
+	Probes           int
+	Rank, Neighbours int // of the preconditioner; negative: not known yet
+	Inducing         int // rows, of sgpr and cglb
+	Costs            *Costs
+}
+
+// HasRoom says whether so many bytes fit the budget, if there is one.
+func (o *Budget) HasRoom(bytes int64) bool { return o.Bytes <= 0 || bytes <= o.Bytes }
+
+// TableBytes is a table of so many rows, as read and as inputs.
+func TableBytes(rows, d int) int64 { return 16 * int64(rows) * int64(d+1) }
+
+// liveBytes predicts what a fit of n places keeps: all of it, and the part of it
+// that can be done without, the basis. Sizes of the preconditioner below 0 are
+// not known yet.
+func (o *Budget) liveBytes(n, d, rank, near int) (all, basis int64) {
+	switch o.Method {
+	case "exact":
+		return ExactBytes(n), 0
+	case "sgpr", "cglb":
+		return sparseBytes(n, min(o.Inducing, n)), 0
+	}
+	if rank < 0 {
+		rank = min(typicalRank, n/4)
+	}
+	if near < 0 {
+		near = min(typicalNear, n/4)
+	}
+	cols := max(o.Probes, MinLastProbes) + 1
+	basis = basisBytes(n, cols)
+	return KrylovBytes(n, d, cols, rank, near) + basis, basis
+}
+
+// DenseRows is the number of rows up to which predictions are made by Cholesky
+// whatever the method of training: 72 MB and half a CPU second, and every
+// answer is exact.
+const DenseRows = 3000
+
+const (
+	ExactLevel  = 2048 // rows of a subset up to which it is fitted exactly
+	LevelGrowth = 3    // times the rows of a subset has the next
+)
+
+const (
+	MinLastProbes = 16
+	MaxLastProbes = 1024 // in runs of at most ProbesAtOnce
+	ProbesAtOnce  = 31
+)
+
+// fisherBytes is the memory of a measurement of the information.
+func fisherBytes(n, d int) int64 {
+	m := int64(InformationRows(n, d))
+	square := int64(d+3) * int64(d+3)
+	if Wide(n, d) {
+		square = int64(d+3) * m * (m + 1) / 2 // A and W of a step
+	}
+	return 8 * (m*(m+1)/2*int64(d+3) + 4*m*m + 4*square)
+}
+
+// PeakBytes predicts the peak of the process in a fit of n places in so many rows.
+func (o *Budget) PeakBytes(n, rows, d, rank, near int) int64 {
+	live, _ := o.liveBytes(n, d, rank, near)
+	if rank < 0 && near < 0 { // it may also be of low rank alone
+		alone, _ := o.liveBytes(n, d, MostRank(n, OrStandard(o.Costs)), 0)
+		live = max(live, alone)
+	}
+	// The information comes after P, when half of what that took is free again.
+	live += max(0, fisherBytes(n, d)-precondBytes(n, max(rank, 0), max(near, 0))/2)
+	subset := ExactBytes(min(ExactLevel, n/LevelGrowth))
+	if n <= DenseRows {
+		subset = ExactBytes(n) // of a polish
+	}
+	peak := ProgramBytes + int64(garbage*float64(max(live, subset)+TableBytes(rows, d)))
+	if o.Bytes > 0 {
+		return min(peak, o.Bytes)
+	}
+	return peak
+}
+
+// LeastBytes is what a fit cannot do without: the basis is made a second time
+// where it does not fit.
+func (o *Budget) LeastBytes(n, rows, d int) int64 {
+	live, basis := o.liveBytes(n, d, o.Rank, o.Neighbours)
+	return ProgramBytes + live - basis + TableBytes(rows, d) + fisherBytes(n, d)
+}
+
+// Check refuses what cannot fit the budget.
+func (o *Budget) Check(n, rows, d int) error {
+	if need := o.LeastBytes(n, rows, d); !o.HasRoom(need) {
+		return &gp.MemoryError{What: fmt.Sprintf("method %s on %d rows of %d inputs", o.Method, n, d), Needed: need,
+			Budget: o.Bytes}
+	}
+	return nil
+}

@@ -7,7 +7,6 @@ import (
 
 	"bbgp.dev/bbgp/score"
 	"bbgp.dev/internal/gp"
-	"bbgp.dev/kernelmv"
 	"bbgp.dev/linalg"
 )
 
@@ -183,9 +182,7 @@ func (m *Model) means(ctx context.Context, e *linalg.Engine, std linalg.Matrix, 
 		return p, err
 	}
 	out := linalg.Matrix{Rows: std.Rows, Cols: 1, Stride: 1, Data: p.Mean}
-	alpha := linalg.Matrix{Rows: m.N(), Cols: 1, Stride: 1, Data: m.weights}
-	pr.op.SetPrecision(kernelmv.F64)
-	if err := pr.op.CrossMulTo(ctx, out, std, alpha); err != nil {
+	if p.MeanError, err = m.meansTo(ctx, pr, out, std, tol); err != nil {
 		return nil, err
 	}
 	for i, v := range p.Mean {
@@ -220,8 +217,9 @@ func (m *Model) deviations(ctx context.Context, e *linalg.Engine, std linalg.Mat
 	default:
 		p.BoundKind = "probable"
 	}
-	s := m.Scaling.YScale
+	s, form := m.Scaling.YScale, max(p.MeanError-m.meanError, 0)
 	for i := range n {
+		v.width[i] += form
 		p.SDLower[i], p.SDUpper[i] = s*math.Sqrt(v.lo[i]), s*math.Sqrt(v.hi[i])
 		p.SD[i] = (p.SDLower[i] + p.SDUpper[i]) / 2
 		p.MeanLower[i] = p.Mean[i] + s*min(0, v.shift[i]-v.width[i])

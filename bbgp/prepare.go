@@ -61,6 +61,9 @@ type prepared struct {
 	// larger rank: on elevators (n = 11121) rank 600 saves 2 of 5 passes.
 	sharp *linalg.Precond
 
+	source *kernelmv.Source // of the weights, once enough means were asked for
+	means  int              // rows whose mean was asked for
+
 	tried   float64 // least error of means that was solved for
 	asked   int     // rows whose variance was asked for
 	gauge   *gauge  // once there were enough
@@ -172,7 +175,7 @@ func (m *Model) refineLocked(ctx context.Context, e *linalg.Engine, tol float64)
 //
 // With a dense factor P is K̂ but for rounding, and asking for more costs nothing.
 func (m *Model) improve(ctx context.Context, p *prepared, tol float64) error {
-	p.tried, p.gauge = tol, nil // which was measured for the old weights
+	p.tried, p.gauge, p.source = tol, nil, nil // which was measured for the old weights
 	n := m.N()
 	b, x := linalg.NewMatrix(n, 1), linalg.NewMatrix(n, 1)
 	for i, y := range m.y {

@@ -25,7 +25,8 @@ import (
 //
 // h2tree.go has the boxes, h2orders.go how many nodes a side takes, h2plan.go which
 // pairs of boxes are near and far, h2transfer.go the polynomials and the ways up and
-// down, h2far.go and h2near.go the pairs, h2product.go the product, h2grad.go the gradient.
+// down, h2far.go and h2near.go the pairs, h2product.go the product, h2grad.go the gradient,
+// h2cross.go products at other rows.
 //
 // The tolerance tau bounds an entry, |E_ij| <= tau s2 (h2orders.go), and so |E|₂ <= tau n s2.
 // Errors of smooth functions line up: up to 0.4 of that is seen with the Gaussian and
@@ -137,17 +138,23 @@ func (o *Op) h2Prepare(ctx context.Context, p Precision) (err error) {
 		h.cheb = newChebyshev()
 	}
 	if h.tree == nil {
-		if h.tree, err = newH2Tree(ctx, o); err != nil {
+		if h.tree, err = newH2Tree(ctx, o, o.pts.x, leafRowsOf(o.pts.dim)); err != nil {
 			h.tree = nil
 			return err
 		}
 	}
-	tol := h.tol[p] / float64(2*o.pts.dim)
-	if t := h.orders[p]; t == nil || t.family != o.kernel.Family || t.tol != tol {
-		h.orders[p] = newOrderTable(o.kernel.Family, tol, h.cheb)
-	}
+	h.orders[p] = h.ordersFor(h.orders[p], o, h.tol[p])
 	h.plan[p], err = newH2Plan(ctx, h.tree, h.orders[p], h.tol[p])
 	return err
+}
+
+// ordersFor returns t if it serves entries to tau, and a new table otherwise.
+func (h *h2State) ordersFor(t *orderTable, o *Op, tau float64) *orderTable {
+	tol := tau / float64(2*o.pts.dim)
+	if t == nil || t.family != o.kernel.Family || t.tol != tol {
+		return newOrderTable(o.kernel.Family, tol, h.cheb)
+	}
+	return t
 }
 
 // h2Product32 and h2Product64 return the product for a plan, packed for it.

@@ -36,8 +36,12 @@ func (f *h2Product[T]) farTop(worker, i int) {
 func (f *h2Product[T]) farChunk(worker, i int) {
 	id := f.plan.tree.chunks[i]
 	end := f.plan.tree.boxes[id].end
+	first, last := id, end
+	if f.from != f {
+		first, last = 0, 0
+	}
 	for a := id; a < end; a++ {
-		f.far(&f.scratch[worker], a, id, end)
+		f.far(&f.scratch[worker], a, first, last)
 	}
 }
 
@@ -97,11 +101,11 @@ func (f *h2Product[T]) packNodes(s *h2Scratch[T], side *h2Side) {
 
 // gather adds the nodes of box e to the columns, and flushes full tiles.
 func (f *h2Product[T]) gather(s *h2Scratch[T], id, e int32, centre *[h2MaxDim]float64, both bool) {
-	g, from, d, wide := &s.g, &f.plan.sides[e], f.plan.tree.dim, asm.Block[T]()
-	m := f.m[from.slot*f.p:]
+	g, from, d, wide := &s.g, &f.from.plan.sides[e], f.plan.tree.dim, asm.Block[T]()
+	m := f.from.m[from.slot*f.p:]
 	for a := 0; a < from.nodes; {
 		n := min(from.nodes-a, gatherCols-g.have)
-		x := f.plan.xn[(from.slot+a)*d:]
+		x := f.from.plan.xn[(from.slot+a)*d:]
 		for i := range n {
 			q := g.have + i
 			out := g.xj[q/wide*wide*d+q%wide:]

@@ -27,7 +27,14 @@ func (f *h2Product[T]) nearChunk(worker, i int) {
 	}
 	for q := c.from; q < c.to; q++ {
 		row := int(t.order[q])
-		dst, src, noise := f.dst.Row(row), f.src.Row(row), f.op.noise[row]
+		dst := f.dst.Row(row)
+		if f.from != f {
+			for k, y := range s.chunkI[(q-c.from)*p:][:len(dst)] {
+				dst[k] = f.factor[k] * y
+			}
+			continue
+		}
+		src, noise := f.src.Row(row), f.op.noise[row]
 		yi, yj := s.chunkI[(q-c.from)*p:], s.chunkJ[q-c.from:]
 		for k := range dst {
 			dst[k] = f.factor[k]*(yi[k]+yj[k*rows]) + noise*src[k]
@@ -51,12 +58,15 @@ func (f *h2Product[T]) nearLeaf(s *h2Scratch[T], a int32, c *h2Box, id int32) {
 	case side.active:
 		f.drop(s, y, a, t.x[b.from*t.dim:], b.size())
 	}
-	near := f.plan.near.of(a)
+	near, boxes, end := f.plan.near.of(a), f.from.plan.tree.boxes, c.end
+	if f.from != f {
+		id, end = 0, 0
+	}
 	for i := 0; i < len(near); {
-		use := usesOf(a, near[i], id, c.end)
-		from, to := t.boxes[near[i]].from, t.boxes[near[i]].to
-		for i++; i < len(near) && usesOf(a, near[i], id, c.end) == use; i++ {
-			e := &t.boxes[near[i]]
+		use := usesOf(a, near[i], id, end)
+		from, to := boxes[near[i]].from, boxes[near[i]].to
+		for i++; i < len(near) && usesOf(a, near[i], id, end) == use; i++ {
+			e := &boxes[near[i]]
 			if e.from != to || e.to-from > gatherCols {
 				break
 			}
@@ -83,18 +93,20 @@ func usesOf(a, e, first, end int32) int {
 
 // nearRun adds the pairs of leaf b with positions from..to-1.
 func (f *h2Product[T]) nearRun(s *h2Scratch[T], b, c *h2Box, from, to int, both bool) {
-	p, d, n := f.p, f.plan.tree.dim, f.plan.tree.padded
+	p, d, n := f.p, f.plan.tree.dim, f.from.plan.tree.padded
 	cols := padTo(to-from, asm.Pad)
 	s.tile, s.vj = grow(s.tile, asm.RowUnit*gatherCols), grow(s.vj, p*cols)
+	var vi []T
 	for k := range p {
-		copy(s.vj[k*cols:(k+1)*cols], f.vj[k*n+from:])
+		copy(s.vj[k*cols:(k+1)*cols], f.from.vj[k*n+from:])
 	}
 	if both {
 		s.acc, s.sum = grow(s.acc, p*cols), grow(s.sum, p*cols)
 		clear(s.acc)
+		vi = f.vi[b.from*p:]
 	}
 	rows := padTo(b.size(), asm.RowUnit)
-	f.block(s, f.xi[b.from*d:], f.xj[from*d:], f.vi[b.from*p:], s.chunkI[(b.from-c.from)*p:], s.vj, rows, cols, both)
+	f.block(s, f.xi[b.from*d:], f.from.xj[from*d:], vi, s.chunkI[(b.from-c.from)*p:], s.vj, rows, cols, both)
 	if !both {
 		return
 	}

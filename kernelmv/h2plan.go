@@ -35,6 +35,8 @@ type h2Plan struct {
 	pairs       float64 // ordered pairs of points or nodes, of both lists
 	transferred float64 // entries of the matrices of polynomials
 
+	from *h2Plan // of the columns: this one, or another tree's
+
 	found   [2][][2]int32 // far and near pairs, while the lists are made
 	looks   int
 	stopped bool
@@ -48,12 +50,13 @@ type pairLists struct {
 
 func (l *pairLists) of(id int32) []int32 { return l.other[l.start[id]:l.start[id+1]] }
 
-// set makes the lists of so many boxes from pairs, each of which stands for both orders.
-func (l *pairLists) set(boxes int, pairs [][2]int32) {
+// set makes the lists of so many boxes from pairs, each of which stands for both orders
+// if both is set.
+func (l *pairLists) set(boxes int, pairs [][2]int32, both bool) {
 	l.start = make([]int32, boxes+2)
 	for _, p := range pairs {
 		l.start[p[0]+2]++
-		if p[0] != p[1] {
+		if both && p[0] != p[1] {
 			l.start[p[1]+2]++
 		}
 	}
@@ -67,7 +70,7 @@ func (l *pairLists) set(boxes int, pairs [][2]int32) {
 	}
 	for _, p := range pairs {
 		put(p[0], p[1])
-		if p[0] != p[1] {
+		if both && p[0] != p[1] {
 			put(p[1], p[0])
 		}
 	}
@@ -79,19 +82,32 @@ func (l *pairLists) set(boxes int, pairs [][2]int32) {
 
 // newH2Plan makes the plan for a tolerance tau, or returns ctx.Err().
 func newH2Plan(ctx context.Context, t *h2Tree, orders *orderTable, tau float64) (*h2Plan, error) {
+	p := sidesOf(t, orders, tau)
+	p.from = p
+	if p.meet(ctx, 0, 0); p.stopped || ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	p.settle()
+	return p, nil
+}
+
+// sidesOf returns a plan that knows the nodes of the boxes, but no pairs.
+func sidesOf(t *h2Tree, orders *orderTable, tau float64) *h2Plan {
 	p := &h2Plan{tree: t, orders: orders, skip: negligible * tau, sides: make([]h2Side, len(t.boxes))}
 	for i := range p.sides {
 		p.setSide(&t.boxes[i], &p.sides[i])
 	}
-	if p.meet(ctx, 0, 0); p.stopped || ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	p.far.set(len(t.boxes), p.found[0])
-	p.near.set(len(t.boxes), p.found[1])
+	return p
+}
+
+// settle makes the lists of the pairs found, and the nodes of boxes that need some.
+func (p *h2Plan) settle() {
+	boxes := len(p.sides)
+	p.far.set(boxes, p.found[0], p.from == p)
+	p.near.set(boxes, p.found[1], p.from == p)
 	p.found = [2][][2]int32{}
 	p.layOut()
 	p.setNodes()
-	return p, nil
 }
 
 // setSide chooses the nodes of a box: what it needs at a gap of its longest side.
@@ -134,7 +150,8 @@ func (t *h2Tree) gap(a, b *h2Box) (gap, sideA, sideB float64) {
 	return math.Sqrt(gap), sideA, sideB
 }
 
-// meet puts the pair of boxes i <= j into a list, or those of their halves.
+// meet puts the pair of box i and box j of from, i <= j where that is the same tree, into a
+// list, or those of their halves.
 func (p *h2Plan) meet(ctx context.Context, i, j int32) {
 	if p.looks++; p.looks%4096 == 0 {
 		p.stopped = p.stopped || ctx.Err() != nil
@@ -142,8 +159,8 @@ func (p *h2Plan) meet(ctx context.Context, i, j int32) {
 	if p.stopped {
 		return
 	}
-	a, b := &p.tree.boxes[i], &p.tree.boxes[j]
-	if i == j {
+	a, b := &p.tree.boxes[i], &p.from.tree.boxes[j]
+	if i == j && p.from == p {
 		if a.leaf() {
 			p.found[1] = append(p.found[1], [2]int32{i, i})
 			return
@@ -155,9 +172,9 @@ func (p *h2Plan) meet(ctx context.Context, i, j int32) {
 	}
 	gap, sideA, sideB := p.tree.gap(a, b)
 	c := p.orders.family.Scale()
-	switch nodes := p.sides[i].nodes * p.sides[j].nodes; {
+	switch nodes := p.sides[i].nodes * p.from.sides[j].nodes; {
 	case unitCov(p.orders.family, gap*gap/(c*c)) < p.skip:
-	case nodes < a.size()*b.size() && p.fits(i, gap) && p.fits(j, gap):
+	case nodes < a.size()*b.size() && p.fits(i, gap) && p.from.fits(j, gap):
 		p.found[0] = append(p.found[0], [2]int32{i, j})
 	case a.leaf() && b.leaf():
 		p.found[1] = append(p.found[1], [2]int32{i, j})
@@ -175,17 +192,17 @@ func (p *h2Plan) layOut() {
 	for i := range p.sides {
 		s, b := &p.sides[i], &p.tree.boxes[i]
 		far, near := p.far.of(int32(i)), p.near.of(int32(i))
-		s.active = len(far) > 0 || b.parent >= 0 && p.sides[b.parent].active
+		s.active = p.from == nil || len(far) > 0 || b.parent >= 0 && p.sides[b.parent].active
 		s.rows = padTo(s.nodes, asm.RowUnit)
 		if s.active {
 			s.slot = p.slots
 			p.slots += s.rows
 		}
 		for _, j := range far {
-			p.pairs += float64(s.rows) * float64(p.sides[j].nodes)
+			p.pairs += float64(s.rows) * float64(p.from.sides[j].nodes)
 		}
 		for _, j := range near {
-			p.pairs += float64(b.size()) * float64(p.tree.boxes[j].size())
+			p.pairs += float64(b.size()) * float64(p.from.tree.boxes[j].size())
 		}
 		switch {
 		case !s.active || s.points:

@@ -15,7 +15,8 @@ type h2Product[T asm.Float] struct {
 	kit  *asm.Kit[T]
 	add  func(dst []float64, src []T) // dst += src
 	plan *h2Plan
-	p    int // columns, padded
+	from *h2Product[T] // of the columns: this one, or that of a Source
+	p    int           // columns, padded
 
 	xi, xj []T       // points: [n/Panel][dim][Panel], [n/Block][dim][Block]
 	vi, vj []T       // [padded][p], [p][padded]
@@ -46,6 +47,7 @@ type h2Scratch[T asm.Float] struct {
 
 func newH2Product[T asm.Float](o *Op, kit *asm.Kit[T]) *h2Product[T] {
 	f := &h2Product[T]{op: o, kit: kit, add: adder[T](o.engine.Impl)}
+	f.from = f
 	f.scratch = make([]h2Scratch[T], o.engine.Par.Threads())
 	f.maxBody, f.rowsBody, f.packBody, f.upBody = f.findMax, f.packRows, f.pack, f.upBox
 	f.topBody, f.farBody, f.downBody, f.nearBody = f.farTop, f.farChunk, f.downBox, f.nearChunk
@@ -85,6 +87,12 @@ func (f *h2Product[T]) run() {
 	f.setScale()
 	par.For((t.padded+crossCols-1)/crossCols, f.packBody)
 	f.upward()
+	f.meet()
+}
+
+// meet brings what the columns' boxes hold to the rows.
+func (f *h2Product[T]) meet() {
+	t, par := f.plan.tree, f.op.engine.Par
 	par.For(len(t.tops), f.topBody)
 	par.For(len(t.chunks), f.farBody)
 	for _, f.level = range t.levels {

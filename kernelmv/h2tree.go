@@ -45,25 +45,32 @@ func chunkRows(n, leaf int) int {
 	return leaf * min(max(n/(leaf*32), 8), 128)
 }
 
-// newH2Tree returns the tree of the points of o, or ctx.Err().
-func newH2Tree(ctx context.Context, o *Op) (*h2Tree, error) {
-	n, d := o.Dim(), o.pts.dim
-	t := &h2Tree{dim: d, n: n, padded: padTo(n, asm.Pad), leafRows: leafRows2, order: make([]int32, n)}
-	if d == 3 {
-		t.leafRows = leafRows3
+// leafRowsOf are the points of a leaf for d inputs.
+func leafRowsOf(d int) int {
+	if d == h2MaxDim {
+		return leafRows3
 	}
+	return leafRows2
+}
+
+// newH2Tree returns the tree of the scaled points x (·×dim) of o or of rows to predict, in
+// leaves of so many of them, a multiple of asm.RowUnit, or ctx.Err().
+func newH2Tree(ctx context.Context, o *Op, x []float64, leaf int) (*h2Tree, error) {
+	d := o.pts.dim
+	n := len(x) / d
+	t := &h2Tree{dim: d, n: n, padded: padTo(n, asm.Pad), leafRows: leaf, order: make([]int32, n)}
 	for i := range t.order {
 		t.order[i] = int32(i)
 	}
 	t.boxes = make([]h2Box, 0, 3*n/t.leafRows+1)
-	c := &h2Cutter{tree: t, x: o.pts.x, ctx: ctx, box: make([]float64, 2*d), chunk: chunkRows(n, t.leafRows)}
+	c := &h2Cutter{tree: t, x: x, ctx: ctx, box: make([]float64, 2*d), chunk: chunkRows(n, t.leafRows)}
 	c.cut(0, n, -1, 0)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	t.x = make([]float64, n*d)
 	for q, p := range t.order {
-		copy(t.x[q*d:(q+1)*d], o.pts.x[int(p)*d:])
+		copy(t.x[q*d:(q+1)*d], x[int(p)*d:])
 	}
 	if o.rounded {
 		for i, v := range t.x {

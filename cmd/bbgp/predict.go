@@ -20,7 +20,7 @@ import (
 
 // blockRows is the number of rows that are predicted at a time: memory does
 // not grow with the table, and the first rows leave before the last arrive.
-const blockRows = 1024
+const blockRows = 4096
 
 type predictFlags struct {
 	machine machine

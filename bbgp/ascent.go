@@ -21,6 +21,7 @@ type ascent struct {
 	met     metric
 	reach   float64
 	near    nearest
+	free    []bool // what it may move
 	evals   int
 	done    bool
 	dropped string
@@ -41,7 +42,7 @@ const (
 // from returns the ascent from c.
 func (s *coarse) from(c Candidate) *ascent {
 	p := c.Parameters.Clone()
-	a := &ascent{start: c.From, z: logVector(p), value: math.Inf(-1), reach: ascentReach}
+	a := &ascent{start: c.From, z: logVector(p), value: math.Inf(-1), reach: ascentReach, free: s.free}
 	a.met = metric{e: s.f.opt.Engine, lambda: firstLambda}
 	for i := range a.z {
 		a.z[i] = min(max(a.z[i], s.lo[i]), s.hi[i])
@@ -169,7 +170,7 @@ func (s *coarse) step(a *ascent) (delta []float64, gain float64) {
 		lo[i], hi[i] = min(max(s.lo[i]-z, -reach), 0), max(min(s.hi[i]-z, reach), 0)
 	}
 	hi[n-3] = max(min(hi[n-3], a.z[n-2]+room-a.z[n-3]), 0)
-	return a.met.step(a.grad, lo, hi, s.free)
+	return a.met.step(a.grad, lo, hi, a.free)
 }
 
 // judge moves the ascent to z if that is higher, and learns from the step.

@@ -18,8 +18,12 @@ import (
 var (
 	lookLengths = []float64{1, 5, 30} // times the sd of an input
 	lookNoises  = []float64{1e-3, 1e-2}
+	lookTimes   = []float64{0.1, 10} // the noise, where it is not at its floor
 	lookRound   = coarseRound{8, 1000, 30, 1}
+	backRound   = coarseRound{6, 4000, 24, 1}
 )
+
+const backLength = 5 // times its sd an input begins with that comes back
 
 const lookFloor = 10 // times the floor is noise that has hit it
 
@@ -30,6 +34,9 @@ func (f *fit) ascend(ctx context.Context, t *trainer, r *Result, start Params) (
 		climb = t.runAdam
 	}
 	why, err := climb(ctx, start)
+	if err == nil {
+		why, err = f.runnerUp(ctx, t, r, why)
+	}
 	if err == nil {
 		why, err = f.lookAbout(ctx, t, r, why)
 	}
@@ -48,28 +55,51 @@ func (f *fit) lookAbout(ctx context.Context, t *trainer, r *Result, why string) 
 	best := t.cur
 	better, err := f.otherNoise(ctx, t, r)
 	if err == nil && !better {
-		better, err = f.otherInputs(ctx, t, r)
+		better, err = f.otherPlaces(ctx, t, r)
 	}
 	if err != nil || !better {
 		t.cur = best
 		return why, err
 	}
+	return f.trainAlso(ctx, t, r, &r.Starts[len(r.Starts)-1], best, why)
+}
+
+// runnerUp trains from the candidate that the comparison could not tell from the best one, if it
+// is another place than where the training from that has ended.
+func (f *fit) runnerUp(ctx context.Context, t *trainer, r *Result, why string) (string, error) {
+	c := t.second
+	if c == nil || why != "converged" || c.Parameters.alike(t.cur.p) {
+		return why, nil
+	}
+	best := t.cur
+	t.cur, t.fresh, t.measured = point{p: c.Parameters.Clone()}, false, nil
+	return f.trainAlso(ctx, t, r, c, best, why)
+}
+
+// trainAlso trains from t.cur, where other is, and leaves t.cur at the end of that or at best, where
+// an earlier training has ended and why tells how, whichever is higher.
+func (f *fit) trainAlso(ctx context.Context, t *trainer, r *Result, other *Candidate, best point, why string) (string, error) {
 	next, err := t.run(ctx, t.cur.p)
-	last := &r.Starts[len(r.Starts)-1]
+	ended := func(c *Candidate, at point) {
+		c.judged(at.ev)
+		c.Parameters, c.Ended = at.p.Clone(), err == nil
+	}
 	if t.cur.ev == nil || !(t.cur.ev.LML > best.ev.LML) {
 		if t.cur.ev != nil {
-			last.judged(t.cur.ev)
+			ended(other, t.cur)
 		}
-		last.Dropped = "after the training from there: no gain"
+		other.Dropped = "after the training from there: no gain"
 		t.cur = best
 		return why, err
 	}
-	last.judged(t.cur.ev)
-	for i := range r.Starts[:len(r.Starts)-1] {
-		if s := &r.Starts[i]; s.Dropped == "" {
-			s.Dropped = fmt.Sprintf("after the training: %.4g nats behind what the check has found", t.cur.ev.LML-best.ev.LML)
+	for i := range r.Starts {
+		if s := &r.Starts[i]; s != other && s.Dropped == "" {
+			ended(s, best)
+			s.Dropped = fmt.Sprintf("after the training: %.4g nats behind that from %s", t.cur.ev.LML-best.ev.LML, other.From)
 		}
 	}
+	ended(other, t.cur)
+	other.Dropped = ""
 	return next, err
 }
 
@@ -119,16 +149,12 @@ func (f *fit) otherNoise(ctx context.Context, t *trainer, r *Result) (bool, erro
 	return false, nil
 }
 
-// otherInputs lets inputs without influence back in. On success t.cur is where the best
-// climb has ended, not evaluated yet.
-func (f *fit) otherInputs(ctx context.Context, t *trainer, r *Result) (bool, error) {
+// otherPlaces lets inputs without influence back in, and tries more noise and less. On success
+// t.cur is where the best climb has ended, not evaluated yet.
+func (f *fit) otherPlaces(ctx context.Context, t *trainer, r *Result) (bool, error) {
 	s, err := newCoarse(f)
 	if err != nil {
 		return false, err
-	}
-	gone := s.gone(t.cur.p)
-	if len(gone) == 0 {
-		return false, nil
 	}
 	s.begin(lookRound)
 	base := s.from(Candidate{From: "the end of the training", Parameters: t.cur.p})
@@ -137,25 +163,23 @@ func (f *fit) otherInputs(ctx context.Context, t *trainer, r *Result) (bool, err
 	}
 	var best *Candidate
 	var ahead *ascent
-	for _, l := range lookLengths {
-		p := t.cur.p.Clone()
-		for _, j := range gone {
-			p.Lengthscales[j] = l * columnSD(f.std, j)
-		}
-		a := s.from(Candidate{From: fmt.Sprintf("the end of the training, inputs without influence at %g sd", l), Parameters: p})
+	for _, from := range s.places(t.cur.p) {
+		a := s.from(from)
 		if err := s.climb(ctx, a, lookRound.evals); err != nil {
 			return false, err
 		}
 		c := &Candidate{From: a.start, By: "check", Parameters: s.params(a.z), Value: Bound(a.value), Rows: f.std.X.Rows, LML: unasked, Evaluations: a.evals}
 		switch {
+		case c.Parameters.alike(s.params(base.z)):
+			c.Dropped = "at the check, by neighbours: leads back to the end of the training"
 		case !(a.value > base.value+screenSlack) || !base.beyondDoubt(a):
 			c.Dropped = fmt.Sprintf("at the check, by neighbours: %.4g nats ahead, not beyond doubt", a.value-base.value)
 		case ahead != nil && a.value <= ahead.value:
-			c.Dropped = fmt.Sprintf("at the check, by neighbours: %.4g nats behind another length", ahead.value-a.value)
+			c.Dropped = fmt.Sprintf("at the check, by neighbours: %.4g nats behind another place", ahead.value-a.value)
 		default:
 			c, best, ahead = best, c, a
 			if c != nil {
-				c.Dropped = "at the check, by neighbours: behind another length"
+				c.Dropped = "at the check, by neighbours: behind another place"
 			}
 		}
 		if c != nil {
@@ -170,6 +194,28 @@ func (f *fit) otherInputs(ctx context.Context, t *trainer, r *Result) (bool, err
 	return true, nil
 }
 
+// places returns where a look about from p begins.
+func (s *coarse) places(p Params) (out []Candidate) {
+	gone := s.gone(p)
+	for _, l := range lookLengths {
+		if len(gone) == 0 {
+			break
+		}
+		q := p.Clone()
+		for _, j := range gone {
+			q.Lengthscales[j] = l * columnSD(s.f.std, j)
+		}
+		out = append(out, Candidate{From: fmt.Sprintf("the end of the training, inputs without influence at %g sd", l), Parameters: q})
+	}
+	for _, times := range lookTimes {
+		q := p.Clone()
+		if q.Noise *= times; q.Noise > minParam && q.Noise < s.scale && p.Noise > lookFloor*minParam {
+			out = append(out, Candidate{From: fmt.Sprintf("the end of the training, %g times the noise", times), Parameters: q})
+		}
+	}
+	return out
+}
+
 // gone lists the inputs that have no influence: out, or longer than thirty ranges.
 func (s *coarse) gone(p Params) (out []int) {
 	for j, l := range p.Lengthscales {
@@ -178,4 +224,21 @@ func (s *coarse) gone(p Params) (out []int) {
 		}
 	}
 	return out
+}
+
+// revive returns the climb from a with the inputs that have no influence at backLength,
+// nil if there are none. Only these inputs move: what they gain is then not lost in how the others
+// fit a sample of the terms.
+func (s *coarse) revive(ctx context.Context, a *ascent) (*ascent, error) {
+	gone := s.gone(s.params(a.z))
+	if len(gone) == 0 {
+		return nil, nil
+	}
+	b := s.from(Candidate{From: a.start + ", inputs without influence back", Parameters: s.params(a.z)})
+	b.free = make([]bool, len(a.z))
+	for _, j := range gone {
+		b.z[j] = math.Log(backLength * columnSD(s.f.std, j))
+		b.free[j] = true
+	}
+	return b, s.climb(ctx, b, backRound.evals)
 }

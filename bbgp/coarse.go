@@ -75,6 +75,14 @@ func (f *fit) coarseCandidates(ctx context.Context, extra []Candidate) ([]Candid
 		}
 		live = thin(live, r.keep, i == len(coarseRounds)-1)
 	}
+	if live, err = s.back(ctx, live); err != nil {
+		return nil, err
+	}
+	for _, a := range live {
+		if !slices.Contains(all, a) {
+			all = append(all, a)
+		}
+	}
 	var low []*ascent
 	for _, a := range live {
 		if s.atFloor(a) {
@@ -85,6 +93,27 @@ func (f *fit) coarseCandidates(ctx context.Context, extra []Candidate) ([]Candid
 		return nil, err
 	}
 	return s.candidates(all), nil
+}
+
+// back returns live with climbs in place of those that end higher when inputs are let back that have
+// lost their influence on the way: what is as long as its range leaves no slope that would bring it back.
+func (s *coarse) back(ctx context.Context, live []*ascent) ([]*ascent, error) {
+	s.begin(backRound)
+	out := slices.Clone(live)
+	for i, a := range live {
+		if err := s.settle(ctx, a); err != nil {
+			return nil, err
+		}
+		b, err := s.revive(ctx, a)
+		if err != nil {
+			return nil, err
+		}
+		if b != nil && b.value > a.value+coarseSame {
+			a.dropped = fmt.Sprintf("after %d evaluations: %.4g nats behind it with all inputs", a.evals, b.value-a.value)
+			out[i] = b
+		}
+	}
+	return out, nil
 }
 
 // round lets climbs do a round.

@@ -121,6 +121,9 @@ func live(all []Candidate) []*Candidate {
 	return out
 }
 
+// openNats standard errors of a difference leave open which candidate is the better one.
+const openNats = 2
+
 // choose returns the start with the greatest likelihood of all rows, and tells the
 // others why they are left; if the winner was evaluated last, the first stage begins
 // with its evaluation.
@@ -149,17 +152,32 @@ func (t *trainer) choose(ctx context.Context, starts []*Candidate) (Params, erro
 		t.fresh = !pt.ev.Rejected && pt.ev.LML > target
 		t.report(pt, t.fresh)
 		c.judged(pt.ev)
+		other := best
 		if !t.fresh {
+			other = c
 			c.Dropped = fmt.Sprintf("at the comparison: %.4g nats behind", target-float64(c.LML))
-			continue
+		} else if at.ev != nil {
+			best.Dropped = fmt.Sprintf("at the comparison: %.4g nats behind", pt.ev.LML-at.ev.LML)
 		}
 		if at.ev != nil {
-			best.Dropped = fmt.Sprintf("at the comparison: %.4g nats behind", pt.ev.LML-at.ev.LML)
+			t.second = second(other, pt.ev, at.ev)
+		}
+		if !t.fresh {
+			continue
 		}
 		best, at = c, pt
 	}
 	t.cur = at
 	return at.p, nil
+}
+
+// second returns c, which lost one of two evaluations to the other, if their standard errors leave it
+// open which is higher.
+func second(c *Candidate, a, b *Evaluation) *Candidate {
+	if a.Rejected || b.Rejected || math.Abs(a.LML-b.LML) > openNats*math.Hypot(a.StdErr, b.StdErr) {
+		return nil
+	}
+	return c
 }
 
 // judged notes what an evaluation on all rows tells.

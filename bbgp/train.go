@@ -40,8 +40,8 @@ const (
 	// measureAgain is the change of a logarithm that makes a metric stale.
 	measureAgain = 0.3
 	// A stage can always gain something by fitting the noise of its probes: a
-	// gain below this share of the standard error counts as none.
-	noiseShare = 0.5
+	// gain below so many standard errors counts as none.
+	noiseShare = 1
 	// smallStep is the gain that is worth a trial, and the fall that says that
 	// the model no longer sees anything, in parts of the gain worth a stage. A
 	// stage whose first step promises less than firstStep is not begun.
@@ -63,9 +63,10 @@ type trainer struct {
 	phase string
 	// stages end after so many steps, training after so many evaluations
 	stageSteps, maxEvals int
-	eps                  float64 // the gain that is worth a stage; eval.Eps is at least that
-	rough                bool    // the end need not be looked at twice
-	constant             []bool  // inputs without variation: out for good
+	eps                  float64    // the gain that is worth a stage; eval.Eps is at least that
+	rough                bool       // the end need not be looked at twice
+	constant             []bool     // inputs without variation: out for good
+	second               *Candidate // that choose could not tell from the best
 
 	out   []bool    // inputs out of the distance: +Inf
 	back  []float64 // lengthscales that the next step takes inputs in with, 0: none
@@ -81,8 +82,9 @@ type trainer struct {
 	fresh bool
 	moved bool // the objective's preconditioner belongs to a bold step that failed
 	kept  float64
-	// measured is where the metric was computed.
+	// measured is where the metric was computed; looks counts second ones, which have other rows.
 	measured []float64
+	looks    uint64
 	count    *counters
 }
 
@@ -167,10 +169,12 @@ func (t *trainer) run(ctx context.Context, p Params) (string, error) {
 				return "converged", nil
 			}
 		}
+		began := t.cur.ev
 		gain, hitBox, err := t.runStage(ctx)
 		if err != nil {
 			return "", err
 		}
+		moved := t.cur.ev != began
 		if t.count.evals >= t.maxEvals {
 			return "max-steps", nil
 		}
@@ -190,10 +194,13 @@ func (t *trainer) run(ctx context.Context, p Params) (string, error) {
 			// A second look is worth its cost where the probes see eps.
 			return "converged", nil
 		default:
-			// The metric may be what saw no gain: once more with a new one.
+			// The metric may be what saw no gain: once more with a new one, and with the
+			// evaluation and the preconditioner that are there if no step was taken.
 			quiet++
+			t.looks++
 			t.met.pairs, t.measured, t.reach = nil, nil, max(t.reach, firstBox)
 			t.met.lambda = firstLambda
+			t.fresh = !moved && !t.moved
 		}
 		if hitBox {
 			t.box = min(1.5*t.box, largestBox)
@@ -310,6 +317,9 @@ func (t *trainer) runStage(ctx context.Context) (gain float64, hitBox bool, err 
 		if fewest = min(fewest, t.cur.ev.Passes); 2*t.cur.ev.Passes > 3*fewest+4 {
 			break // the preconditioner of the stage no longer fits
 		}
+		if t.cur.ev.StdErr > 0 && t.kept < smallStep*t.worth() {
+			break // what follows a step that gained so little gains less
+		}
 	}
 	t.fresh = false
 	for i, z := range t.cur.z {
@@ -344,7 +354,7 @@ func (t *trainer) measure(ctx context.Context) error {
 		return nil
 	}
 	t.measured = append(t.measured[:0], t.cur.z...)
-	fs, err := newFisher(ctx, t.e, t.d, t.far(t.cur.p, t.out), t.eval.Seed)
+	fs, err := newFisher(ctx, t.e, t.d, t.far(t.cur.p, t.out), t.eval.Seed+t.looks)
 	if err != nil && !notFinite(err) {
 		return err
 	}

@@ -68,7 +68,7 @@ func (f *fit) lookAbout(ctx context.Context, t *trainer, r *Result, why string) 
 // is another place than where the training from that has ended.
 func (f *fit) runnerUp(ctx context.Context, t *trainer, r *Result, why string) (string, error) {
 	c := t.second
-	if c == nil || why != "converged" || c.Parameters.alike(t.cur.p) {
+	if c == nil || why != "converged" || alike(c.Parameters, t.cur.p) {
 		return why, nil
 	}
 	best := t.cur
@@ -170,7 +170,7 @@ func (f *fit) otherPlaces(ctx context.Context, t *trainer, r *Result) (bool, err
 		}
 		c := &Candidate{From: a.start, By: "check", Parameters: s.params(a.z), Value: Bound(a.value), Rows: f.std.X.Rows, LML: unasked, Evaluations: a.evals}
 		switch {
-		case c.Parameters.alike(s.params(base.z)):
+		case alike(c.Parameters, s.params(base.z)):
 			c.Dropped = "at the check, by neighbours: leads back to the end of the training"
 		case !(a.value > base.value+screenSlack) || !base.beyondDoubt(a):
 			c.Dropped = fmt.Sprintf("at the check, by neighbours: %.4g nats ahead, not beyond doubt", a.value-base.value)
@@ -209,7 +209,7 @@ func (s *coarse) places(p Params) (out []Candidate) {
 	}
 	for _, times := range lookTimes {
 		q := p.Clone()
-		if q.Noise *= times; q.Noise > minParam && q.Noise < s.scale && p.Noise > lookFloor*minParam {
+		if q.Noise *= times; q.Noise > gp.MinParam && q.Noise < s.scale && p.Noise > lookFloor*gp.MinParam {
 			out = append(out, Candidate{From: fmt.Sprintf("the end of the training, %g times the noise", times), Parameters: q})
 		}
 	}

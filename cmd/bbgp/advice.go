@@ -32,6 +32,7 @@ func advise(ctx context.Context, f *fitFlags, ts *trainingSet, m *bbgp.Model, e 
 		return nil
 	}
 	warn := func(format string, args ...any) { r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...)) }
+	ts.adviseIrrelevant(r)
 	if err := ts.adviseLines(ctx, m, e); err != nil {
 		return err
 	}
@@ -41,6 +42,36 @@ func advise(ctx context.Context, f *fitFlags, ts *trainingSet, m *bbgp.Model, e 
 	}
 	ts.adviseSpread(m, at, warn)
 	return ts.adviseRows(ctx, f, m, e, at, warn)
+}
+
+// adviseIrrelevant says of columns what the fit says of inputs: a text that does nothing is
+// no column that does nothing.
+func (ts *trainingSet) adviseIrrelevant(r *bbgp.Result) {
+	at := slices.IndexFunc(r.Warnings, func(s string) bool { return strings.Contains(s, "found irrelevant") })
+	if at < 0 {
+		return
+	}
+	does, columns := map[string]bool{}, []string{}
+	for _, in := range ts.plan.Inputs {
+		does[in.Column] = does[in.Column] || !slices.Contains(r.Irrelevant, in.Name)
+	}
+	var not []string
+	for _, in := range ts.plan.Inputs {
+		if slices.Contains(columns, in.Column) {
+			continue
+		}
+		if columns = append(columns, in.Column); !does[in.Column] {
+			not = append(not, in.Column)
+		}
+	}
+	if len(not) == 0 {
+		r.Warnings = slices.Delete(r.Warnings, at, at+1)
+		return
+	}
+	r.Warnings[at] = fmt.Sprintf("%d of %d columns were found irrelevant: %s", len(not), len(columns), table.List(not, 12))
+	if len(not) == 1 {
+		r.Warnings[at] = fmt.Sprintf("1 of %d columns was found irrelevant: %s", len(columns), not[0])
+	}
 }
 
 // adviseLines notes the inputs along which the prediction is nearly a straight line, from

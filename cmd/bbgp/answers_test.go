@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -237,5 +239,22 @@ func TestLiveLineIsCut(t *testing.T) {
 	want(t, exitOK, "man", t.TempDir())
 	if !strings.Contains(kernelText, "matern32   h(r) = (1 + a) exp(-a)") {
 		t.Error(kernelText)
+	}
+}
+
+// Of a text column no single text is called irrelevant; a column that does nothing is, by name.
+func TestIrrelevantColumns(t *testing.T) {
+	dir := t.TempDir()
+	r := rand.New(rand.NewPCG(9, 9))
+	table := "kind,a,none,y\n"
+	for range 150 {
+		k, a := r.IntN(3), r.Float64()
+		table += fmt.Sprintf("%s,%.4f,%.4f,%.4f\n", []string{"low", "mid", "high"}[k], a, r.Float64(), float64(k)+math.Sin(6*a)+0.05*r.NormFloat64())
+	}
+	out := want(t, exitOK, "fit", write(t, dir, "d.csv", table), "--target", "y", "--quiet", "--json").out
+	o := object(t, out)
+	said := fmt.Sprint(o["warnings"])
+	if strings.Contains(said, "kind=") || fmt.Sprint(o["irrelevant_inputs"]) == "[]" || !strings.Contains(said, "1 of 3 columns was found irrelevant: none") {
+		t.Errorf("%s, %v", said, o["irrelevant_inputs"])
 	}
 }

@@ -113,8 +113,8 @@ func (a *app) report(ctx context.Context, path string, f *reportFlags) error {
 		return err
 	}
 	live := newCounter(a.errw, false)
-	live.say("predicting for the pictures")
 	defer live.end()
+	live.say("report: what each input does")
 	r := &reporter{m: m, plan: plan, e: e, flags: f, rows: m.Training()}
 	if r.groups, err = r.sensitivities(ctx); err != nil {
 		return err
@@ -130,15 +130,20 @@ func (a *app) report(ctx context.Context, path string, f *reportFlags) error {
 	if f.data != "" {
 		check = func() (*section, error) { return a.heldOut(ctx, r, pg) }
 	}
-	for _, make := range []func() (*section, error){
-		func() (*section, error) { return r.maps(ctx) },
-		func() (*section, error) { return r.effects(ctx) },
-		func() (*section, error) { return r.interactions(ctx) },
-		func() (*section, error) { return r.keptBack() },
-		check,
-		func() (*section, error) { return trainingSection(m) },
-	} {
-		s, err := make()
+	parts := []struct {
+		what string
+		make func() (*section, error)
+	}{
+		{"maps", func() (*section, error) { return r.maps(ctx) }},
+		{"effects", func() (*section, error) { return r.effects(ctx) }},
+		{"interactions", func() (*section, error) { return r.interactions(ctx) }},
+		{"rows held out", r.keptBack},
+		{"predictions beside targets", check},
+		{"training", func() (*section, error) { return trainingSection(m) }},
+	}
+	for i, p := range parts {
+		live.say(fmt.Sprintf("report: %s, %d of %d", p.what, i+2, len(parts)+1))
+		s, err := p.make()
 		if err != nil {
 			return err
 		}

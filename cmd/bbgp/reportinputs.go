@@ -81,13 +81,17 @@ const mostRelevances = 30
 func (r *reporter) relevances() []relevance {
 	var out []relevance
 	for _, g := range r.groups[:min(len(r.groups), mostRelevances)] {
-		v := relevance{Name: g.column, Total: percent(g.Total), First: percent(g.First), Length: "no influence", Percent: 100 * g.Total}
+		v := relevance{Name: g.column, Total: percent(g.Total), First: percent(min(g.First, g.Total)), Length: "no influence", Percent: 100 * g.Total}
 		l := r.shortest(&g)
 		switch j := g.inputs[0]; {
 		case math.IsInf(l, 1):
 			v.Total, v.First = "", ""
 		case r.curve(&g):
-			v.Length = fmt.Sprintf("%s (%s sd)", short(l*r.m.Scaling.XScale[j]), short(l))
+			unit := ""
+			if r.kind(&g) == inputs.Date {
+				unit = " days"
+			}
+			v.Length = fmt.Sprintf("%s%s (%s sd)", short(l*r.m.Scaling.XScale[j]), unit, short(l))
 		default:
 			v.Length = fmt.Sprintf("%d levels", len(g.inputs))
 		}

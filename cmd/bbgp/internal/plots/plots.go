@@ -41,7 +41,7 @@ func newPlot(title, x, y string) *plot.Plot {
 		&p.X.Tick.Label.Font, &p.Y.Tick.Label.Font, &p.Legend.TextStyle.Font} {
 		s.Variant = "Sans"
 	}
-	p.X.Tick.Marker, p.Y.Tick.Marker = ticks{}, ticks{}
+	p.X.Tick.Marker, p.Y.Tick.Marker = ticks{across: true}, ticks{}
 	p.Legend.ThumbnailWidth = vg.Points(18)
 	p.Legend.Padding = vg.Points(3)
 	// On the left the text runs away from its sign: a browser's font may be wider.
@@ -53,21 +53,31 @@ func newPlot(title, x, y string) *plot.Plot {
 	return p
 }
 
-// ticks are at multiples of 1, 2 or 5 times a power of ten, 4 to 9 of them.
-type ticks struct{}
+// ticks are at multiples of 1, 2 or 5 times a power of ten, 4 to 9 of them. Across a
+// picture, long numbers stand at every second one.
+type ticks struct{ across bool }
 
-func (ticks) Ticks(lo, hi float64) []plot.Tick {
+const mostLetters = 30 // of the numbers across a picture
+
+func (m ticks) Ticks(lo, hi float64) []plot.Tick {
 	step := math.Pow(10, math.Floor(math.Log10((hi-lo)/4)))
-	for _, m := range []float64{5, 2} {
-		if (hi-lo)/(m*step) >= 4 {
-			step *= m
+	for _, f := range []float64{5, 2} {
+		if (hi-lo)/(f*step) >= 4 {
+			step *= f
 			break
 		}
 	}
 	var t []plot.Tick
+	letters := 0
 	for k := math.Ceil(lo / step); k*step <= hi && len(t) < 20; k++ {
 		v := k*step + 0 // -0 + 0 is 0
 		t = append(t, plot.Tick{Value: v, Label: fmt.Sprintf("%.10g", math.Round(v/step*1e6)/1e6*step+0)})
+		letters += len(t[len(t)-1].Label)
+	}
+	for i := range t {
+		if m.across && letters > mostLetters && i%2 == 1 {
+			t[i].Label = ""
+		}
 	}
 	return t
 }

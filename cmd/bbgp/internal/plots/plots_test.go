@@ -104,3 +104,16 @@ func TestUsefulRange(t *testing.T) {
 		t.Errorf("one point: %v to %v", lo, hi)
 	}
 }
+
+// Long numbers across a picture do not run into each other.
+func TestTicksAcross(t *testing.T) {
+	for _, r := range [][2]float64{{1.34, 1.354}, {0.30001, 0.3189}, {100.123, 100.129}, {0, 9}, {2e6, 3e6}} {
+		letters := 0
+		for _, k := range (ticks{across: true}).Ticks(r[0], r[1]) {
+			letters += len(k.Label)
+		}
+		if letters > mostLetters || letters == 0 {
+			t.Errorf("%v: %d letters", r, letters)
+		}
+	}
+}

@@ -12,7 +12,7 @@ import (
 
 // A report says why its products are in float32 or float64.
 func TestPrecisionReason(t *testing.T) {
-	d := smoothData(300, 3, 0.1)
+	d := smoothData(600, 3, 0.1)
 	for _, k := range []struct {
 		noise             float64
 		asked, used, says string

@@ -13,7 +13,7 @@ import (
 // TestPrecisionFallback starts in float32 where float32 cannot do, and must end
 // in float64 with bounds that hold.
 func TestPrecisionFallback(t *testing.T) {
-	d, p := smoothData(300, 4, 0.01), testParams("matern52", 4, 1e-6)
+	d, p := smoothData(600, 4, 0.01), testParams("matern52", 4, 1e-6)
 	p.Variance = 60
 	for j := range p.Lengthscales {
 		p.Lengthscales[j] *= 8

@@ -11,7 +11,7 @@ import (
 // P is chosen for float64 products where the last evaluation tells that these will be
 // needed, also on fewer rows, and not where float32 is asked for.
 func TestLikely(t *testing.T) {
-	d, p := smoothData(300, 3, 0.1), testParams("matern32", 3, 2e-3)
+	d, p := smoothData(600, 3, 0.1), testParams("matern32", 3, 2e-3)
 	o := mustObjective(t, d.table(), p)
 	ev, err := o.Evaluate(context.Background(), p, EvalOptions{Request: cost.Request{Probes: 7, Rank: 20, Neighbours: 16}, Eps: 1})
 	if err != nil {
@@ -28,10 +28,10 @@ func TestLikely(t *testing.T) {
 		precision string
 		want      kernelmv.Precision
 	}{
-		{300, 2.1 * s.Unsure, "auto", kernelmv.F32},
-		{300, 1.9 * s.Unsure, "auto", kernelmv.F64},
-		{300, 1.9 * s.Unsure, "f32", kernelmv.F32},
-		{600, 15 * s.Unsure, "auto", kernelmv.F64},
+		{600, 2.1 * s.Unsure, "auto", kernelmv.F32},
+		{600, 1.9 * s.Unsure, "auto", kernelmv.F64},
+		{600, 1.9 * s.Unsure, "f32", kernelmv.F32},
+		{1200, 15 * s.Unsure, "auto", kernelmv.F64},
 	} {
 		if got := o.likely(k.rows, p, EvalOptions{Request: cost.Request{Seen: s}, Eps: k.eps, Precision: k.precision}); got != k.want {
 			t.Errorf("%+v: precision %v", k, got)

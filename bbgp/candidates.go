@@ -15,12 +15,12 @@ type Candidate struct {
 	Parameters Params `json:"parameters"`
 	// Value is what the means reached by its own measure: a log likelihood of Rows rows.
 	Value Bound `json:"value"`
-	Rows  int   `json:"rows"`
+	Rows  int   `json:"rows"` // rows that the value was seen on
 	// LML is the log likelihood of all rows there, or an upper bound of it where Bounded;
 	// NaN (null in JSON) where it was not asked. StdErr is its standard error.
 	LML     Bound   `json:"lml"`
-	StdErr  float64 `json:"stderr"`
-	Bounded bool    `json:"bounded,omitempty"`
+	StdErr  float64 `json:"stderr"`            // standard error of the likelihood
+	Bounded bool    `json:"bounded,omitempty"` // the likelihood is an upper bound
 	// Evaluations are those of the means.
 	Evaluations int `json:"evaluations"`
 	// Ended says that the means had come to its end there: it is a maximum of its own.

@@ -171,10 +171,10 @@ const PaperFloor = 1e-6
 // A Scaling standardises inputs and target: x' = (x - mean)/scale, with the mean of
 // the training rows and their population standard deviation, 1 where that is 0.
 type Scaling struct {
-	XMean  []float64 `json:"x_mean"`
-	XScale []float64 `json:"x_scale"`
-	YMean  float64   `json:"y_mean"`
-	YScale float64   `json:"y_scale"`
+	XMean  []float64 `json:"x_mean"`  // mean of each input
+	XScale []float64 `json:"x_scale"` // standard deviation of each input
+	YMean  float64   `json:"y_mean"`  // mean of the target
+	YScale float64   `json:"y_scale"` // standard deviation of the target
 }
 
 // NewScaling returns the Scaling of the rows of d by the rule of the paper, standard

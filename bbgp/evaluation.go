@@ -9,10 +9,10 @@ import (
 // A Gradient holds the derivatives of the log marginal likelihood by the
 // natural parameters.
 type Gradient struct {
-	Mean         float64   `json:"mean"`
+	Mean         float64   `json:"mean"`         // by the constant mean
 	Lengthscales []float64 `json:"lengthscales"` // 0 where the lengthscale is +Inf
-	Variance     float64   `json:"variance"`
-	Noise        float64   `json:"noise"`
+	Variance     float64   `json:"variance"`     // by the variance
+	Noise        float64   `json:"noise"`        // by the noise variance
 }
 
 // natural turns the derivatives by log ℓ in Lengthscales into those by ℓ.

@@ -14,21 +14,21 @@ import (
 // cost. Its JSON form is what `bbgp lml --json` prints.
 type LMLReport struct {
 	LML             float64            `json:"lml"`
-	Lower           Bound              `json:"lower"` // of the bias
+	Lower           Bound              `json:"lower"` // of the bias: what LML would be with exact arithmetic, on the same probes, is at least this
 	Upper           Bound              `json:"upper"`
 	StdErr          float64            `json:"stderr"`         // over the probes
 	Interval95      Interval           `json:"lml_interval95"` // of the value itself: bias, probes, rounding
 	Interval999     Interval           `json:"lml_interval999"`
 	BoundKind       string             `json:"bound_kind"`
-	Gradient        *Gradient          `json:"gradient"`
+	Gradient        *Gradient          `json:"gradient"` // by the parameters
 	Passes          int                `json:"passes"`
-	Products        int                `json:"products"`
+	Products        int                `json:"products"` // products of the kernel matrix with a vector
 	Rank            int                `json:"rank"`
 	Neighbours      int                `json:"neighbours"`
 	Reason          string             `json:"preconditioner_reason"`
 	Probes          int                `json:"probes"`
 	ProbesReason    string             `json:"probes_reason"`
-	GradColumns     int                `json:"grad_columns"`
+	GradColumns     int                `json:"grad_columns"` // columns that the gradient took
 	Seconds         float64            `json:"seconds"`
 	CPUSeconds      float64            `json:"cpu_seconds"`
 	Method          string             `json:"method"`
@@ -42,7 +42,7 @@ type LMLReport struct {
 	ISA             string             `json:"isa"`
 	PeakBytes       int64              `json:"peak_bytes"`
 	SecondsByPhase  map[string]float64 `json:"seconds_by_phase"`
-	Warnings        []string           `json:"warnings"`
+	Warnings        []string           `json:"warnings"` // what a user should know
 }
 
 // LogMarginalLikelihood evaluates L and, unless opt.NoGradient is set, its

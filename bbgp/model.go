@@ -41,51 +41,51 @@ type Model struct {
 
 // A Result tells how a fit went. Its JSON form is what `bbgp fit --json` prints.
 type Result struct {
-	Parameters      Params             `json:"parameters"`
-	Scaling         Scaling            `json:"scaling"`
-	N               int                `json:"n"`
-	Distinct        int                `json:"distinct_rows"` // N once repeated rows are merged
-	D               int                `json:"d"`
-	LML             float64            `json:"lml"`
-	Lower           Bound              `json:"lower"` // of the bias
-	Upper           Bound              `json:"upper"`
-	StdErr          float64            `json:"stderr"`
-	Interval95      Interval           `json:"lml_interval95,omitempty"` // empty in models of before there were any
-	Interval999     Interval           `json:"lml_interval999,omitempty"`
-	BoundKind       string             `json:"bound_kind"`
-	Evaluations     int                `json:"evaluations"`
-	Passes          int                `json:"passes"`
-	Seconds         float64            `json:"seconds"`
-	CPUSeconds      float64            `json:"cpu_seconds"`
-	PeakBytes       int64              `json:"peak_bytes"`
-	PredictedBytes  int64              `json:"predicted_bytes"` // the peak, before the first evaluation on all rows
-	Method          string             `json:"method"`
-	MethodReason    string             `json:"method_reason"`
-	Costs           *Costs             `json:"costs"` // by which the choices were made; nil in models of before there were any
-	Optimizer       string             `json:"optimizer"`
-	Precision       string             `json:"precision"`
-	PrecisionReason string             `json:"precision_reason"`
-	Product         string             `json:"product"`       // dense or h2
-	Tolerance       float64            `json:"tolerance"`     // of an entry in σ_f², for h2
-	ProductDoubt    float64            `json:"product_doubt"` // nats that it may still do to LML, within the bounds
-	Rank            int                `json:"rank"`
-	Neighbours      int                `json:"neighbours"`
-	Reason          string             `json:"preconditioner_reason"`
-	Probes          int                `json:"probes"`
-	ProbesReason    string             `json:"probes_reason"`
-	Seed            uint64             `json:"seed"`
-	ISA             string             `json:"isa"`
-	Constant        []string           `json:"constant_inputs"`   // do not vary, out of the model
-	Irrelevant      []string           `json:"irrelevant_inputs"` // fitted lengthscale is +Inf
-	ConstantTarget  bool               `json:"constant_target"`
-	NoStructure     bool               `json:"no_structure"` // no input was found to tell the target
-	DF              float64            `json:"df"`           // degrees of freedom of intervals; 0: rows are many, they are normal
-	NoiseDF         float64            `json:"noise_df"`     // of Student's t noise; 0: normal
-	Stopped         string             `json:"stopped"`      // converged, max-steps, time, cancelled or stalled
-	Starts          []Candidate        `json:"starts"`       // of the search: what was tried and what became of it
-	Warnings        []string           `json:"warnings"`
-	SecondsByPhase  map[string]float64 `json:"seconds_by_phase"`
-	Trace           []Step             `json:"trace"`
+	Parameters      Params             `json:"parameters"`                // of the standardised model; see **Model and parameters**
+	Scaling         Scaling            `json:"scaling"`                   // how inputs and target are standardised
+	N               int                `json:"n"`                         // rows that were used
+	Distinct        int                `json:"distinct_rows"`             // N once repeated rows are merged
+	D               int                `json:"d"`                         // inputs
+	LML             float64            `json:"lml"`                       // log marginal likelihood, in nats
+	Lower           Bound              `json:"lower"`                     // of the bias: what LML would be with exact arithmetic, on the same probes, is at least this
+	Upper           Bound              `json:"upper"`                     // of the bias: what LML would be with exact arithmetic, on the same probes, is at most this
+	StdErr          float64            `json:"stderr"`                    // standard error of LML over the random probes, from their spread
+	Interval95      Interval           `json:"lml_interval95,omitempty"`  // ends that hold the likelihood with a probability of 95 %; null where there is no bound
+	Interval999     Interval           `json:"lml_interval999,omitempty"` // the same with 99.9 %
+	BoundKind       string             `json:"bound_kind"`                // exact, rigorous or probable
+	Evaluations     int                `json:"evaluations"`               // evaluations on all rows
+	Passes          int                `json:"passes"`                    // over the kernel matrix, each for all right-hand sides at once
+	Seconds         float64            `json:"seconds"`                   // wall time of the work
+	CPUSeconds      float64            `json:"cpu_seconds"`               // CPU time of the work, all threads
+	PeakBytes       int64              `json:"peak_bytes"`                // peak memory of the process
+	PredictedBytes  int64              `json:"predicted_bytes"`           // the peak, before the first evaluation on all rows
+	Method          string             `json:"method"`                    // bbgp, exact, sgpr, cglb, iterative or rr
+	MethodReason    string             `json:"method_reason"`             // why this method
+	Costs           *Costs             `json:"costs"`                     // by which the choices were made; nil in models of before there were any
+	Optimizer       string             `json:"optimizer"`                 // levenberg, lbfgs or adam
+	Precision       string             `json:"precision"`                 // of products: f32 or f64
+	PrecisionReason string             `json:"precision_reason"`          // why this precision
+	Product         string             `json:"product"`                   // dense or h2
+	Tolerance       float64            `json:"tolerance"`                 // of an entry in σ_f², for h2
+	ProductDoubt    float64            `json:"product_doubt"`             // nats that it may still do to LML, within the bounds
+	Rank            int                `json:"rank"`                      // of the preconditioner, or inducing rows
+	Neighbours      int                `json:"neighbours"`                // of each row, in the preconditioner
+	Reason          string             `json:"preconditioner_reason"`     // why this rank and these neighbours
+	Probes          int                `json:"probes"`                    // random right-hand sides
+	ProbesReason    string             `json:"probes_reason"`             // why so many probes
+	Seed            uint64             `json:"seed"`                      // of all random numbers
+	ISA             string             `json:"isa"`                       // routines: avx512, avx2, neon or generic
+	Constant        []string           `json:"constant_inputs"`           // do not vary, out of the model
+	Irrelevant      []string           `json:"irrelevant_inputs"`         // fitted lengthscale is +Inf
+	ConstantTarget  bool               `json:"constant_target"`           // the target has one value
+	NoStructure     bool               `json:"no_structure"`              // no input was found to tell the target
+	DF              float64            `json:"df"`                        // degrees of freedom of intervals; 0: rows are many, they are normal
+	NoiseDF         float64            `json:"noise_df"`                  // of Student's t noise; 0: normal
+	Stopped         string             `json:"stopped"`                   // converged, max-steps, time, cancelled or stalled
+	Starts          []Candidate        `json:"starts"`                    // of the search: what was tried and what became of it
+	Warnings        []string           `json:"warnings"`                  // what a user should know, and do
+	SecondsByPhase  map[string]float64 `json:"seconds_by_phase"`          // wall time by phase
+	Trace           []Step             `json:"trace"`                     // the steps of the training
 }
 
 // N returns the number of training rows.
@@ -96,12 +96,12 @@ func (m *Model) D() int { return m.x.Cols }
 
 // A FileInfo tells what a model file holds beside the Result.
 type FileInfo struct {
-	Format     int    `json:"format"` // version of the format
-	Bytes      int64  `json:"bytes"`  // size of the file
-	Writer     string `json:"writer"` // program and version
-	MeanError  Bound  `json:"mean_error"`
-	Dense      bool   `json:"dense"` // predictions are made by Cholesky
-	Rank       int    `json:"rank"`  // of the preconditioner, if not; negative: chosen when needed
+	Format     int    `json:"format"`     // version of the format
+	Bytes      int64  `json:"bytes"`      // size of the file
+	Writer     string `json:"writer"`     // program and version
+	MeanError  Bound  `json:"mean_error"` // bound of the error of every mean, in standard deviations of the target
+	Dense      bool   `json:"dense"`      // predictions are made by Cholesky
+	Rank       int    `json:"rank"`       // of the preconditioner, if not; negative: chosen when needed
 	Neighbours int    `json:"neighbours"`
 	// Node is a lower bound of the spectrum of F⁻¹K̂F⁻ᵀ, 0 if unknown.
 	Node       float64 `json:"node"`

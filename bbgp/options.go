@@ -102,20 +102,20 @@ type Options struct {
 
 // A Step is one evaluation of the training, for progress reports and plots.
 type Step struct {
-	Phase       string  `json:"phase"` // prefit, train or final
-	Stage       int     `json:"stage"`
-	Step        int     `json:"step"`
-	Accepted    bool    `json:"accepted"` // the point became the current one
-	Rejected    bool    `json:"rejected"` // ended early: the bound was too low; LML is not set
-	LML         float64 `json:"lml"`
-	Lower       float64 `json:"lower"` // null in JSON where there is no bound
-	Upper       float64 `json:"upper"`
-	StdErr      float64 `json:"stderr"`
+	Phase       string  `json:"phase"`       // prefit, train or final
+	Stage       int     `json:"stage"`       // of the search
+	Step        int     `json:"step"`        // its number
+	Accepted    bool    `json:"accepted"`    // the point became the current one
+	Rejected    bool    `json:"rejected"`    // ended early: the bound was too low; LML is not set
+	LML         float64 `json:"lml"`         // log marginal likelihood there
+	Lower       float64 `json:"lower"`       // null in JSON where there is no bound
+	Upper       float64 `json:"upper"`       // of the bias
+	StdErr      float64 `json:"stderr"`      // standard error over the probes
 	Evaluations int     `json:"evaluations"` // on all rows, so far
 	Passes      int     `json:"passes"`      // over the kernel matrix, so far
-	Seconds     float64 `json:"seconds"`
-	CPUSeconds  float64 `json:"cpu_seconds"`
-	Parameters  Params  `json:"parameters"`
+	Seconds     float64 `json:"seconds"`     // since the start
+	CPUSeconds  float64 `json:"cpu_seconds"` // CPU time since the start
+	Parameters  Params  `json:"parameters"`  // of the step
 }
 
 // MarshalJSON writes the step, with null for bounds that are not finite.

@@ -18,22 +18,22 @@ import (
 // of evaluations hardly depends on n; that of a sample, small and fitted to the last
 // nat, tells less the smaller a part it is.
 type Plan struct {
-	Rows        int     `json:"rows"`
-	Distinct    int     `json:"distinct_rows"`
-	Inputs      int     `json:"inputs"`
+	Rows        int     `json:"rows"`          // rows that would be used
+	Distinct    int     `json:"distinct_rows"` // rows once repeated ones are merged
+	Inputs      int     `json:"inputs"`        // inputs
 	Method      string  `json:"method"`
 	Precision   string  `json:"precision"`
 	Rank        int     `json:"rank"`
 	Neighbours  int     `json:"neighbours"`
 	Probes      int     `json:"probes"`
-	Evaluations int     `json:"evaluations"`
-	Passes      int     `json:"passes"`
-	Seconds     float64 `json:"seconds"`
-	CPUSeconds  float64 `json:"cpu_seconds"`
-	Bytes       int64   `json:"bytes"`       // at the peak
-	LeastBytes  int64   `json:"least_bytes"` // the smallest budget that is accepted
-	Sample      int     `json:"sample_rows"`
-	Took        float64 `json:"sample_seconds"`
+	Evaluations int     `json:"evaluations"`    // evaluations that the fit would take, about
+	Passes      int     `json:"passes"`         // passes over the kernel matrix, about
+	Seconds     float64 `json:"seconds"`        // wall time of the fit, about
+	CPUSeconds  float64 `json:"cpu_seconds"`    // CPU time of the fit, about
+	Bytes       int64   `json:"bytes"`          // at the peak
+	LeastBytes  int64   `json:"least_bytes"`    // the smallest budget that is accepted
+	Sample      int     `json:"sample_rows"`    // rows of the sample that was fitted
+	Took        float64 `json:"sample_seconds"` // seconds that this took
 }
 
 // UsualEvaluations of all rows are what a fit takes, more or less.

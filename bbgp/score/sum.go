@@ -12,13 +12,13 @@ import (
 // does not exist: the density of a law without one, an interval that was not computed,
 // the share of a variance of 0.
 type Score struct {
-	N          int     `json:"n"`
+	N          int     `json:"n"`          // rows
 	RMSE       float64 `json:"rmse"`       // root mean squared error of the mean
 	NLPD       float64 `json:"nlpd"`       // mean negative log density of the truth
 	Coverage95 float64 `json:"coverage95"` // share of truths in the central 95 % interval of an observation
 	RMSEStd    float64 `json:"rmse_std"`   // the same in standardised units of the target
-	NLPDStd    float64 `json:"nlpd_std"`
-	R2         float64 `json:"r2"` // share of the variance of the truths that is explained
+	NLPDStd    float64 `json:"nlpd_std"`   // the same in standardised units
+	R2         float64 `json:"r2"`         // share of the variance of the truths that is explained
 }
 
 // A jsonScore is a Score with null for what does not exist.

@@ -40,36 +40,36 @@ func (a *app) checkCommand() *cobra.Command {
 
 // A checkReport is what check --json prints.
 type checkReport struct {
-	File      string         `json:"file"`
-	Rows      int            `json:"rows"`
-	Header    bool           `json:"header"`
-	Delimiter string         `json:"delimiter"`
-	Decimal   string         `json:"decimal"`
-	Columns   []checkColumn  `json:"columns"`
-	Inputs    []inputs.Input `json:"inputs"`
+	File      string         `json:"file"`      // the table
+	Rows      int            `json:"rows"`      // rows
+	Header    bool           `json:"header"`    // the first line names the columns
+	Delimiter string         `json:"delimiter"` // between the cells
+	Decimal   string         `json:"decimal"`   // mark of the decimals
+	Columns   []checkColumn  `json:"columns"`   // what each column holds
+	Inputs    []inputs.Input `json:"inputs"`    // inputs that a fit would have
 	Notes     []string       `json:"notes"`
-	Problem   string         `json:"problem,omitempty"`
+	Problem   string         `json:"problem,omitempty"`  // the first problem, as the error line says it
 	Problems  []checkProblem `json:"problems,omitempty"` // all that stand in the way of a fit
 	Command   string         `json:"command,omitempty"`  // a command that fits
 }
 
 // A checkProblem is a fault of the table, and the flag that mends it if one does.
 type checkProblem struct {
-	Text string `json:"text"`
-	Mend string `json:"mend,omitempty"`
+	Text string `json:"text"`           // what is wrong, and where
+	Mend string `json:"mend,omitempty"` // a flag with its value that mends it
 }
 
 type checkColumn struct {
-	Name     string   `json:"name"`
-	Type     string   `json:"type"` // number, text, mixed, date or empty
-	Missing  int      `json:"missing"`
-	Distinct int      `json:"distinct"` // 1001 stands for more than 1000
-	Min      *float64 `json:"min"`
-	Max      *float64 `json:"max"`
-	From     string   `json:"from,omitempty"` // of dates
-	To       string   `json:"to,omitempty"`
-	Samples  []string `json:"samples,omitempty"`
-	Spelled  []string `json:"missing_as,omitempty"`
+	Name     string   `json:"name"`                 // of the column
+	Type     string   `json:"type"`                 // number, text, mixed, date or empty
+	Missing  int      `json:"missing"`              // cells that are missing
+	Distinct int      `json:"distinct"`             // 1001 stands for more than 1000
+	Min      *float64 `json:"min"`                  // least number; null for text
+	Max      *float64 `json:"max"`                  // greatest number
+	From     string   `json:"from,omitempty"`       // of dates
+	To       string   `json:"to,omitempty"`         // the last of the dates
+	Samples  []string `json:"samples,omitempty"`    // texts, the first three
+	Spelled  []string `json:"missing_as,omitempty"` // how missing cells are written
 }
 
 const mostDistinct = 1000

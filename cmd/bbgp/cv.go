@@ -71,16 +71,16 @@ that the scores are those of new groups, places and times.`,
 // A cvReport is what cv --json prints. The scores of All are over all rows,
 // each predicted by a model that did not see it.
 type cvReport struct {
-	N          int               `json:"n"`
-	Kind       string            `json:"kind"` // folds, groups, blocks or loo
-	Folds      []score.Score     `json:"folds"`
-	All        score.Score       `json:"all"`
-	Validation *score.Validation `json:"validation"` // of all rows; rows count from 1, in the table
+	N          int               `json:"n"`          // rows predicted
+	Kind       string            `json:"kind"`       // folds, groups, blocks or loo
+	Folds      []score.Score     `json:"folds"`      // score of each fold
+	All        score.Score       `json:"all"`        // score of all rows
+	Validation *score.Validation `json:"validation"` // of all rows: n, rmse, nlpd, crps, coverage95, calibration [probability, share], outliers [row, y, mean, sd_obs, z]; rows count from 1, in the table
 	BoundKind  string            `json:"bound_kind,omitempty"`
 	SDWidth    float64           `json:"sd_width"`   // largest relative half width of the interval of a deviation
 	MeanWidth  float64           `json:"mean_width"` // and half width of that of a mean, in sd_obs of its row
-	Seconds    float64           `json:"seconds"`
-	Notes      []string          `json:"notes"`
+	Seconds    float64           `json:"seconds"`    // wall time
+	Notes      []string          `json:"notes"`      // what was found in the table
 }
 
 // A cvResult holds the predictions of the rows of the table that were used.

@@ -64,12 +64,12 @@ func demoFunction(x []float64) float64 {
 // A demoReport is what demo --json prints.
 type demoReport struct {
 	bbgp.Result
-	Inputs    []string     `json:"inputs"`
-	Holdout   *score.Score `json:"holdout"`
-	NoiseTrue float64      `json:"noise_sd_true"`
-	NoiseFit  float64      `json:"noise_sd_found"`
-	RMSETruth float64      `json:"rmse_noiseless"`
-	Files     []string     `json:"files"`
+	Inputs    []string     `json:"inputs"`         // names of the inputs
+	Holdout   *score.Score `json:"holdout"`        // score of the rows held out
+	NoiseTrue float64      `json:"noise_sd_true"`  // standard deviation of the noise that was added
+	NoiseFit  float64      `json:"noise_sd_found"` // that of the fit
+	RMSETruth float64      `json:"rmse_noiseless"` // root mean square error to the function without noise
+	Files     []string     `json:"files"`          // files that were written
 }
 
 func (a *app) demo(ctx context.Context, f *demoFlags) error {

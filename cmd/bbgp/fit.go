@@ -84,13 +84,13 @@ func (f *fitFlags) addTraining(fl *pflag.FlagSet) {
 // A fitReport is what fit --json prints.
 type fitReport struct {
 	bbgp.Result
-	Inputs  []string     `json:"inputs"`
-	Blank   int          `json:"blank_rows"`
-	Dropped int          `json:"dropped_rows"`
-	Notes   []string     `json:"notes"`
+	Inputs  []string     `json:"inputs"`            // names of the inputs
+	Blank   int          `json:"blank_rows"`        // rows set aside for they have no target
+	Dropped int          `json:"dropped_rows"`      // rows left out by --missing drop
+	Notes   []string     `json:"notes"`             // what was found in the table and the fit
 	Total   float64      `json:"total_cpu_seconds"` // of the process: reading, fit, advice, scoring
-	Model   string       `json:"model,omitempty"`
-	Holdout *score.Score `json:"holdout,omitempty"`
+	Model   string       `json:"model,omitempty"`   // the file that was written
+	Holdout *score.Score `json:"holdout,omitempty"` // score of the rows held out
 
 	learnt []string // the notes that the fit has added
 }

@@ -66,15 +66,15 @@ func (a *app) infoCommand() *cobra.Command {
 }
 
 type machineReport struct {
-	Version   string   `json:"version"`
-	Go        string   `json:"go"`
-	OS        string   `json:"os"`
-	Arch      string   `json:"arch"`
-	CPU       string   `json:"cpu"`
-	Cores     int      `json:"cores"`
-	Threads   int      `json:"threads"`
-	ISA       string   `json:"isa"`
-	Available []string `json:"isa_available"`
+	Version   string   `json:"version"`       // of the program
+	Go        string   `json:"go"`            // version of Go
+	OS        string   `json:"os"`            // operating system
+	Arch      string   `json:"arch"`          // architecture
+	CPU       string   `json:"cpu"`           // its name
+	Cores     int      `json:"cores"`         // logical processors
+	Threads   int      `json:"threads"`       // threads that are used
+	ISA       string   `json:"isa"`           // routines in use
+	Available []string `json:"isa_available"` // routines that this CPU can run
 }
 
 func (a *app) machineInfo(mach *machine, asJSON bool) error {
@@ -98,12 +98,12 @@ func (a *app) machineInfo(mach *machine, asJSON bool) error {
 // A modelReport is what info MODEL --json prints.
 type modelReport struct {
 	bbgp.Result
-	Target string         `json:"target"`
-	Inputs []inputs.Input `json:"inputs"`
-	Rule   string         `json:"missing"`
-	File   bbgp.FileInfo  `json:"file"`
+	Target string         `json:"target"`  // column of the target
+	Inputs []inputs.Input `json:"inputs"`  // how each input is made
+	Rule   string         `json:"missing"` // what is done where an input is missing: stop, drop or indicator
+	File   bbgp.FileInfo  `json:"file"`    // what the file holds beside
 	// HeldOut is nil where the fit kept nothing back.
-	HeldOut *inputs.HeldOut `json:"held_out,omitempty"`
+	HeldOut *inputs.HeldOut `json:"held_out,omitempty"` // rows that the fit held out
 }
 
 func (a *app) modelInfo(path string, asJSON bool) error {

@@ -68,14 +68,14 @@ func (a *app) predictCommand() *cobra.Command {
 
 // A predictReport is what predict --json prints.
 type predictReport struct {
-	N       int          `json:"n"`
-	Skipped int          `json:"skipped"`
-	Seconds float64      `json:"seconds"`
-	Out     string       `json:"out"`
+	N       int          `json:"n"`       // rows predicted
+	Skipped int          `json:"skipped"` // rows without a prediction, for an input is missing
+	Seconds float64      `json:"seconds"` // wall time
+	Out     string       `json:"out"`     // the file that was written
 	ISA     string       `json:"isa"`
 	Bounds  string       `json:"bound_kind,omitempty"` // exact, rigorous or probable
-	Score   *score.Score `json:"score,omitempty"`
-	Notes   []string     `json:"notes"`
+	Score   *score.Score `json:"score,omitempty"`      // of the rows that have a target
+	Notes   []string     `json:"notes"`                // what was found in the table
 }
 
 func (a *app) predict(ctx context.Context, path, data string, f *predictFlags) error {

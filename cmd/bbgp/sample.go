@@ -60,13 +60,13 @@ the report states the error of its covariance. The rows are held in memory.`,
 
 // A sampleReport is what sample --json prints.
 type sampleReport struct {
-	N          int      `json:"n"`
-	Skipped    int      `json:"skipped"`
-	Draws      int      `json:"draws"`
-	Exact      bool     `json:"exact"`
+	N          int      `json:"n"`              // rows that were drawn at
+	Skipped    int      `json:"skipped"`        // rows left out, for an input is missing
+	Draws      int      `json:"draws"`          // joint draws
+	Exact      bool     `json:"exact"`          // drawn by Cholesky, not by features
 	CovRMS     float64  `json:"covariance_rms"` // of the features, relative to the function's variance
-	CovMax     float64  `json:"covariance_max"`
-	SolveError float64  `json:"solve_error"`
+	CovMax     float64  `json:"covariance_max"` // the largest error of a covariance, where covariance_rms is the root mean square
+	SolveError float64  `json:"solve_error"`    // bound of the error of the solves, in standard deviations of the target
 	Seconds    float64  `json:"seconds"`
 	Out        string   `json:"out"`
 	ISA        string   `json:"isa"`

@@ -27,29 +27,29 @@ type Costs struct {
 	// An ordered pair of rows in a product with K: distance, covariance function and
 	// 8 columns, in float32 or float64, and what 8 more columns add in float64.
 	Pair32 InputCost `json:"pair32"`
-	Pair64 InputCost `json:"pair64"`
-	Wide64 float64   `json:"wide64"`
+	Pair64 InputCost `json:"pair64"` // the same in float64
+	Wide64 float64   `json:"wide64"` // what 8 more columns add, in float64
 
 	// In the two solves with the factors of P, 8 columns: each column and neighbour.
 	Column    float64 `json:"column"`
-	Neighbour float64 `json:"neighbour"`
+	Neighbour float64 `json:"neighbour"` // the same, each neighbour
 
 	// In making P: the factors of the neighbours' blocks, the entries of K in these,
 	// and taking off what the low-rank part has of them.
 	Factor     float64   `json:"factor"`
-	Entry      InputCost `json:"entry"`
-	Projection float64   `json:"projection"`
+	Entry      InputCost `json:"entry"`      // an entry of K in the blocks of the neighbours
+	Projection float64   `json:"projection"` // taking off that what the low-rank part has of it
 
 	// In a dense evaluation with gradient: one of the n³ operations of the Cholesky
 	// factor and the inverse, and an entry with its share of the gradient.
 	Dense      float64   `json:"dense"`
-	DenseEntry InputCost `json:"dense_entry"`
+	DenseEntry InputCost `json:"dense_entry"` // an entry of a dense evaluation, with its share of the gradient
 }
 
 // An InputCost is Fixed + Input D for D inputs.
 type InputCost struct {
-	Fixed float64 `json:"fixed"`
-	Input float64 `json:"input"`
+	Fixed float64 `json:"fixed"` // of any number of inputs
+	Input float64 `json:"input"` // of each input
 }
 
 func (c InputCost) At(d int) float64 { return c.Fixed + c.Input*float64(d) }

@@ -25,18 +25,18 @@ const (
 
 // An Input is one input of the model.
 type Input struct {
-	Name   string  `json:"name"`
-	Column string  `json:"column"`
-	Kind   Kind    `json:"kind"`
-	Level  string  `json:"level,omitempty"`
-	Fill   float64 `json:"fill,omitempty"` // of a missing cell, rule indicator
+	Name   string  `json:"name"`            // of the input
+	Column string  `json:"column"`          // of the table that it is made of
+	Kind   Kind    `json:"kind"`            // number, date, level or missing
+	Level  string  `json:"level,omitempty"` // the text that it is 1 for
+	Fill   float64 `json:"fill,omitempty"`  // of a missing cell, rule indicator
 	// How the cells were read where that is not plain: the mark of the decimals, and the
 	// order of dates.
 	Decimal string      `json:"decimal,omitempty"`
-	Order   table.Order `json:"order,omitempty"`
+	Order   table.Order `json:"order,omitempty"` // order of its dates; time for times of day
 	// The range of the training rows; equal where it is not known.
-	Low  float64 `json:"low,omitempty"`
-	High float64 `json:"high,omitempty"`
+	Low  float64 `json:"low,omitempty"`  // least value of the training rows; equal to the greatest where not known
+	High float64 `json:"high,omitempty"` // greatest value of the training rows
 
 	known map[string]bool // the texts of the column, where Kind is Level
 }

@@ -1,6 +1,7 @@
 package bbgp
 
 import (
+	"bbgp.dev/internal/gptest"
 	"context"
 	"errors"
 	"slices"
@@ -12,11 +13,11 @@ import (
 func TestAt(t *testing.T) {
 	ctx := context.Background()
 	m, d := smallModel(t, 60, Options{MaxSteps: 3, PrefitRows: -1, Method: "exact"})
-	want, err := m.Predict(ctx, engine(t), d.X, PredictOptions{SD: true})
+	want, err := m.Predict(ctx, gptest.Engine(t), d.X, PredictOptions{SD: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	same, err := At(ctx, d, m.Parameters, Options{Method: "exact", Engine: engine(t)})
+	same, err := At(ctx, d, m.Parameters, Options{Method: "exact", Engine: gptest.Engine(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,14 +26,14 @@ func TestAt(t *testing.T) {
 	}
 	mean := want.Mean
 	// Parameters that are given are not in doubt, those of a fit of 60 rows are.
-	if want, err = same.Predict(ctx, engine(t), d.X, PredictOptions{SD: true}); err != nil || !slices.Equal(want.Mean, mean) {
+	if want, err = same.Predict(ctx, gptest.Engine(t), d.X, PredictOptions{SD: true}); err != nil || !slices.Equal(want.Mean, mean) {
 		t.Fatalf("other predictions: %v", err)
 	}
-	other, err := At(ctx, d, m.Parameters, Options{Method: "bbgp", NoDense: true, Engine: engine(t)})
+	other, err := At(ctx, d, m.Parameters, Options{Method: "bbgp", NoDense: true, Engine: gptest.Engine(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := other.Predict(ctx, engine(t), d.X, PredictOptions{SD: true})
+	got, err := other.Predict(ctx, gptest.Engine(t), d.X, PredictOptions{SD: true})
 	if err != nil || got.BoundKind == "exact" {
 		t.Fatalf("bounds %v, %v", got.BoundKind, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"bbgp.dev/internal/evidence"
 	"bbgp.dev/internal/gp"
 )
 
@@ -127,7 +128,7 @@ func (f *fit) otherNoise(ctx context.Context, t *trainer, r *Result) (bool, erro
 		p := best.p.Clone()
 		p.Noise = noise * scale
 		pt, err := t.bold(ctx, p, t.out, best.ev.LML)
-		if err != nil && !notFinite(err) {
+		if err != nil && !evidence.NotFinite(err) {
 			return false, err
 		}
 		c := Candidate{From: fmt.Sprintf("the end of the training, noise raised to %.2g", p.Noise), By: "check", Parameters: p, LML: unasked, Rows: f.std.X.Rows, Evaluations: 1}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"bbgp.dev/internal/evidence"
 	"bbgp.dev/linalg"
 )
 
@@ -94,7 +95,7 @@ func (c *climber) climb(ctx context.Context, evals int) error {
 		}
 		q := c.paramsAt(z)
 		v, g, mean, err := c.at(ctx, q)
-		if err != nil && !notFinite(err) {
+		if err != nil && !evidence.NotFinite(err) {
 			return err
 		}
 		c.judge(delta, gain, z, q, v, g, mean, err == nil)

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"bbgp.dev/internal/evidence"
+	"bbgp.dev/internal/gptest"
 	"bbgp.dev/linalg"
 )
 
@@ -14,7 +16,7 @@ import (
 func coarseFit(t *testing.T, d *Data, opt Options) *fit {
 	t.Helper()
 	raw := d.table().Merged()
-	opt.Engine = engine(t)
+	opt.Engine = gptest.Engine(t)
 	opt, err := opt.settle(raw.X.Rows, raw.X.Cols)
 	if err != nil {
 		t.Fatal(err)
@@ -110,17 +112,17 @@ func TestCoarseValue(t *testing.T) {
 	if err := s.settle(context.Background(), a); err != nil {
 		t.Fatal(err)
 	}
-	obj, err := newExactObjective(f.opt.Engine, f.std, p)
+	obj, err := evidence.NewExact(f.opt.Engine, f.std, p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ev, err := f.opt.wrap(obj, f.std).Evaluate(context.Background(), p, EvalOptions{Gradient: true})
+	ev, err := f.opt.wrap(obj, f.std).Evaluate(context.Background(), p, evidence.Options{Gradient: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	closeTo(t, "value", a.value, ev.LML, 1e-10*math.Abs(ev.LML))
+	gptest.CloseTo(t, "value", a.value, ev.LML, 1e-10*math.Abs(ev.LML))
 	for i, g := range logGradient(ev.Gradient, p) {
-		closeTo(t, fmt.Sprint("derivative ", i), a.grad[i], g, 1e-9*math.Abs(ev.LML))
+		gptest.CloseTo(t, fmt.Sprint("derivative ", i), a.grad[i], g, 1e-9*math.Abs(ev.LML))
 	}
 }
 

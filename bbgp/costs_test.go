@@ -1,18 +1,20 @@
 package bbgp
 
 import (
-	"bbgp.dev/internal/cost"
 	"context"
 	"encoding/json"
 	"errors"
 	"math"
 	"strings"
 	"testing"
+
+	"bbgp.dev/internal/cost"
+	"bbgp.dev/internal/gptest"
 )
 
 // A report says why its products are in float32 or float64.
 func TestPrecisionReason(t *testing.T) {
-	d := smoothData(600, 3, 0.1)
+	d := dataOf(gptest.SmoothTable(600, 3, 0.1))
 	for _, k := range []struct {
 		noise             float64
 		asked, used, says string
@@ -21,7 +23,7 @@ func TestPrecisionReason(t *testing.T) {
 		{0.1, "f64", "f64", "as asked"},
 		{1e-6, "auto", "f64", "in 3 inputs"},
 	} {
-		p := testParams("matern32", 3, k.noise)
+		p := gptest.TestParams("matern32", 3, k.noise)
 		r, err := LogMarginalLikelihood(t.Context(), d, p, Options{Method: "bbgp", Precision: k.asked, NoScale: true})
 		if err != nil {
 			t.Fatal(err)
@@ -55,7 +57,7 @@ func TestProbesReason(t *testing.T) {
 }
 
 func TestMeasureCosts(t *testing.T) {
-	c, err := MeasureCosts(t.Context(), engine(t))
+	c, err := MeasureCosts(t.Context(), gptest.Engine(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +75,7 @@ func TestMeasureCosts(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	if _, err := MeasureCosts(ctx, engine(t)); !errors.Is(err, context.Canceled) {
+	if _, err := MeasureCosts(ctx, gptest.Engine(t)); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"bbgp.dev/asm"
 	"bbgp.dev/internal/cost"
+	"bbgp.dev/internal/evidence"
 	"bbgp.dev/internal/gp"
 	"bbgp.dev/internal/usage"
 	"bbgp.dev/kernelmv"
@@ -211,16 +212,16 @@ func (m *costMeter) addDense(x linalg.Matrix) error {
 	for i := range y {
 		y[i] = x.At(i, 0)
 	}
-	var objs [2]*exactObjective
+	var objs [2]*evidence.Exact
 	for i, d := range costInputs {
 		p := costParams(d)
-		o, err := newExactObjective(m.e, &gp.Table{X: x.Sub(0, n, 0, d), Y: y}, p)
+		o, err := evidence.NewExact(m.e, &gp.Table{X: x.Sub(0, n, 0, d), Y: y}, p)
 		if err != nil {
 			return err
 		}
 		objs[i] = o
 		m.add(&m.dense[i], func() error {
-			_, err := o.Evaluate(m.ctx, p, EvalOptions{Gradient: true})
+			_, err := o.Evaluate(m.ctx, p, evidence.Options{Gradient: true})
 			return err
 		})
 	}
@@ -236,7 +237,7 @@ func (m *costMeter) addDense(x linalg.Matrix) error {
 		a.CopyFrom(k)
 		chol, err := m.e.NewCholesky(a)
 		if err == nil {
-			chol.InverseTo(objs[0].m)
+			chol.InverseTo(objs[0].M)
 		}
 		return err
 	})

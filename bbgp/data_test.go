@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"bbgp.dev/internal/gptest"
 	"bbgp.dev/linalg"
 	"gonum.org/v1/gonum/mat"
 )
@@ -95,14 +96,14 @@ func TestUnits(t *testing.T) {
 			xs.Set(i, 1, x.At(i, 1)/ux)
 			ys[i] = uy * y[i]
 		}
-		m, err := Fit(t.Context(), &Data{X: xs, Y: ys}, Options{Engine: engine(t)})
+		m, err := Fit(t.Context(), &Data{X: xs, Y: ys}, Options{Engine: gptest.Engine(t)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		at := linalg.NewMatrix(1, 2)
 		at.Set(0, 0, 0.37*ux)
 		at.Set(0, 1, 2.5/ux)
-		p, err := m.Predict(t.Context(), engine(t), at, PredictOptions{SD: true})
+		p, err := m.Predict(t.Context(), gptest.Engine(t), at, PredictOptions{SD: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,7 +112,7 @@ func TestUnits(t *testing.T) {
 	m, p := fit(1, 1)
 	for _, u := range [][2]float64{{1, 1e-12}, {1e-12, 1}, {1e-10, 1e12}, {1e12, 1e-7}, {1e-150, 1e100}, {1e-3, 1e-170}} {
 		um, up := fit(u[0], u[1])
-		if relative(um.Result.LML, m.Result.LML) > 1e-9 || relative(up.Mean[0]/u[1], p.Mean[0]) > 1e-9 || relative(up.SD[0]/u[1], p.SD[0]) > 1e-9 {
+		if gptest.Relative(um.Result.LML, m.Result.LML) > 1e-9 || gptest.Relative(up.Mean[0]/u[1], p.Mean[0]) > 1e-9 || gptest.Relative(up.SD[0]/u[1], p.SD[0]) > 1e-9 {
 			t.Errorf("units %v: LML %v, mean %v, sd %v; in others %v, %v, %v", u, um.Result.LML, up.Mean[0]/u[1], up.SD[0]/u[1],
 				m.Result.LML, p.Mean[0], p.SD[0])
 		}
@@ -131,7 +132,7 @@ func TestStandardise(t *testing.T) {
 		{[]float64{-2, 2}, PaperFloor, 2 + PaperFloor}, {[]float64{-3e-200, 3e-200}, 0, 3e-200},
 	} {
 		s := Standardise(&Data{X: linalg.Matrix{Rows: len(c.v), Cols: 1, Stride: 1, Data: c.v}, Y: c.v}, c.floor)
-		if relative(s.XScale[0], c.scale) > 1e-7 || s.YScale != s.XScale[0] {
+		if gptest.Relative(s.XScale[0], c.scale) > 1e-7 || s.YScale != s.XScale[0] {
 			t.Errorf("%v with floor %v: scale %v and %v, not %v", c.v, c.floor, s.XScale[0], s.YScale, c.scale)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"bbgp.dev/internal/cost"
+	"bbgp.dev/internal/evidence"
 	"bbgp.dev/internal/gp"
 )
 
@@ -141,17 +142,17 @@ func (c *climber) near(b *climber) bool {
 
 // denseSurface returns the likelihood of d by dense evaluations.
 func (f *fit) denseSurface(d *gp.Table) (surface, error) {
-	obj, err := newExactObjective(f.opt.Engine, d, DefaultParams(f.opt.Kernel, d.X.Cols))
+	obj, err := evidence.NewExact(f.opt.Engine, d, DefaultParams(f.opt.Kernel, d.X.Cols))
 	if err != nil {
 		return nil, err
 	}
-	obj.freeMean = !f.opt.FixMean
+	obj.FreeMean = !f.opt.FixMean
 	whole := f.opt.complete(obj, d)
 	return func(ctx context.Context, p Params) (float64, []float64, float64, error) {
-		ev, err := whole.Evaluate(ctx, p, EvalOptions{Gradient: true})
+		ev, err := whole.Evaluate(ctx, p, evidence.Options{Gradient: true})
 		if err != nil {
 			return 0, nil, 0, err
 		}
-		return ev.LML, logGradient(ev.Gradient, p)[:len(p.Lengthscales)+2], obj.mean, nil
+		return ev.LML, logGradient(ev.Gradient, p)[:len(p.Lengthscales)+2], obj.Mean, nil
 	}, nil
 }

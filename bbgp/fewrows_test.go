@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"bbgp.dev/bbgp/score"
+	"bbgp.dev/internal/gptest"
 	"bbgp.dev/linalg"
 )
 
@@ -48,12 +49,12 @@ func (g *fewDesign) coverage(t *testing.T, n, seeds int) (share, flat float64) {
 	var s score.Sum
 	for seed := range seeds {
 		rng := rand.New(rand.NewPCG(uint64(seed), uint64(n)))
-		m, err := Fit(t.Context(), g.draw(n, rng), Options{Engine: engine(t)})
+		m, err := Fit(t.Context(), g.draw(n, rng), Options{Engine: gptest.Engine(t)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		test := g.draw(20, rng)
-		p, err := m.Predict(t.Context(), engine(t), test.X, PredictOptions{SD: true})
+		p, err := m.Predict(t.Context(), gptest.Engine(t), test.X, PredictOptions{SD: true})
 		if err != nil {
 			t.Fatal(err)
 		}

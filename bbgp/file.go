@@ -12,6 +12,7 @@ import (
 	"os"
 	"slices"
 
+	"bbgp.dev/internal/evidence"
 	"bbgp.dev/internal/outfile"
 	"bbgp.dev/linalg"
 )
@@ -77,10 +78,10 @@ func (m *Model) Write(w io.Writer) error {
 	}
 	b := fileFrame(head, 8*numbers)
 	for i := range m.N() {
-		b = appendFloats(b, m.x.Row(i))
+		b = evidence.AppendFloats(b, m.x.Row(i))
 	}
 	for _, v := range [][]float64{m.y, m.weights, m.noiseScale, m.noiseExtra} {
-		b = appendFloats(b, v)
+		b = evidence.AppendFloats(b, v)
 	}
 	_, err = w.Write(sealFile(b))
 	return err
@@ -101,13 +102,6 @@ func fileFrame(head []byte, body int) []byte {
 func sealFile(b []byte) []byte {
 	sum := sha256.Sum256(b)
 	return append(b, sum[:]...)
-}
-
-func appendFloats(b []byte, v []float64) []byte {
-	for _, x := range v {
-		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
-	}
-	return b
 }
 
 // Save writes the model to a file, which it replaces at once or not at all: the new one

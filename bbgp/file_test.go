@@ -13,13 +13,14 @@ import (
 	"strings"
 	"testing"
 
+	"bbgp.dev/internal/gptest"
 	"bbgp.dev/linalg"
 )
 
 // smallModel fits some rows with a seed, with noise that differs by row.
 func smallModel(t testing.TB, n int, opt Options) (*Model, *Data) {
 	d := randomData(n, 3, 11)
-	opt.Engine = engine(t)
+	opt.Engine = gptest.Engine(t)
 	m, err := Fit(context.Background(), d, opt)
 	if err != nil {
 		t.Fatal(err)
@@ -50,11 +51,11 @@ func TestSaveLoadPredict(t *testing.T) {
 		}
 		xs := randomData(fewRows+8, 3, 12).X // enough for the probes
 		ctx := context.Background()
-		a, err := m.Predict(ctx, engine(t), xs, PredictOptions{SD: true})
+		a, err := m.Predict(ctx, gptest.Engine(t), xs, PredictOptions{SD: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := back.Predict(ctx, engine(t), xs, PredictOptions{SD: true})
+		b, err := back.Predict(ctx, gptest.Engine(t), xs, PredictOptions{SD: true})
 		if err != nil {
 			t.Fatal(err)
 		}

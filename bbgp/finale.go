@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"bbgp.dev/internal/cost"
+	"bbgp.dev/internal/evidence"
+	"bbgp.dev/internal/evidence/lanczos"
 	"bbgp.dev/internal/gp"
 )
 
@@ -31,7 +33,7 @@ func (f *fit) complete(ctx context.Context, m *Model, t *trainer) {
 		}
 	}
 	f.adopt(ctx, m, best.p, ev)
-	f.opt.guide.unguide(r)
+	r.unguide(f.opt.guide)
 	f.judge(m)
 	f.count.seconds["final"] += time.Since(began).Seconds()
 	f.remarks(m)
@@ -40,15 +42,15 @@ func (f *fit) complete(ctx context.Context, m *Model, t *trainer) {
 
 // adopt makes m the model with parameters p, whose likelihood is ev: with what ev
 // tells, and with the weights of the mean as exact as they are asked for.
-func (f *fit) adopt(ctx context.Context, m *Model, p Params, ev *Evaluation) {
+func (f *fit) adopt(ctx context.Context, m *Model, p Params, ev *evidence.Value) {
 	r := &m.Result
 	m.Parameters = p.Clone()
 	r.Parameters = m.Parameters
 	r.LML, r.StdErr, r.BoundKind = ev.LML, ev.StdErr, ev.BoundKind
-	r.Lower, r.Upper = ordered(ev)
+	r.Lower, r.Upper = evidence.Ordered(ev)
 	r.Interval95, r.Interval999 = ev.Interval(0.95), ev.Interval(0.999)
 	r.Precision, r.PrecisionReason, r.Rank, r.Neighbours, r.Probes, r.Reason = ev.Precision, ev.PrecisionReason, ev.Rank, ev.Neighbours, ev.Probes, ev.Reason
-	r.Product, r.Tolerance, r.ProductDoubt = productName(ev), ev.Tolerance, ev.ProductDoubt
+	r.Product, r.Tolerance, r.ProductDoubt = lanczos.ProductName(ev), ev.Tolerance, ev.ProductDoubt
 	if r.Probes > f.opt.Probes {
 		r.ProbesReason += fmt.Sprintf("; at the end at least %d, and what the standard error asked for takes", cost.MinLastProbes)
 	}
@@ -69,27 +71,21 @@ func (f *fit) adopt(ctx context.Context, m *Model, p Params, ev *Evaluation) {
 	}
 }
 
-// ordered returns the bounds of ev, which rounding may have put on the wrong
-// sides of a value that they meet.
-func ordered(ev *Evaluation) (lower, upper Bound) {
-	return Bound(min(ev.Lower, ev.LML)), Bound(max(ev.Upper, ev.LML))
-}
-
 // last evaluates the likelihood at the best point with a new P and enough
 // probes for opt.LMLStdErr, in runs of at most ProbesAtOnce whose means are
 // combined; the bounds of each run hold for its own probes, so do their means.
-func (f *fit) last(ctx context.Context, t *trainer, best point) (*Evaluation, error) {
+func (f *fit) last(ctx context.Context, t *trainer, best point) (*evidence.Value, error) {
 	want := f.opt.LMLStdErr * float64(f.raw.X.Rows)
 	opt := t.eval
 	opt.Gradient, opt.Reject, opt.Eps = false, nil, f.opt.Eps
 	opt.Probes = max(cost.MinLastProbes, f.opt.Probes)
 	opt.Uses = 2
-	best.ev.note(&opt.Seen)
-	var sum *Evaluation
+	best.ev.Note(&opt.Seen)
+	var sum *evidence.Value
 	square := 0.0 // Σ over runs of (probes · stderr)²
 	for run, total := 0, 0; ; run++ {
 		opt.Seed = f.opt.Seed + 1<<32 + uint64(run)
-		ev, used, err := insistAt(ctx, t.obj, f.raw.X.Rows, best.p, opt)
+		ev, used, err := evidence.Escalate(ctx, t.obj, f.raw.X.Rows, best.p, opt)
 		if err != nil {
 			return nil, err
 		}
@@ -104,7 +100,7 @@ func (f *fit) last(ctx context.Context, t *trainer, best point) (*Evaluation, er
 			sum = &c
 		} else {
 			a := w / float64(total)
-			sum.Law = sum.Law.merge(ev.Law)
+			sum.Law = sum.Law.Merge(ev.Law)
 			sum.LML += a * (ev.LML - sum.LML)
 			sum.Lower += a * (ev.Lower - sum.Lower)
 			sum.Upper += a * (ev.Upper - sum.Upper)
@@ -132,7 +128,7 @@ func (f *fit) remarks(m *Model) {
 	if r.NoStructure {
 		return
 	}
-	f.opt.guide.remark(r)
+	r.remarkGuide(f.opt.guide)
 	if len(r.Irrelevant) > 0 {
 		r.warn("%d of %d inputs were found irrelevant: %v", len(r.Irrelevant), m.D(), r.Irrelevant)
 	}

@@ -2,7 +2,6 @@ package bbgp
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 
@@ -168,10 +167,4 @@ func setDiagonal(m linalg.Matrix, diag []float64) {
 	for i, v := range diag {
 		m.Set(i, i, v)
 	}
-}
-
-// notFinite says whether err means that a point cannot be evaluated, as
-// opposed to a run that has to end.
-func notFinite(err error) bool {
-	return errors.Is(err, ErrNotFinite) || hopeless(err)
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"bbgp.dev/internal/cost"
+	"bbgp.dev/internal/evidence"
+	"bbgp.dev/internal/evidence/lanczos"
 	"bbgp.dev/internal/gp"
 	"bbgp.dev/internal/usage"
 )
@@ -110,10 +112,10 @@ func (f *fit) predictPeak(ctx context.Context, r *Result, p Params) error {
 	}
 	eval := f.opt.evalOptions()
 	eval.Seen, eval.Uses = f.seen, stageStepsOf(f.opt.Method)
-	rank, near, err := foreseePrecond(ctx, f.opt.Engine, f.std, p, eval)
+	rank, near, err := lanczos.Foresee(ctx, f.opt.Engine, f.std, p, eval)
 	if err == nil {
 		r.PredictedBytes = f.opt.budget().PeakBytes(r.Distinct, r.N, r.D, rank, near)
-	} else if notFinite(err) {
+	} else if evidence.NotFinite(err) {
 		return nil
 	}
 	return err
@@ -226,7 +228,7 @@ func (f *fit) wantsPolish(t *trainer) bool {
 
 // polish goes on with dense evaluations, which for few rows cost little more.
 func (f *fit) polish(ctx context.Context, t *trainer) error {
-	obj, err := newExactObjective(f.opt.Engine, f.std, t.cur.p)
+	obj, err := evidence.NewExact(f.opt.Engine, f.std, t.cur.p)
 	if err != nil {
 		return err
 	}
@@ -238,7 +240,7 @@ func (f *fit) polish(ctx context.Context, t *trainer) error {
 	switch {
 	case last.cur.ev != nil:
 		t.cur = last.cur
-	case notFinite(err): // rounding: the probes' word stands
+	case evidence.NotFinite(err): // rounding: the probes' word stands
 		return nil
 	}
 	return err
@@ -269,7 +271,7 @@ func stageStepsOf(method string) int {
 // four rows at two places gain two nats in all.
 const exactWorth = 1e-3
 
-func (f *fit) trainer(obj objective, d *gp.Table, phase string) *trainer {
+func (f *fit) trainer(obj evidence.Estimator, d *gp.Table, phase string) *trainer {
 	eps := f.opt.Eps
 	if f.opt.Method == "exact" {
 		eps = min(eps, exactWorth*float64(d.X.Rows))

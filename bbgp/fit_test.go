@@ -8,17 +8,19 @@ import (
 	"testing"
 	"time"
 
+	"bbgp.dev/internal/evidence"
 	"bbgp.dev/internal/gp"
+	"bbgp.dev/internal/gptest"
 )
 
 // exactAt returns the exact likelihood of standardised data.
 func exactAt(t *testing.T, std *gp.Table, p Params) float64 {
 	t.Helper()
-	obj, err := newExactObjective(engine(t), std, p)
+	obj, err := evidence.NewExact(gptest.Engine(t), std, p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ev, err := obj.Evaluate(context.Background(), p, EvalOptions{})
+	ev, err := obj.Evaluate(context.Background(), p, evidence.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +37,7 @@ func TestFitGolden(t *testing.T) {
 	for _, name := range goldenSets {
 		t.Run(name, func(t *testing.T) {
 			g, train, std := loadGolden(t, name)
-			ctx, e := context.Background(), engine(t)
+			ctx, e := context.Background(), gptest.Engine(t)
 			m, err := Fit(ctx, train, Options{Engine: e, ScaleFloor: PaperFloor})
 			if err != nil {
 				t.Fatal(err)
@@ -90,7 +92,7 @@ func denseModel(p Params, train *Data) *Model {
 
 func denseScore(t *testing.T, p Params, train, test *Data) (Score, error) {
 	m := denseModel(p, train)
-	pred, err := m.Predict(context.Background(), engine(t), test.X, PredictOptions{SD: true})
+	pred, err := m.Predict(context.Background(), gptest.Engine(t), test.X, PredictOptions{SD: true})
 	if err != nil {
 		return Score{}, err
 	}
@@ -100,7 +102,7 @@ func denseScore(t *testing.T, p Params, train, test *Data) (Score, error) {
 // checkAgainstDense checks m's predictions with those of a dense solution.
 func checkAgainstDense(t *testing.T, m *Model, train, test *Data) {
 	t.Helper()
-	ctx, e := context.Background(), engine(t)
+	ctx, e := context.Background(), gptest.Engine(t)
 	want, err := denseModel(m.Parameters, train).Predict(ctx, e, test.X, PredictOptions{SD: true})
 	if err != nil {
 		t.Fatal(err)
@@ -126,7 +128,7 @@ func TestFitAdam(t *testing.T) {
 		t.Skip("hundreds of evaluations of 2000 rows")
 	}
 	g, train, std := loadGolden(t, "elevators")
-	m, err := Fit(context.Background(), train, Options{Engine: engine(t), Optimizer: "adam", Method: "bbgp", MaxSteps: 400})
+	m, err := Fit(context.Background(), train, Options{Engine: gptest.Engine(t), Optimizer: "adam", Method: "bbgp", MaxSteps: 400})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +146,7 @@ func TestFitSmall(t *testing.T) {
 		d := randomData(200, 3, 4)
 		d.NoiseScale, d.NoiseExtra = nil, nil
 		steps := 0
-		m, err := Fit(context.Background(), d, Options{Engine: engine(t), Optimizer: optimizer, Progress: func(Step) { steps++ }})
+		m, err := Fit(context.Background(), d, Options{Engine: gptest.Engine(t), Optimizer: optimizer, Progress: func(Step) { steps++ }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -179,7 +181,7 @@ func TestFitFastSine(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := Fit(context.Background(), d, Options{Engine: engine(t)})
+		m, err := Fit(context.Background(), d, Options{Engine: gptest.Engine(t)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -191,7 +193,7 @@ func TestFitFastSine(t *testing.T) {
 
 func TestFitEnds(t *testing.T) {
 	d := randomData(400, 3, 4)
-	e := engine(t)
+	e := gptest.Engine(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	count := 0
 	m, err := Fit(ctx, d, Options{Engine: e, Method: "bbgp", PrefitRows: -1, Progress: func(Step) {

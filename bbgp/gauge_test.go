@@ -6,6 +6,7 @@ import (
 	"math"
 	"testing"
 
+	"bbgp.dev/internal/gptest"
 	"bbgp.dev/linalg"
 )
 
@@ -16,12 +17,12 @@ func TestChiSquareBounds(t *testing.T) {
 		low, high float64
 	}{{64, 43.776, 88.004}, {2, 0.050636, 7.377759}} {
 		low, high := chiSquareBounds(c.s, 0.025)
-		if relative(low, c.low) > 2e-5 || relative(high, c.high) > 2e-5 {
+		if gptest.Relative(low, c.low) > 2e-5 || gptest.Relative(high, c.high) > 2e-5 {
 			t.Errorf("%d: %v and %v, want %v and %v", c.s, low, high, c.low, c.high)
 		}
 	}
 	// The far tail: P(χ²_2 > x) = exp(-x/2).
-	if low, high := chiSquareBounds(2, 1e-6); relative(high, -2*math.Log(1e-6)) > 1e-9 || relative(low, -2*math.Log1p(-1e-6)) > 1e-9 {
+	if low, high := chiSquareBounds(2, 1e-6); gptest.Relative(high, -2*math.Log(1e-6)) > 1e-9 || gptest.Relative(low, -2*math.Log1p(-1e-6)) > 1e-9 {
 		t.Errorf("1e-6: %v and %v", low, high)
 	}
 }
@@ -35,7 +36,7 @@ func TestGaugeUnbiased(t *testing.T) {
 	for _, r := range []recipe{{Rank: 60}, {Neighbours: 24}} {
 		p := Params{Kernel: "matern52", Variance: 3, Noise: 0.05, Lengthscales: []float64{3, 4, 5, 6}}
 		dense, other := pairOfModels(t, d, p, r)
-		e := engine(t)
+		e := gptest.Engine(t)
 		std := linalg.NewMatrix(test.X.Rows, 4)
 		dense.Scaling.XTo(std, test.X)
 		dp, err := dense.prepare(ctx, e, true)
@@ -90,7 +91,7 @@ func TestMeansAlone(t *testing.T) {
 	p := Params{Kernel: "matern32", Variance: 1, Noise: 0.05, Lengthscales: []float64{1, 2, 3}}
 	_, m := pairOfModels(t, d, p, recipe{Neighbours: 16})
 	m.prep = nil // of the fit
-	e := engine(t)
+	e := gptest.Engine(t)
 	for _, c := range []struct {
 		rows               int
 		sd, solver, probes bool
@@ -113,16 +114,16 @@ func TestPredictCancelled(t *testing.T) {
 	_, m := pairOfModels(t, d, p, recipe{Neighbours: 16})
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := m.Predict(ctx, engine(t), test.X, PredictOptions{SD: true}); !errors.Is(err, context.Canceled) {
+	if _, err := m.Predict(ctx, gptest.Engine(t), test.X, PredictOptions{SD: true}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
-	if _, err := m.LeaveOneOut(ctx, engine(t)); !errors.Is(err, context.Canceled) {
+	if _, err := m.LeaveOneOut(ctx, gptest.Engine(t)); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
-	if _, err := m.Sample(ctx, engine(t), test.X, SampleOptions{}); !errors.Is(err, context.Canceled) {
+	if _, err := m.Sample(ctx, gptest.Engine(t), test.X, SampleOptions{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
-	if _, err := m.Predict(context.Background(), engine(t), test.X, PredictOptions{SD: true}); err != nil {
+	if _, err := m.Predict(context.Background(), gptest.Engine(t), test.X, PredictOptions{SD: true}); err != nil {
 		t.Errorf("after that: %v", err)
 	}
 }
@@ -139,11 +140,11 @@ func TestPredictRigorous(t *testing.T) {
 			m.weights[i] *= 1 + 1e-4*float64(i%3)
 		}
 		m.prep, m.meanError = nil, 1
-		want, err := dense.Predict(ctx, engine(t), test.X, PredictOptions{SD: true})
+		want, err := dense.Predict(ctx, gptest.Engine(t), test.X, PredictOptions{SD: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := m.Predict(ctx, engine(t), test.X, PredictOptions{SD: true, Rigorous: true})
+		got, err := m.Predict(ctx, gptest.Engine(t), test.X, PredictOptions{SD: true, Rigorous: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -172,11 +173,11 @@ func TestGaugeFewRows(t *testing.T) {
 		p := Params{Kernel: "matern32", Variance: 1, Noise: 0.05, Lengthscales: []float64{1, 2}}
 		for _, r := range []recipe{{Neighbours: 8}, {Rank: 8}} {
 			dense, m := pairOfModels(t, d, p, r)
-			want, err := dense.Predict(ctx, engine(t), test.X, PredictOptions{SD: true})
+			want, err := dense.Predict(ctx, gptest.Engine(t), test.X, PredictOptions{SD: true})
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := m.Predict(ctx, engine(t), test.X, PredictOptions{SD: true})
+			got, err := m.Predict(ctx, gptest.Engine(t), test.X, PredictOptions{SD: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -185,7 +186,7 @@ func TestGaugeFewRows(t *testing.T) {
 					t.Errorf("%d rows, %+v, row %d: sd %v outside [%v, %v]", n, r, i, sd, got.SDLower[i], got.SDUpper[i])
 				}
 			}
-			if _, err := m.LeaveOneOut(ctx, engine(t)); err != nil {
+			if _, err := m.LeaveOneOut(ctx, gptest.Engine(t)); err != nil {
 				t.Errorf("%d rows, %+v: %v", n, r, err)
 			}
 		}
@@ -195,7 +196,7 @@ func TestGaugeFewRows(t *testing.T) {
 // TestGaugeNewWeights: weights that are solved for again have bounds of their own,
 // and what cannot be reached is tried once.
 func TestGaugeNewWeights(t *testing.T) {
-	ctx, e := context.Background(), engine(t)
+	ctx, e := context.Background(), gptest.Engine(t)
 	d, test := randomData(500, 3, 5), randomData(fewRows, 3, 6)
 	p := Params{Kernel: "matern32", Variance: 1, Noise: 0.05, Lengthscales: []float64{1, 2, 3}}
 	dense, m := pairOfModels(t, d, p, recipe{Neighbours: 16})
@@ -229,14 +230,14 @@ func TestGaugeNewWeights(t *testing.T) {
 func TestGaugeBetween(t *testing.T) {
 	g := &gauge{least: 0.004, most: 0.015}
 	lo, hi := g.between(1, 0, 10, 0)
-	if relative(lo, 1-0.15) > 1e-12 || relative(hi, 1-0.04) > 1e-12 {
+	if gptest.Relative(lo, 1-0.15) > 1e-12 || gptest.Relative(hi, 1-0.04) > 1e-12 {
 		t.Errorf("[%v, %v] for a sound regression", lo, hi)
 	}
-	if a, b := g.between(1, 0.01, 10, 0); relative(a, lo-0.01) > 1e-12 || relative(b, hi+0.01) > 1e-12 {
+	if a, b := g.between(1, 0.01, 10, 0); gptest.Relative(a, lo-0.01) > 1e-12 || gptest.Relative(b, hi+0.01) > 1e-12 {
 		t.Errorf("[%v, %v] for a variance known to 0.01", a, b)
 	}
 	d := 0.1 / math.Sqrt(gaugeProbes)
-	if a, b := g.between(1, 0, 10, d); relative(a, 1-0.015*math.Pow(math.Sqrt(10)+0.1, 2)) > 1e-12 || relative(b, 1-0.004*math.Pow(math.Sqrt(10)-0.1, 2)) > 1e-12 {
+	if a, b := g.between(1, 0, 10, d); gptest.Relative(a, 1-0.015*math.Pow(math.Sqrt(10)+0.1, 2)) > 1e-12 || gptest.Relative(b, 1-0.004*math.Pow(math.Sqrt(10)-0.1, 2)) > 1e-12 {
 		t.Errorf("[%v, %v] for probes known to %v", a, b, d)
 	}
 	v := newVarianceBounds(1, 0.5)

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"bbgp.dev/internal/gp"
+	"bbgp.dev/internal/gptest"
 	"bbgp.dev/linalg"
 )
 
@@ -181,7 +182,7 @@ func loadGolden(t testing.TB, name string) (g golden, train *Data, std *gp.Table
 	}
 	for _, c := range [][2]float64{{std.X.At(0, 0), float64(g.X00)}, {std.Y[0], float64(g.Y0)},
 		{sum(std.X.Data), float64(g.SumX)}, {sum(std.Y), float64(g.SumY)}} {
-		if relative(c[0], c[1]) > 1e-12 {
+		if gptest.Relative(c[0], c[1]) > 1e-12 {
 			t.Fatalf("%s: standardised data differ: %v, want %v", name, c[0], c[1])
 		}
 	}
@@ -208,13 +209,6 @@ func newPlaces(d *Data, count int) *Data {
 	return out
 }
 
-func relative(got, want float64) float64 {
-	if got == want {
-		return 0
-	}
-	return math.Abs(got-want) / math.Abs(want)
-}
-
 func firstRows(d *gp.Table, n int) *gp.Table {
 	rows := make([]int, n)
 	for i := range rows {
@@ -223,10 +217,13 @@ func firstRows(d *gp.Table, n int) *gp.Table {
 	return d.Rows(rows)
 }
 
-func engine(t testing.TB) *linalg.Engine {
-	e, err := linalg.NewEngine(nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return e
+// dataOf returns a table as data.
+func dataOf(t *gp.Table) *Data { return new(Data).withTable(t) }
+
+func randomData(n, d int, seed uint64) *Data { return dataOf(gptest.RandomTable(n, d, seed)) }
+
+func repeated(n int, kind string, seed uint64) *Data {
+	return dataOf(gptest.RepeatedTable(n, kind, seed))
 }
+
+var goldenSets = []string{"bike", "elevators", "pol"}

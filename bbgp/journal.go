@@ -12,11 +12,11 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"math"
 	"os"
 	"slices"
 	"time"
 
+	"bbgp.dev/internal/evidence"
 	"bbgp.dev/internal/gp"
 )
 
@@ -61,7 +61,7 @@ type Journal struct {
 // An entry is one call of an objective.
 type entry struct {
 	Key   [sha256.Size]byte
-	Value *Evaluation
+	Value *evidence.Value
 	Fault string // if not "", the call failed
 	// Singular says that the fault was of the parameters, not of the program.
 	Singular bool
@@ -251,13 +251,13 @@ func (j *Journal) write(b []byte) error {
 func (o *Options) identity(d *gp.Table) ([]byte, error) {
 	h := sha256.New()
 	for i := range d.X.Rows {
-		h.Write(appendFloats(nil, d.X.Row(i)))
+		h.Write(evidence.AppendFloats(nil, d.X.Row(i)))
 	}
 	for _, v := range [][]float64{d.Y, d.NoiseScale, d.NoiseExtra} {
-		h.Write(appendFloats(binary.LittleEndian.AppendUint64(nil, uint64(len(v))), v))
+		h.Write(evidence.AppendFloats(binary.LittleEndian.AppendUint64(nil, uint64(len(v))), v))
 	}
 	for _, r := range d.Repeats {
-		h.Write(appendFloats(nil, []float64{r.More, r.SS, r.LogD}))
+		h.Write(evidence.AppendFloats(nil, []float64{r.More, r.SS, r.LogD}))
 	}
 	return json.Marshal(map[string]any{
 		"data": hex.EncodeToString(h.Sum(nil)), "rows": d.X.Rows, "inputs": d.X.Cols,
@@ -270,8 +270,8 @@ func (o *Options) identity(d *gp.Table) ([]byte, error) {
 }
 
 // callKey identifies a call of an objective.
-func callKey(kind string, p Params, opt EvalOptions) [sha256.Size]byte {
-	b := appendFloats([]byte(kind+" "+p.Kernel+" "+opt.Precision+" "+opt.Product+" "), append([]float64{p.Mean, p.Variance, p.Noise, opt.Eps, opt.Tolerance}, p.Lengthscales...))
+func callKey(kind string, p Params, opt evidence.Options) [sha256.Size]byte {
+	b := evidence.AppendFloats([]byte(kind+" "+p.Kernel+" "+opt.Precision+" "+opt.Product+" "), append([]float64{p.Mean, p.Variance, p.Noise, opt.Eps, opt.Tolerance}, p.Lengthscales...))
 	for _, v := range []uint64{uint64(opt.Probes), uint64(opt.Rank), uint64(opt.Neighbours), opt.Seed, uint64(opt.Memory), flagBits(opt.Gradient, opt.Reject != nil)} {
 		b = binary.LittleEndian.AppendUint64(b, v)
 	}
@@ -285,15 +285,4 @@ func flagBits(flags ...bool) (b uint64) {
 		}
 	}
 	return b
-}
-
-// floatState and stateFloats are the form of a state that is some numbers.
-func floatState(v ...float64) []byte { return appendFloats(nil, v) }
-
-func stateFloats(b []byte) []float64 {
-	v := make([]float64, len(b)/8)
-	for i := range v {
-		v[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
-	}
-	return v
 }

@@ -1,6 +1,7 @@
 package bbgp
 
 import (
+	"bbgp.dev/internal/gptest"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -53,7 +54,7 @@ func TestResumedFitHasTheSameBits(t *testing.T) {
 				d.X.Data[i] += 0.3 * float64(i/2%(2*tc.n/3))
 			}
 			// All ones: the dense search of few rows leaves little to the training.
-			opt := Options{Method: tc.method, MaxSteps: tc.steps, PrefitRows: -1, Engine: engine(t), Rank: 20}
+			opt := Options{Method: tc.method, MaxSteps: tc.steps, PrefitRows: -1, Engine: gptest.Engine(t), Rank: 20}
 			plain, err := Fit(ctx, d, opt)
 			if err != nil {
 				t.Fatal(err)
@@ -102,7 +103,7 @@ func TestResumedFitHasTheSameBits(t *testing.T) {
 // A journal grows with every evaluation, and an interrupted fit goes on from it.
 func TestInterruptedFit(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "j")
-	d, opt := repeated(200, "weights", 8), Options{Method: "bbgp", PrefitRows: -1, Engine: engine(t)}
+	d, opt := repeated(200, "weights", 8), Options{Method: "bbgp", PrefitRows: -1, Engine: gptest.Engine(t)}
 	plain, err := Fit(context.Background(), d, opt)
 	if err != nil {
 		t.Fatal(err)
@@ -129,7 +130,7 @@ func TestInterruptedFit(t *testing.T) {
 func TestJournalOfAnotherFit(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "j")
-	d, opt := repeated(60, "plain", 9), Options{Engine: engine(t)}
+	d, opt := repeated(60, "plain", 9), Options{Engine: gptest.Engine(t)}
 	if _, _, err := journalFit(t, context.Background(), path, d, opt); err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,10 @@ import (
 	"testing"
 
 	"bbgp.dev/internal/cost"
+	"bbgp.dev/internal/evidence"
+	"bbgp.dev/internal/evidence/lanczos"
 	"bbgp.dev/internal/gp"
+	"bbgp.dev/internal/gptest"
 )
 
 // TestGoldenBounds holds the bounds and the standard error against the exact
@@ -24,9 +27,9 @@ func TestGoldenBounds(t *testing.T) {
 			{"n1000.low_noise", g.N1000.LowNoise, firstRows(std, 1000)},
 		} {
 			p, want := c.pt.params(), float64(c.pt.LML)
-			o := mustObjective(t, c.d, p)
+			o := krylovOf(t, c.d, p)
 			for seed := range uint64(10) {
-				opt := EvalOptions{Request: cost.Request{Probes: 32, Rank: -1, Neighbours: -1}, Eps: 1, Seed: seed}
+				opt := evidence.Options{Request: cost.Request{Probes: 32, Rank: -1, Neighbours: -1}, Eps: 1, Seed: seed}
 				if err := o.Rebuild(context.Background(), p, opt); err != nil {
 					t.Fatal(err)
 				}
@@ -54,11 +57,11 @@ func TestGoldenGradient(t *testing.T) {
 		d := firstRows(std, 1000)
 		for _, pt := range []goldenPoint{g.N1000.Initial, g.N1000.LowNoise} {
 			p, want := pt.params(), pt.gradient()
-			o := mustObjective(t, d, p)
+			o := krylovOf(t, d, p)
 			const seeds = 6
 			sum, square := make([]float64, len(want)), make([]float64, len(want))
 			for seed := range uint64(seeds) {
-				opt := EvalOptions{Request: cost.Request{Probes: 15, Rank: -1, Neighbours: -1}, Eps: 0.1, Seed: seed, Gradient: true}
+				opt := evidence.Options{Request: cost.Request{Probes: 15, Rank: -1, Neighbours: -1}, Eps: 0.1, Seed: seed, Gradient: true}
 				if err := o.Rebuild(context.Background(), p, opt); err != nil {
 					t.Fatal(err)
 				}
@@ -80,4 +83,12 @@ func TestGoldenGradient(t *testing.T) {
 			}
 		}
 	}
+}
+
+func krylovOf(t testing.TB, d *gp.Table, p Params) *lanczos.Estimator {
+	o, err := lanczos.New(gptest.Engine(t), d, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"bbgp.dev/internal/cost"
+	"bbgp.dev/internal/evidence"
+	"bbgp.dev/internal/evidence/lanczos"
 	"bbgp.dev/internal/gp"
 	"bbgp.dev/internal/usage"
 )
@@ -87,11 +89,11 @@ func LogMarginalLikelihood(ctx context.Context, d *Data, p Params, opt Options) 
 		Gradient: ev.Gradient, Passes: ev.Passes, Products: ev.Products, Rank: ev.Rank, Neighbours: ev.Neighbours, Reason: ev.Reason,
 		Probes: ev.Probes, ProbesReason: ev.ProbesReason, GradColumns: ev.GradColumns,
 		Method: opt.Method, MethodReason: opt.methodReason, Costs: opt.Costs, Precision: ev.Precision, PrecisionReason: ev.PrecisionReason,
-		Product: productName(ev), Tolerance: ev.Tolerance, ProductDoubt: ev.ProductDoubt,
+		Product: lanczos.ProductName(ev), Tolerance: ev.Tolerance, ProductDoubt: ev.ProductDoubt,
 		ISA: opt.Engine.Impl.Name, SecondsByPhase: ev.SecondsByPhase, Warnings: []string{},
 	}
 	r.Interval95, r.Interval999 = ev.Interval(0.95), ev.Interval(0.999)
-	if r.Lower, r.Upper = ordered(ev); r.Probes > 0 && r.ProbesReason == "" {
+	if r.Lower, r.Upper = evidence.Ordered(ev); r.Probes > 0 && r.ProbesReason == "" {
 		r.ProbesReason = opt.probesReason
 	}
 	if remark != "" {
@@ -111,7 +113,7 @@ func LogMarginalLikelihood(ctx context.Context, d *Data, p Params, opt Options) 
 }
 
 // piloted returns the options of an evaluation on d, with what a pilot tells.
-func (o *Options) piloted(ctx context.Context, d *gp.Table, p Params) (EvalOptions, error) {
+func (o *Options) piloted(ctx context.Context, d *gp.Table, p Params) (evidence.Options, error) {
 	eval := o.evalOptions()
 	eval.Gradient = !o.NoGradient
 	if o.autoProbes && o.Method == "bbgp" {
@@ -137,15 +139,15 @@ func (o *Options) pilot(ctx context.Context, d *gp.Table, p Params) (s cost.Hist
 		return s, nil
 	}
 	sub := d.Rows(gp.Subset(n, min(n/pilotPart, pilotMost), o.Seed+3))
-	obj, err := newKrylovObjective(o.Engine, sub, p)
+	obj, err := lanczos.New(o.Engine, sub, p)
 	if err != nil {
 		return s, err
 	}
 	eval := o.evalOptions()
 	eval.Gradient = false
 	if ev, err := obj.Evaluate(ctx, p, eval); err == nil {
-		ev.learn(&s, p)
-	} else if !notFinite(err) { // the whole table finds its own answers
+		ev.Learn(&s, p)
+	} else if !evidence.NotFinite(err) { // the whole table finds its own answers
 		return s, err
 	}
 	return s, nil

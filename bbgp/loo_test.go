@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"bbgp.dev/internal/gp"
+	"bbgp.dev/internal/gptest"
 )
 
 // TestLeaveOneOutExact: the dense answers are those of models without the row, at
@@ -14,7 +15,7 @@ func TestLeaveOneOutExact(t *testing.T) {
 	ctx, d := context.Background(), randomData(60, 3, 4)
 	p := Params{Kernel: "matern32", Mean: 0.2, Variance: 2, Noise: 0.03, Lengthscales: []float64{1, 2, 4}}
 	m, _ := pairOfModels(t, d, p, recipe{Neighbours: 8})
-	got, err := m.LeaveOneOut(ctx, engine(t))
+	got, err := m.LeaveOneOut(ctx, gptest.Engine(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,10 +33,10 @@ func TestLeaveOneOutExact(t *testing.T) {
 		sub := std.Rows(rest)
 		other := &Model{Parameters: p, Scaling: m.Scaling, Target: "y", Names: m.Names, x: sub.X, y: sub.Y,
 			noiseScale: sub.NoiseScale, noiseExtra: sub.NoiseExtra, recipe: recipe{Dense: true}}
-		if err := other.refine(ctx, engine(t), 1e-8); err != nil {
+		if err := other.refine(ctx, gptest.Engine(t), 1e-8); err != nil {
 			t.Fatal(err)
 		}
-		want, err := other.Predict(ctx, engine(t), d.X.Sub(i, i+1, 0, 3), PredictOptions{SD: true})
+		want, err := other.Predict(ctx, gptest.Engine(t), d.X.Sub(i, i+1, 0, 3), PredictOptions{SD: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,11 +68,11 @@ func TestLeaveOneOutBounds(t *testing.T) {
 		}
 		p := Params{Kernel: "matern32", Variance: c.variance, Noise: c.noise, Lengthscales: []float64{1, 3, math.Inf(1)}}
 		dense, iter := pairOfModels(t, d, p, c.r)
-		want, err := dense.LeaveOneOut(ctx, engine(t))
+		want, err := dense.LeaveOneOut(ctx, gptest.Engine(t))
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := iter.LeaveOneOut(ctx, engine(t))
+		got, err := iter.LeaveOneOut(ctx, gptest.Engine(t))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,7 +100,7 @@ func TestLeaveOneOutConstant(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := Fit(context.Background(), d, Options{Engine: engine(t)})
+	m, err := Fit(context.Background(), d, Options{Engine: gptest.Engine(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ const (
 	formMean = 1e-4
 	// leastSource is the finest tolerance of an entry that a Source is asked for.
 	leastSource = 1e-13
+	mostSource  = 1e-5 // and the largest, as in training
 )
 
 // meansTo sets out to K(X*, X) α and returns what bounds the error of a mean, of which
@@ -36,7 +37,7 @@ func (m *Model) meansTo(ctx context.Context, p *prepared, out, std linalg.Matrix
 			tol = 0 // dense
 		}
 		var err error
-		if p.source, err = p.op.NewSource(ctx, alpha, min(tol, mostTol)); err != nil {
+		if p.source, err = p.op.NewSource(ctx, alpha, min(tol, mostSource)); err != nil {
 			p.source = nil
 			return 0, err
 		}

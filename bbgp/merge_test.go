@@ -3,46 +3,17 @@ package bbgp
 import (
 	"context"
 	"math"
-	"math/rand/v2"
 	"testing"
 
+	"bbgp.dev/internal/evidence"
 	"bbgp.dev/internal/gp"
+	"bbgp.dev/internal/gptest"
 	"bbgp.dev/linalg"
 )
 
-// repeated returns n rows on few places; kind adds weights, known variances, or
-// both with equal ratios in some groups.
-func repeated(n int, kind string, seed uint64) *Data {
-	rng := rand.New(rand.NewPCG(seed, 0))
-	d := &Data{X: linalg.NewMatrix(n, 2), Y: make([]float64, n)}
-	for i := range n {
-		a, b := float64(rng.IntN(5)), float64(rng.IntN(4))
-		d.X.Set(i, 0, a)
-		d.X.Set(i, 1, b)
-		d.Y[i] = 1e3 + math.Sin(a) + 0.3*b + 0.2*rng.NormFloat64()
-		if kind == "weights" || kind == "both" {
-			d.NoiseScale = append(d.NoiseScale, float64(1+rng.IntN(3)))
-		}
-		if kind == "variances" {
-			d.NoiseExtra = append(d.NoiseExtra, 0.01*float64(rng.IntN(3)))
-		}
-		if kind == "both" {
-			d.NoiseExtra = append(d.NoiseExtra, 0.02*d.NoiseScale[i]*float64(rng.IntN(2)))
-		}
-	}
-	return d
-}
-
-func closeTo(t *testing.T, what string, got, want, tol float64) {
-	t.Helper()
-	if !(math.Abs(got-want) <= tol*max(1, math.Abs(want))) {
-		t.Errorf("%s is %.15g, want %.15g", what, got, want)
-	}
-}
-
 // Merged rows have the likelihood and the gradient of all rows.
 func TestMergedRowsAreExact(t *testing.T) {
-	e := engine(t)
+	e := gptest.Engine(t)
 	p := Params{Kernel: "matern32", Mean: 0.1, Variance: 0.8, Noise: 0.05, Lengthscales: []float64{1.1, 0.7}}
 	for _, kind := range []string{"plain", "weights", "variances", "both"} {
 		t.Run(kind, func(t *testing.T) {
@@ -53,24 +24,24 @@ func TestMergedRowsAreExact(t *testing.T) {
 			}
 			s := NewScaling(d, false)
 			opt := &Options{Engine: e, Method: "exact"}
-			var ev [2]*Evaluation
+			var ev [2]*evidence.Value
 			for k, rows := range []*gp.Table{d.table(), m} {
 				obj, err := opt.newObjective(s.apply(rows), p)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if ev[k], err = obj.Evaluate(context.Background(), p, EvalOptions{Gradient: true}); err != nil {
+				if ev[k], err = obj.Evaluate(context.Background(), p, evidence.Options{Gradient: true}); err != nil {
 					t.Fatal(err)
 				}
 			}
 			a, b := ev[0], ev[1]
-			closeTo(t, "LML", b.LML, a.LML, 1e-9)
-			closeTo(t, "lower bound", b.Lower, a.Lower, 1e-9)
-			closeTo(t, "derivative by the noise", b.Gradient.Noise, a.Gradient.Noise, 1e-9)
-			closeTo(t, "derivative by the variance", b.Gradient.Variance, a.Gradient.Variance, 1e-9)
-			closeTo(t, "derivative by the mean", b.Gradient.Mean, a.Gradient.Mean, 1e-9)
+			gptest.CloseTo(t, "LML", b.LML, a.LML, 1e-9)
+			gptest.CloseTo(t, "lower bound", b.Lower, a.Lower, 1e-9)
+			gptest.CloseTo(t, "derivative by the noise", b.Gradient.Noise, a.Gradient.Noise, 1e-9)
+			gptest.CloseTo(t, "derivative by the variance", b.Gradient.Variance, a.Gradient.Variance, 1e-9)
+			gptest.CloseTo(t, "derivative by the mean", b.Gradient.Mean, a.Gradient.Mean, 1e-9)
 			for j, g := range a.Gradient.Lengthscales {
-				closeTo(t, "derivative by a lengthscale", b.Gradient.Lengthscales[j], g, 1e-9)
+				gptest.CloseTo(t, "derivative by a lengthscale", b.Gradient.Lengthscales[j], g, 1e-9)
 			}
 		})
 	}
@@ -79,7 +50,7 @@ func TestMergedRowsAreExact(t *testing.T) {
 // The information of the noise is that of all rows: the metric of training does
 // not overshoot.
 func TestMergedInformation(t *testing.T) {
-	e := engine(t)
+	e := gptest.Engine(t)
 	p := Params{Kernel: "matern32", Variance: 0.8, Noise: 0.3, Lengthscales: []float64{1.1, 0.7}}
 	d := repeated(120, "weights", 4)
 	s := NewScaling(d, false)
@@ -93,7 +64,7 @@ func TestMergedInformation(t *testing.T) {
 	}
 	a, b := all.information(e, 1), few.information(e, 1)
 	for i := range all.a.Rows {
-		closeTo(t, "information", b.at(i), a.at(i), 1e-8)
+		gptest.CloseTo(t, "information", b.at(i), a.at(i), 1e-8)
 	}
 }
 
@@ -111,7 +82,7 @@ func TestFitOfRepeatedRows(t *testing.T) {
 		d      *Data
 		method string
 	}{{d, "exact"}, {shaken, "exact"}, {d, "bbgp"}} {
-		m, err := Fit(context.Background(), tc.d, Options{Method: tc.method, Engine: engine(t), Eps: 0.01})
+		m, err := Fit(context.Background(), tc.d, Options{Method: tc.method, Engine: gptest.Engine(t), Eps: 0.01})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,9 +95,9 @@ func TestFitOfRepeatedRows(t *testing.T) {
 		}
 		lml[k], at[k] = m.Result.LML, pr.SD[1]
 	}
-	closeTo(t, "LML of merged rows", lml[0], lml[1], 1e-3)
-	closeTo(t, "sd", at[0], at[1], 0.03)
-	closeTo(t, "LML by bounds", lml[2], lml[0], 1e-2)
+	gptest.CloseTo(t, "LML of merged rows", lml[0], lml[1], 1e-3)
+	gptest.CloseTo(t, "sd", at[0], at[1], 0.03)
+	gptest.CloseTo(t, "LML by bounds", lml[2], lml[0], 1e-2)
 }
 
 // All rows at one place leave one row, and a fit that says what it is.
@@ -144,5 +115,5 @@ func TestFitOfOnePlace(t *testing.T) {
 		t.Errorf("%v, %v", pr, err)
 	}
 	sd := math.Sqrt(m.Parameters.Noise) * m.Scaling.YScale
-	closeTo(t, "noise sd", sd, 2, 0.1)
+	gptest.CloseTo(t, "noise sd", sd, 2, 0.1)
 }

@@ -1,14 +1,20 @@
 package bbgp
 
 import (
+	"context"
+	"fmt"
 	"math"
 
 	"bbgp.dev/internal/cost"
+	"bbgp.dev/internal/evidence"
+	"bbgp.dev/internal/evidence/inducing"
+	"bbgp.dev/internal/evidence/iterative"
+	"bbgp.dev/internal/evidence/lanczos"
 	"bbgp.dev/internal/gp"
 )
 
 // newObjective returns the objective of o.Method on standardised data.
-func (o *Options) newObjective(d *gp.Table, p Params) (objective, error) {
+func (o *Options) newObjective(d *gp.Table, p Params) (evidence.Estimator, error) {
 	obj, err := o.bareObjective(d, p)
 	if err != nil {
 		return nil, err
@@ -18,7 +24,7 @@ func (o *Options) newObjective(d *gp.Table, p Params) (objective, error) {
 
 // wrap adds what all methods share: the journal, the within-group term of merged
 // rows, and the priors of few rows.
-func (o *Options) wrap(obj objective, d *gp.Table) objective {
+func (o *Options) wrap(obj evidence.Estimator, d *gp.Table) evidence.Estimator {
 	if o.Journal != nil {
 		obj = &journaled{obj: obj, journal: o.Journal, rows: d.X.Rows}
 	}
@@ -26,26 +32,26 @@ func (o *Options) wrap(obj objective, d *gp.Table) objective {
 }
 
 // complete is wrap without the journal.
-func (o *Options) complete(obj objective, d *gp.Table) objective {
+func (o *Options) complete(obj evidence.Estimator, d *gp.Table) evidence.Estimator {
 	if d.Repeats != nil {
-		obj = mergedObjective{obj, d}
+		obj = evidence.WithReplicates{Estimator: obj, D: d}
 	}
-	if o.guide.weight > 0 {
-		obj = guided{obj, o.guide}
+	if o.guide.Weight > 0 {
+		obj = evidence.WithPrior{Estimator: obj, Prior: o.guide}
 	}
 	return obj
 }
 
-func (o *Options) bareObjective(d *gp.Table, p Params) (objective, error) {
+func (o *Options) bareObjective(d *gp.Table, p Params) (evidence.Estimator, error) {
 	switch o.Method {
 	case "exact":
-		return newExactObjective(o.Engine, d, p)
+		return evidence.NewExact(o.Engine, d, p)
 	case "sgpr", "cglb":
-		return newSparse(o.Engine, d, p, o.inducing(), o.Method == "cglb")
+		return inducing.New(o.Engine, d, p, o.inducing(), o.Method == "cglb")
 	case "iterative", "rr":
-		return newIterative(o.Engine, d, p, o.Method == "rr")
+		return iterative.New(o.Engine, d, p, o.Method == "rr")
 	}
-	return newKrylovObjective(o.Engine, d, p)
+	return lanczos.New(o.Engine, d, p)
 }
 
 const sparseRank = 1000 // inducing rows of sgpr and cglb by default
@@ -66,4 +72,24 @@ func lastProbes(s int, se, want float64) int {
 	}
 	need := math.Ceil(float64(s) * se * se / (want * want))
 	return int(min(max(need, cost.MinLastProbes), cost.MaxLastProbes))
+}
+
+// insistExact is Escalate with the dense computation as last answer. The remark
+// says which answer was needed.
+func (o *Options) insistExact(ctx context.Context, obj evidence.Estimator, d *gp.Table, p Params, opt evidence.Options) (ev *evidence.Value, remark string, err error) {
+	n := d.X.Rows
+	ev, used, err := evidence.Escalate(ctx, obj, n, p, opt)
+	if err != nil && evidence.NeedsEscalation(err) && o.Method == "bbgp" && o.budget().HasRoom(cost.ExactBytes(n)) {
+		dense, e := evidence.NewExact(o.Engine, d, p)
+		if e != nil {
+			return nil, "", e
+		}
+		if ev, e = o.wrap(dense, d).Evaluate(ctx, p, opt); e == nil {
+			return ev, fmt.Sprintf("%v; answered by method exact", err), nil
+		}
+	}
+	if err == nil && (used.Rank != opt.Rank || used.Neighbours != opt.Neighbours) {
+		remark = fmt.Sprintf("the bounds did not close at first; answered by rank %d, %d neighbours and float64", ev.Rank, ev.Neighbours)
+	}
+	return ev, remark, err
 }

@@ -2,6 +2,8 @@ package bbgp
 
 import (
 	"bbgp.dev/internal/cost"
+	"bbgp.dev/internal/evidence"
+	"bbgp.dev/internal/evidence/lanczos"
 	"bbgp.dev/internal/gp"
 )
 
@@ -59,3 +61,19 @@ func StandardCosts() Costs { return cost.StandardCosts() }
 // ReadCosts reads the JSON form, or that of a report with the member "costs". The
 // numbers must all be there and pass Check.
 func ReadCosts(b []byte) (*Costs, error) { return cost.ReadCosts(b) }
+
+// A Gradient holds the derivatives of the log marginal likelihood by the natural
+// parameters: Mean, Lengthscales (0 where the lengthscale is +Inf), Variance, Noise.
+type Gradient = evidence.Gradient
+
+// An Interval is empty or holds a lower and an upper end.
+type Interval = evidence.Interval
+
+// A Bound is a float64 that is null in JSON where it is not finite.
+type Bound = evidence.Bound
+
+// A StagnationError says that bounds stopped improving before they were close enough.
+type StagnationError = evidence.StagnationError
+
+// Products returns the forms of products that Options.Product takes, the default first.
+func Products() []string { return lanczos.Products() }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"bbgp.dev/internal/cost"
+	"bbgp.dev/internal/evidence"
 	"bbgp.dev/internal/gp"
 	"bbgp.dev/linalg"
 )
@@ -94,10 +95,10 @@ type Options struct {
 	// Progress, if not nil, is called after each step, on the calling goroutine.
 	Progress func(Step)
 
-	guide        guide  // of few rows
-	methodReason string // why Method is what it is
-	probesReason string // why Probes are
-	autoProbes   bool   // nobody has asked for a number
+	guide        evidence.Prior // of few rows
+	methodReason string         // why Method is what it is
+	probesReason string         // why Probes are
+	autoProbes   bool           // nobody has asked for a number
 }
 
 // A Step is one evaluation of the training, for progress reports and plots.
@@ -163,13 +164,13 @@ func (o Options) settle(n, d int) (Options, error) {
 		return o, &OptionError{Option: "optimizer", Reason: fmt.Sprintf("method %s needs adam", o.Method)}
 	}
 	set(&o.Precision, "auto")
-	set(&o.Product, forms[0])
+	set(&o.Product, Products()[0])
 	for _, c := range []struct {
 		name, value string
 		of          []string
 	}{
 		{"kernel", o.Kernel, Families()}, {"method", o.Method, methods},
-		{"optimizer", o.Optimizer, optimizers}, {"precision", o.Precision, precisions}, {"product", o.Product, forms},
+		{"optimizer", o.Optimizer, optimizers}, {"precision", o.Precision, precisions}, {"product", o.Product, Products()},
 	} {
 		if !slices.Contains(c.of, c.value) {
 			return o, &OptionError{Option: c.name, Reason: fmt.Sprintf("%q is not one of %v", c.value, c.of)}
@@ -223,8 +224,8 @@ func setNumber[T int | float64](p *T, v T) {
 }
 
 // evalOptions returns what the options say about single evaluations.
-func (o *Options) evalOptions() EvalOptions {
-	e := EvalOptions{Eps: o.Eps, Seed: o.Seed, Precision: o.Precision, Product: o.Product, Tolerance: o.Tolerance, Gradient: true, Memory: o.Memory}
+func (o *Options) evalOptions() evidence.Options {
+	e := evidence.Options{Eps: o.Eps, Seed: o.Seed, Precision: o.Precision, Product: o.Product, Tolerance: o.Tolerance, Gradient: true, Memory: o.Memory}
 	size := func(v int) int {
 		switch {
 		case v == 0:

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"bbgp.dev/internal/gp"
+	"bbgp.dev/internal/gptest"
 )
 
 func TestParamsJSON(t *testing.T) {
@@ -63,12 +64,12 @@ func TestParamsJSONErrors(t *testing.T) {
 func TestSoftplus(t *testing.T) {
 	for _, p := range []float64{1.0000001e-6, 1e-5, 1e-3, 0.1, 1, 1.5, 10, 700, 1e5, 1e28} {
 		u := gp.SoftplusInverse(p)
-		if e := relative(gp.Softplus(u), p); e > 1e-12 {
+		if e := gptest.Relative(gp.Softplus(u), p); e > 1e-12 {
 			t.Errorf("softplus(inverse(%v)) is off by %.2g", p, e)
 		}
 		h := 1e-6 * (1 + math.Abs(u))
 		slope := (gp.Softplus(u+h) - gp.Softplus(u-h)) / (2 * h)
-		if e := relative(gp.SoftplusSlope(u), slope); e > 1e-5 && math.Abs(gp.SoftplusSlope(u)-slope) > 1e-9 {
+		if e := gptest.Relative(gp.SoftplusSlope(u), slope); e > 1e-5 && math.Abs(gp.SoftplusSlope(u)-slope) > 1e-9 {
 			t.Errorf("slope at u = %v: %v, differences give %v", u, gp.SoftplusSlope(u), slope)
 		}
 	}
@@ -85,12 +86,12 @@ func TestSoftplus(t *testing.T) {
 func TestLogCoordinates(t *testing.T) {
 	p := Params{Kernel: "matern32", Mean: 0.5, Variance: 2, Noise: 0.1, Lengthscales: []float64{3, math.Inf(1)}}
 	q := fromLog(p.Kernel, logVector(p), []bool{false, true})
-	if relative(q.Variance, p.Variance) > 1e-15 || relative(q.Noise, p.Noise) > 1e-15 || q.Mean != p.Mean ||
-		relative(q.Lengthscales[0], 3) > 1e-15 || !math.IsInf(q.Lengthscales[1], 1) {
+	if gptest.Relative(q.Variance, p.Variance) > 1e-15 || gptest.Relative(q.Noise, p.Noise) > 1e-15 || q.Mean != p.Mean ||
+		gptest.Relative(q.Lengthscales[0], 3) > 1e-15 || !math.IsInf(q.Lengthscales[1], 1) {
 		t.Errorf("came back as %+v", q)
 	}
 	u := fromSoft(p.Kernel, softVector(p))
-	if relative(u.Noise, 0.1) > 1e-12 || !math.IsInf(u.Lengthscales[1], 1) {
+	if gptest.Relative(u.Noise, 0.1) > 1e-12 || !math.IsInf(u.Lengthscales[1], 1) {
 		t.Errorf("softplus line: came back as %+v", u)
 	}
 }

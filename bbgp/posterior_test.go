@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"bbgp.dev/internal/gptest"
 	"bbgp.dev/linalg"
 )
 
@@ -55,7 +56,7 @@ func TestSampleMoments(t *testing.T) {
 				continue // nothing else knows of the kernel
 			}
 			c.opt.Draws, c.opt.Seed = 4000, 5
-			s, err := c.m.Sample(ctx, engine(t), xs, c.opt)
+			s, err := c.m.Sample(ctx, gptest.Engine(t), xs, c.opt)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -88,7 +89,7 @@ func TestSampleMoments(t *testing.T) {
 // of the data, by dense algebra.
 func sampleTruth(t *testing.T, m *Model, xs linalg.Matrix, opt SampleOptions) (mean []float64, cov linalg.Matrix) {
 	t.Helper()
-	ctx, e, n, k := context.Background(), engine(t), m.N(), xs.Rows
+	ctx, e, n, k := context.Background(), gptest.Engine(t), m.N(), xs.Rows
 	p, err := m.prepare(ctx, e, true)
 	if err != nil {
 		t.Fatal(err)
@@ -180,7 +181,7 @@ func TestCase25SamplingWhiteLike(t *testing.T) {
 	for i := range n {
 		xs.Data[i] = float64(i)
 	}
-	s, err := m.Sample(context.Background(), engine(t), xs, SampleOptions{Draws: draws, Prior: true, Seed: 25})
+	s, err := m.Sample(context.Background(), gptest.Engine(t), xs, SampleOptions{Draws: draws, Prior: true, Seed: 25})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"testing"
 
+	"bbgp.dev/internal/gptest"
 	"bbgp.dev/linalg"
 )
 
@@ -21,7 +22,7 @@ func pairOfModels(t *testing.T, d *Data, p Params, r recipe) (dense, other *Mode
 		for j := range d.X.Cols {
 			m.Names = append(m.Names, d.Name(j))
 		}
-		if err := m.refine(context.Background(), engine(t), 1e-8); err != nil {
+		if err := m.refine(context.Background(), gptest.Engine(t), 1e-8); err != nil {
 			t.Fatal(err)
 		}
 		return m
@@ -59,11 +60,11 @@ func boundRows(t *testing.T, rows int) {
 			d.NoiseExtra = nil
 		}
 		dense, iter := pairOfModels(t, d, p, c.r)
-		want, err := dense.Predict(ctx, engine(t), test.X, PredictOptions{SD: true})
+		want, err := dense.Predict(ctx, gptest.Engine(t), test.X, PredictOptions{SD: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := iter.Predict(ctx, engine(t), test.X, PredictOptions{SD: true})
+		got, err := iter.Predict(ctx, gptest.Engine(t), test.X, PredictOptions{SD: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,22 +108,22 @@ func TestPredictFixedValues(t *testing.T) {
 		ctx := context.Background()
 		dense, iter := pairOfModels(t, d, p, recipe{Neighbours: 16})
 		for _, m := range []*Model{dense, iter} {
-			got, err := m.Predict(ctx, engine(t), at, PredictOptions{SD: true, SDTol: 0.002})
+			got, err := m.Predict(ctx, gptest.Engine(t), at, PredictOptions{SD: true, SDTol: 0.002})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if math.Abs(got.Mean[1]-c.mean) > 2e-6 {
 				t.Errorf("noise %g: mean %v, want %v", c.noise, got.Mean[1], c.mean)
 			}
-			if e := relative(got.SD[0], c.sd); m == dense && e > 2e-6 || e > 0.005 { // 1 % of the variance
+			if e := gptest.Relative(got.SD[0], c.sd); m == dense && e > 2e-6 || e > 0.005 { // 1 % of the variance
 				t.Errorf("noise %g: sd %v, want %v", c.noise, got.SD[0], c.sd)
 			}
 		}
-		r, err := LogMarginalLikelihood(ctx, d, p, Options{NoScale: true, Method: "exact", Engine: engine(t)})
+		r, err := LogMarginalLikelihood(ctx, d, p, Options{NoScale: true, Method: "exact", Engine: gptest.Engine(t)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if relative(r.LML, c.lml) > 1e-9 {
+		if gptest.Relative(r.LML, c.lml) > 1e-9 {
 			t.Errorf("noise %g: L %.9f, want %.6f", c.noise, r.LML, c.lml)
 		}
 	}
@@ -164,7 +165,7 @@ func TestConstantTarget(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := Fit(context.Background(), d, Options{Engine: engine(t)})
+		m, err := Fit(context.Background(), d, Options{Engine: gptest.Engine(t)})
 		if err != nil {
 			t.Fatal(err)
 		}

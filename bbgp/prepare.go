@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"bbgp.dev/internal/cost"
+	"bbgp.dev/internal/evidence"
+	"bbgp.dev/internal/evidence/lanczos"
 	"bbgp.dev/internal/gp"
 	"bbgp.dev/kernelmv"
 	"bbgp.dev/linalg"
@@ -36,7 +38,7 @@ const (
 )
 
 // recipeOf returns the recipe for a model whose last evaluation was ev.
-func recipeOf(opt *Options, ev *Evaluation) recipe {
+func recipeOf(opt *Options, ev *evidence.Value) recipe {
 	n := int64(len(ev.Alpha))
 	fits := opt.budget().HasRoom(4 * 8 * n * n)
 	r := recipe{Dense: opt.Method == "exact" || n <= cost.DenseRows && fits && !opt.NoDense, Rank: ev.Rank, Neighbours: ev.Neighbours, Seed: opt.Seed, Node: ev.Node}
@@ -208,7 +210,7 @@ func (m *Model) formError(ctx context.Context, p *prepared, alpha linalg.Matrix)
 		return 0, err
 	}
 	n := m.N()
-	at := gp.Subset(n, min(n, sampledRows), m.recipe.Seed^0x726f7773)
+	at := gp.Subset(n, min(n, lanczos.SampledRows), m.recipe.Seed^0x726f7773)
 	xs, exact, approx := linalg.NewMatrix(len(at), m.D()), linalg.NewMatrix(len(at), 1), linalg.NewMatrix(n, 1)
 	for i, row := range at {
 		copy(xs.Row(i), m.x.Row(row))

@@ -1,6 +1,8 @@
 package bbgp
 
 import (
+	"bbgp.dev/internal/evidence"
+	"bbgp.dev/internal/gptest"
 	"context"
 	"math"
 	"strings"
@@ -11,15 +13,15 @@ import (
 func TestPriorGradient(t *testing.T) {
 	p := Params{Kernel: "matern32", Variance: 2.5, Noise: 0.02, Lengthscales: []float64{0.4, 3, math.Inf(1)}}
 	g := &Gradient{Lengthscales: make([]float64, 3)}
-	logPrior(p, false, g)
+	evidence.LogPrior(p, false, g)
 	check := func(what string, v *float64, got float64) {
 		at, h := *v, 1e-5**v
 		*v = at + h
-		up := logPrior(p, false, nil)
+		up := evidence.LogPrior(p, false, nil)
 		*v = at - h
-		down := logPrior(p, false, nil)
+		down := evidence.LogPrior(p, false, nil)
 		*v = at
-		closeTo(t, what, got, (up-down)/(2*h), 1e-7)
+		gptest.CloseTo(t, what, got, (up-down)/(2*h), 1e-7)
 	}
 	check("by the variance", &p.Variance, g.Variance)
 	check("by the noise", &p.Noise, g.Noise)
@@ -52,5 +54,5 @@ func TestTooFewRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	closeTo(t, "LML", m.Result.LML, r.LML, 1e-9)
+	gptest.CloseTo(t, "LML", m.Result.LML, r.LML, 1e-9)
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"bbgp.dev/internal/gptest"
 	"bbgp.dev/linalg"
 )
 
@@ -119,13 +120,13 @@ func TestSearchRecipes(t *testing.T) {
 			}
 			for seed := range seeds {
 				d := r.make(rand.New(rand.NewPCG(seed, 16)))
-				m, err := Fit(context.Background(), d, Options{Engine: engine(t), Seed: seed})
+				m, err := Fit(context.Background(), d, Options{Engine: gptest.Engine(t), Seed: seed})
 				if err != nil {
 					t.Fatal(err)
 				}
 				best, se := math.Inf(-1), 0.0
 				for i := range r.starts {
-					ref, err := Fit(context.Background(), d, Options{Engine: engine(t), Seed: seed, Start: &r.starts[i]})
+					ref, err := Fit(context.Background(), d, Options{Engine: gptest.Engine(t), Seed: seed, Start: &r.starts[i]})
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -1,7 +1,6 @@
 package bbgp
 
 import (
-	"bbgp.dev/internal/cost"
 	"bytes"
 	"context"
 	"crypto/sha256"
@@ -9,6 +8,9 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"bbgp.dev/internal/cost"
+	"bbgp.dev/internal/evidence"
 )
 
 // The search for the right maximum: candidates → judge → climb → a look about.
@@ -86,7 +88,7 @@ func (f *fit) kept(what string, find func() ([]Candidate, error)) ([]Candidate, 
 		if err := gob.NewEncoder(&b).Encode(keeping{all, f.count.evals - before}); err != nil {
 			return nil, err
 		}
-		j.add(&entry{Key: key, Value: &Evaluation{}, State: b.Bytes()})
+		j.add(&entry{Key: key, Value: &evidence.Value{}, State: b.Bytes()})
 	}
 	return all, err
 }
@@ -173,7 +175,7 @@ func (t *trainer) choose(ctx context.Context, starts []*Candidate) (Params, erro
 
 // second returns c, which lost one of two evaluations to the other, if their standard errors leave it
 // open which is higher.
-func second(c *Candidate, a, b *Evaluation) *Candidate {
+func second(c *Candidate, a, b *evidence.Value) *Candidate {
 	if a.Rejected || b.Rejected || math.Abs(a.LML-b.LML) > openNats*math.Hypot(a.StdErr, b.StdErr) {
 		return nil
 	}
@@ -181,7 +183,7 @@ func second(c *Candidate, a, b *Evaluation) *Candidate {
 }
 
 // judged notes what an evaluation on all rows tells.
-func (c *Candidate) judged(ev *Evaluation) {
+func (c *Candidate) judged(ev *evidence.Value) {
 	if c.LML, c.StdErr = Bound(ev.LML), ev.StdErr; ev.Rejected {
 		c.LML, c.Bounded = Bound(ev.Upper), true
 	}

@@ -8,13 +8,14 @@ import (
 	"testing"
 
 	"bbgp.dev/internal/gp"
+	"bbgp.dev/internal/gptest"
 	"bbgp.dev/linalg"
 )
 
 // A fit that is resumed takes the candidates from the journal and has the same bits.
 func TestSearchIsKept(t *testing.T) {
 	d := randomData(90, 2, 5)
-	opt := Options{Engine: engine(t)}
+	opt := Options{Engine: gptest.Engine(t)}
 	plain, err := Fit(context.Background(), d, opt)
 	if err != nil {
 		t.Fatal(err)
@@ -64,13 +65,13 @@ func TestSearchFewRows(t *testing.T) {
 		}
 		return d
 	}
-	once, err := Fit(context.Background(), block(1), Options{Engine: engine(t), Kernel: "gaussian"})
+	once, err := Fit(context.Background(), block(1), Options{Engine: gptest.Engine(t), Kernel: "gaussian"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for seed := range uint64(5) {
 		for _, times := range []int{2, 3, 10} {
-			m, err := Fit(context.Background(), block(times), Options{Engine: engine(t), Kernel: "gaussian", Seed: seed})
+			m, err := Fit(context.Background(), block(times), Options{Engine: gptest.Engine(t), Kernel: "gaussian", Seed: seed})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -85,7 +86,7 @@ func TestSearchFewRows(t *testing.T) {
 				d.X.Set(i, 0, x)
 				d.Y = append(d.Y, math.Sin(2*math.Pi*16*x))
 			}
-			m, err := Fit(context.Background(), d, Options{Engine: engine(t), Seed: seed})
+			m, err := Fit(context.Background(), d, Options{Engine: gptest.Engine(t), Seed: seed})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -107,7 +108,7 @@ func TestFloorComesBack(t *testing.T) {
 		return math.Sin(x[0]) + x[1]*x[2] + 0.2*rng.NormFloat64()
 	})
 	start := startAt(gp.MinParam, 2, 2, 2)
-	m, err := Fit(context.Background(), d, Options{Engine: engine(t), Start: &start})
+	m, err := Fit(context.Background(), d, Options{Engine: gptest.Engine(t), Start: &start})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +121,7 @@ func TestFloorComesBack(t *testing.T) {
 func TestGoneInputsComeBack(t *testing.T) {
 	d := sensors(1200)(rand.New(rand.NewPCG(2, 2)))
 	start := startAt(0.5, 1, 1e6, 1e6, math.Inf(1), math.Inf(1), math.Inf(1))
-	m, err := Fit(context.Background(), d, Options{Engine: engine(t), Start: &start})
+	m, err := Fit(context.Background(), d, Options{Engine: gptest.Engine(t), Start: &start})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"bbgp.dev/internal/gptest"
 	"bbgp.dev/linalg"
 )
 
@@ -34,7 +35,7 @@ func TestSharedModels(t *testing.T) {
 			opt := Options{Start: &start, PrefitRows: -1, MaxSteps: 2, Seed: 3, LMLStdErr: 1}
 			fresh := func() *Model { // nothing of it is prepared yet
 				opt := opt
-				opt.Engine = engine(t)
+				opt.Engine = gptest.Engine(t)
 				m, err := At(t.Context(), d, start, opt)
 				if err != nil {
 					t.Fatal(err)
@@ -44,7 +45,7 @@ func TestSharedModels(t *testing.T) {
 			answers := func(m *Model, k int) (a sharedAnswers, err error) {
 				var e *linalg.Engine
 				if tc.n == 40 {
-					e = engine(t)
+					e = gptest.Engine(t)
 				}
 				if k < tc.fits {
 					opt := opt

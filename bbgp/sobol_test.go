@@ -1,6 +1,7 @@
 package bbgp
 
 import (
+	"bbgp.dev/internal/gptest"
 	"context"
 	"math"
 	"math/rand/v2"
@@ -26,7 +27,7 @@ func TestSobolIshigami(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, e := context.Background(), engine(t)
+	ctx, e := context.Background(), gptest.Engine(t)
 	m, err := Fit(ctx, d, Options{Engine: e})
 	if err != nil {
 		t.Fatal(err)

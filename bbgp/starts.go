@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"bbgp.dev/internal/cost"
+	"bbgp.dev/internal/evidence"
+	"bbgp.dev/internal/evidence/lanczos"
 	"bbgp.dev/internal/gp"
 )
 
@@ -154,7 +156,7 @@ func (f *fit) climb(ctx context.Context, rows int, starts []Params) (point, erro
 	if err != nil {
 		return point{}, err
 	}
-	t.cur.ev.learn(&f.seen, t.cur.p)
+	t.cur.ev.Learn(&f.seen, t.cur.p)
 	for j, still := range t.constant {
 		if still && !f.flat[j] {
 			t.cur.p.Lengthscales[j] = 1 // unasked to the subset
@@ -164,9 +166,9 @@ func (f *fit) climb(ctx context.Context, rows int, starts []Params) (point, erro
 }
 
 // levelObjective returns the objective for a subset.
-func (f *fit) levelObjective(sub *gp.Table, p Params) (objective, error) {
+func (f *fit) levelObjective(sub *gp.Table, p Params) (evidence.Estimator, error) {
 	if f.opt.Method == "exact" || sub.X.Rows <= cost.ExactLevel && f.denseFits(sub.X.Rows) {
-		return newExactObjective(f.opt.Engine, sub, p)
+		return evidence.NewExact(f.opt.Engine, sub, p)
 	}
-	return newKrylovObjective(f.opt.Engine, sub, p)
+	return lanczos.New(f.opt.Engine, sub, p)
 }

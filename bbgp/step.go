@@ -1,6 +1,7 @@
 package bbgp
 
 import (
+	"bbgp.dev/internal/evidence"
 	"context"
 	"math"
 	"slices"
@@ -34,7 +35,7 @@ func (t *trainer) try(ctx context.Context, home []float64, share float64) (ok, s
 		t.eval.Eps = t.cur.eps
 		pt, err = t.evaluate(ctx, p, target)
 	}
-	if err != nil && !notFinite(err) {
+	if err != nil && !evidence.NotFinite(err) {
 		return false, false, err
 	}
 	if err != nil || pt.ev.Rejected || !(pt.ev.LML > t.cur.ev.LML) {

@@ -3,6 +3,7 @@ package bbgp
 import (
 	"math"
 
+	"bbgp.dev/internal/evidence"
 	"bbgp.dev/internal/gp"
 )
 
@@ -37,7 +38,7 @@ func (f *fit) judge(m *Model) {
 	sure := gain+float64(r.Upper)-r.LML+2*r.StdErr < structureNats && (r.Stopped == "converged" || r.Stopped == "stalled")
 	const advice = "look for inputs that tell more, or leave out rows that lie far off"
 	switch {
-	case sure && !tooFewRows(n, d) && n-r.Distinct < fewRepeats:
+	case sure && !evidence.TooFewRows(n, d) && n-r.Distinct < fewRepeats:
 		f.flatten(m, c)
 		r.warn("no structure found: the log likelihood of the best model is %.3g above that of noise alone, too little to predict by; the model is the mean; %s", gain, advice)
 		if !f.opt.FixMean {
@@ -50,7 +51,7 @@ func (f *fit) judge(m *Model) {
 	}
 	// Numbers that were taken from the rows: mean, two variances, lengthscales, or next
 	// to one where priors hold.
-	if p := 1 + (1-f.opt.guide.weight)*float64(d+2); float64(n) < manyRows*p {
+	if p := 1 + (1-f.opt.guide.Weight)*float64(d+2); float64(n) < manyRows*p {
 		r.DF = max(float64(n)-p, 1)
 	}
 }

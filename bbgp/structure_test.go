@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"bbgp.dev/internal/gptest"
 	"bbgp.dev/linalg"
 )
 
@@ -40,7 +41,7 @@ func TestNoStructure(t *testing.T) {
 				}
 				d.Y[i] = 300 + math.Sqrt(noise)*rng.NormFloat64()
 			}
-			m, err := Fit(t.Context(), d, Options{Engine: engine(t)})
+			m, err := Fit(t.Context(), d, Options{Engine: gptest.Engine(t)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -48,11 +49,11 @@ func TestNoStructure(t *testing.T) {
 			if !r.NoStructure || r.DF != n-1 || !strings.Contains(strings.Join(r.Warnings, "\n"), "no structure found") || len(r.Irrelevant) != 2 {
 				t.Fatalf("structure in noise: %+v", r)
 			}
-			lml, err := LogMarginalLikelihood(t.Context(), d, m.Parameters, Options{Engine: engine(t), Method: "exact"})
+			lml, err := LogMarginalLikelihood(t.Context(), d, m.Parameters, Options{Engine: gptest.Engine(t), Method: "exact"})
 			if err != nil {
 				t.Fatal(err)
 			}
-			closeTo(t, "LML", r.LML, lml.LML, 1e-9)
+			gptest.CloseTo(t, "LML", r.LML, lml.LML, 1e-9)
 			p, err := m.Predict(t.Context(), nil, d.X, PredictOptions{SD: true, NoiseScale: d.NoiseScale, NoiseExtra: d.NoiseExtra})
 			if err != nil {
 				t.Fatal(err)
@@ -64,9 +65,9 @@ func TestNoStructure(t *testing.T) {
 				w := 1 / (unit*m.Parameters.Noise*at(d.NoiseScale, i, 1) + at(d.NoiseExtra, i, 0))
 				a, b = a+w, b+w*y
 			}
-			closeTo(t, "mean", p.Mean[0], b/a, 1e-9)
+			gptest.CloseTo(t, "mean", p.Mean[0], b/a, 1e-9)
 			l := m.lawyer()
-			closeTo(t, "sd", p.SD[5]/l.sd, math.Sqrt(1/(a+a/n)), 1e-6)
+			gptest.CloseTo(t, "sd", p.SD[5]/l.sd, math.Sqrt(1/(a+a/n)), 1e-6)
 			if lo, hi := p.Mean[2]-1.96*p.SDObs[2], p.Mean[2]+1.96*p.SDObs[2]; lo > 290 || hi < 310 {
 				t.Errorf("interval [%v, %v]", lo, hi)
 			}
@@ -93,7 +94,7 @@ func TestStructureStays(t *testing.T) {
 		"repeats": {X: linalg.Matrix{Rows: 6, Cols: 1, Stride: 1, Data: x}, Y: y},
 		"line":    {X: linalg.Matrix{Rows: 7, Cols: 1, Stride: 1, Data: []float64{1, 2, 3, 4, 5, 6, 7}}, Y: []float64{2, 4, 6, 8, 10, 12, 14}},
 	} {
-		m, err := Fit(t.Context(), d, Options{Engine: engine(t)})
+		m, err := Fit(t.Context(), d, Options{Engine: gptest.Engine(t)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -114,7 +115,7 @@ func TestKnownNoiseOfFewRows(t *testing.T) {
 			d.NoiseExtra[i] = 10 + 4*rng.Float64()
 			d.Y[i] = 60*float64(i) + math.Sqrt(d.NoiseExtra[i])*rng.NormFloat64()
 		}
-		m, err := Fit(t.Context(), d, Options{Engine: engine(t)})
+		m, err := Fit(t.Context(), d, Options{Engine: gptest.Engine(t)})
 		if err != nil {
 			t.Fatal(err)
 		}

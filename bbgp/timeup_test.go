@@ -1,6 +1,7 @@
 package bbgp
 
 import (
+	"bbgp.dev/internal/gptest"
 	"bytes"
 	"context"
 	"math"
@@ -11,7 +12,7 @@ import (
 // and gives bounds that hold; its model predicts as one at these parameters does.
 func TestTimeUpBeforeAnEvaluation(t *testing.T) {
 	d := randomData(120, 2, 3)
-	e, ctx := engine(t), context.Background()
+	e, ctx := gptest.Engine(t), context.Background()
 	opt, err := Options{Engine: e}.settle(d.X.Rows, d.X.Cols)
 	if err != nil {
 		t.Fatal(err)

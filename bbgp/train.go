@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"bbgp.dev/internal/cost"
+	"bbgp.dev/internal/evidence"
 	"bbgp.dev/internal/gp"
 	"bbgp.dev/internal/usage"
 	"bbgp.dev/linalg"
@@ -56,10 +57,10 @@ const (
 // A trainer climbs one objective.
 type trainer struct {
 	e     *linalg.Engine
-	obj   objective
+	obj   evidence.Estimator
 	d     *gp.Table // standardised
 	opt   *Options
-	eval  EvalOptions
+	eval  evidence.Options
 	phase string
 	// stages end after so many steps, training after so many evaluations
 	stageSteps, maxEvals int
@@ -103,7 +104,7 @@ type counters struct {
 type point struct {
 	p   Params
 	z   []float64
-	ev  *Evaluation
+	ev  *evidence.Value
 	g   []float64
 	eps float64 // of the evaluation
 }
@@ -244,7 +245,7 @@ func (t *trainer) begin(ctx context.Context) error {
 		t.eval.Eps = min(max(t.worth()/4, t.eps), t.eval.Eps)
 	}
 	var first point
-	_, err := insist(t.eval, t.d.X.Rows, func(opt EvalOptions) (err error) {
+	_, err := evidence.Retry(t.eval, t.d.X.Rows, func(opt evidence.Options) (err error) {
 		t.eval = opt // an answer holds for the rest of the training
 		if err = t.rebuild(ctx, t.cur.p, t.stageSteps); err == nil {
 			first, err = t.evaluate(ctx, t.far(t.cur.p, t.out), math.Inf(-1))
@@ -279,7 +280,7 @@ func (t *trainer) known() bool {
 func (t *trainer) rebuild(ctx context.Context, p Params, uses int) error {
 	t.eval.Uses = uses
 	if ev := t.cur.ev; ev != nil {
-		ev.note(&t.eval.Seen)
+		ev.Note(&t.eval.Seen)
 	}
 	return t.obj.Rebuild(ctx, p, t.eval)
 }
@@ -355,7 +356,7 @@ func (t *trainer) measure(ctx context.Context) error {
 	}
 	t.measured = append(t.measured[:0], t.cur.z...)
 	fs, err := newFisher(ctx, t.e, t.d, t.far(t.cur.p, t.out), t.eval.Seed+t.looks)
-	if err != nil && !notFinite(err) {
+	if err != nil && !evidence.NotFinite(err) {
 		return err
 	}
 	t.count.seconds["fisher"] += time.Since(start).Seconds()

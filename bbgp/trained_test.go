@@ -1,6 +1,7 @@
 package bbgp
 
 import (
+	"bbgp.dev/internal/gptest"
 	"context"
 	"math"
 	"testing"
@@ -11,7 +12,7 @@ func TestTrainedRows(t *testing.T) {
 	d := randomData(40, 3, 9)
 	d.NoiseScale, d.NoiseExtra = nil, nil
 	copy(d.X.Row(39), d.X.Row(2))
-	e := engine(t)
+	e := gptest.Engine(t)
 	m, err := Fit(context.Background(), d, Options{Engine: e, MaxSteps: 5})
 	if err != nil {
 		t.Fatal(err)

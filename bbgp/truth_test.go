@@ -10,6 +10,7 @@ import (
 
 	"bbgp.dev/bbgp/score"
 	"bbgp.dev/internal/gp"
+	"bbgp.dev/internal/gptest"
 	"bbgp.dev/kernelmv"
 	"bbgp.dev/linalg"
 )
@@ -30,7 +31,7 @@ type referee struct {
 
 func newReferee(t *testing.T, m *Model) *referee {
 	t.Helper()
-	r := &referee{m: m, e: engine(t)}
+	r := &referee{m: m, e: gptest.Engine(t)}
 	r.dense = &Model{Parameters: m.Parameters, Scaling: m.Scaling, Names: m.Names, x: m.x, y: m.y,
 		noiseScale: m.noiseScale, noiseExtra: m.noiseExtra, recipe: recipe{Dense: true}, meanError: math.Inf(1)}
 	p, err := r.dense.prepare(context.Background(), r.e, true)
@@ -200,7 +201,7 @@ func pick(a linalg.Matrix, rows []int) linalg.Matrix {
 func judge(t *testing.T, m *Model, test *Data) {
 	t.Helper()
 	ctx := context.Background()
-	got, err := m.Predict(ctx, engine(t), test.X, PredictOptions{SD: true})
+	got, err := m.Predict(ctx, gptest.Engine(t), test.X, PredictOptions{SD: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -300,7 +301,7 @@ func goldenModel(t *testing.T, g golden, train *Data, std *gp.Table) *Model {
 	t.Helper()
 	m := &Model{Parameters: g.Optimum.params(), Scaling: NewScaling(train, false), Names: make([]string, train.X.Cols), Target: "y",
 		x: std.X, y: std.Y, recipe: recipe{Rank: -1, Neighbours: -1}}
-	if err := m.refine(context.Background(), engine(t), meanTol); err != nil {
+	if err := m.refine(context.Background(), gptest.Engine(t), meanTol); err != nil {
 		t.Fatal(err)
 	}
 	return m
@@ -315,12 +316,12 @@ func TestLeaveOneOutOnSets(t *testing.T) {
 	for _, name := range []string{"elevators", "pol"} {
 		g, train, std := loadGolden(t, name)
 		m, ctx := goldenModel(t, g, train, std), context.Background()
-		got, err := m.LeaveOneOut(ctx, engine(t))
+		got, err := m.LeaveOneOut(ctx, gptest.Engine(t))
 		if err != nil {
 			t.Fatal(err)
 		}
 		m.recipe.Dense, m.prep = true, nil
-		want, err := m.LeaveOneOut(ctx, engine(t))
+		want, err := m.LeaveOneOut(ctx, gptest.Engine(t))
 		if err != nil || got.BoundKind != "probable" || want.BoundKind != "exact" {
 			t.Fatal(err, got.BoundKind, want.BoundKind)
 		}
@@ -351,7 +352,7 @@ func TestBoundsOnFullSets(t *testing.T) {
 			if train == nil {
 				t.Skip("the whole set is absent (set BBGP_DATA)")
 			}
-			m, err := Fit(context.Background(), train, Options{Engine: engine(t), ScaleFloor: PaperFloor})
+			m, err := Fit(context.Background(), train, Options{Engine: gptest.Engine(t), ScaleFloor: PaperFloor})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"bbgp.dev/internal/evidence"
+	"bbgp.dev/internal/gptest"
 	"bbgp.dev/linalg"
 )
 
@@ -14,8 +16,8 @@ import (
 func TestWideInformation(t *testing.T) {
 	d := randomData(18, 4, 7)
 	p := Params{Kernel: "matern52", Variance: 1.4, Noise: 0.05, Lengthscales: []float64{0.8, 2, math.Inf(1), 1.1}}
-	e, ctx := engine(t), context.Background()
-	o, err := newExactObjective(e, d.table(), p)
+	e, ctx := gptest.Engine(t), context.Background()
+	o, err := evidence.NewExact(e, d.table(), p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +78,7 @@ func TestWideTable(t *testing.T) {
 	d.NoiseScale, d.NoiseExtra = nil, nil
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	m, err := Fit(ctx, d, Options{Engine: engine(t), MaxSteps: 60})
+	m, err := Fit(ctx, d, Options{Engine: gptest.Engine(t), MaxSteps: 60})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,76 @@
+package bbgp
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"bbgp.dev/internal/evidence"
+	"bbgp.dev/internal/gptest"
+	"bbgp.dev/linalg"
+)
+
+// TestFisher compares the information matrix with the mean outer product of
+// gradients over draws of y from the model, whose expectation it is.
+func TestFisher(t *testing.T) {
+	d := gptest.RandomTable(40, 2, 5)
+	p := Params{Kernel: "matern52", Variance: 1.4, Noise: 0.05, Lengthscales: []float64{0.8, 2}}
+	e := gptest.Engine(t)
+	f, err := newFisher(context.Background(), e, d, p, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info := f.information(e, f.meanSub).(denseInformation).f
+	o, err := evidence.NewExact(e, d, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := context.Background()
+	if err := o.Factor(ctx, p); err != nil {
+		t.Fatal(err)
+	}
+	l := o.A.Clone()
+	r := rand.New(rand.NewPCG(1, 2))
+	const draws = 5000
+	got := linalg.NewMatrix(4, 4)
+	meanSq := 0.0
+	for range draws {
+		z := make([]float64, 40)
+		for i := range z {
+			z[i] = r.NormFloat64()
+		}
+		for i := range d.Y {
+			d.Y[i] = 0
+			for j := range i + 1 {
+				d.Y[i] += l.At(i, j) * z[j]
+			}
+		}
+		ev, err := o.Evaluate(ctx, p, evidence.Options{Gradient: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := flat(ev.Gradient)
+		for i, s := range []float64{0.8, 2, 1.4, 0.05} {
+			g[i] *= s
+		}
+		for i := range 4 {
+			for j := range 4 {
+				got.Data[i*4+j] += g[i] * g[j] / draws
+			}
+		}
+		meanSq += g[4] * g[4] / draws
+	}
+	for i := range 4 {
+		for j := range 4 {
+			// standard error of a mean of products of near-normal variables
+			se := math.Sqrt((info.At(i, i)*info.At(j, j) + info.At(i, j)*info.At(i, j)) / draws)
+			if math.Abs(got.At(i, j)-info.At(i, j)) > 6*se {
+				t.Errorf("F[%d][%d] = %v, draws give %v ± %v", i, j, info.At(i, j), got.At(i, j), se)
+			}
+		}
+	}
+	if math.Abs(meanSq-f.meanAll) > 6*f.meanAll*math.Sqrt(2.0/draws) {
+		t.Errorf("F_cc = %v, draws give %v", f.meanAll, meanSq)
+	}
+}

@@ -1,0 +1,84 @@
+package evidence
+
+import (
+	"bbgp.dev/internal/gp"
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Answers to bounds that stop improving before they are eps apart, or to
+// rounding that leaves the whitened matrix indefinite: float64 and ever stronger
+// preconditioners, and at last the dense computation, if it fits the memory.
+
+const (
+	answerRank, answerNear = 192, 64 // the first answer at least
+	answers                = 3
+)
+
+// NeedsEscalation says whether err calls for an answer.
+func NeedsEscalation(err error) bool {
+	var s *StagnationError
+	return errors.As(err, &s) || errors.Is(err, ErrPrecision)
+}
+
+// stronger returns opt with twice the preconditioner, in float64.
+func stronger(opt Options, n int) Options {
+	opt.Rank = min(max(2*opt.Rank, answerRank), n/2)
+	opt.Neighbours = min(max(2*opt.Neighbours, answerNear), n-1)
+	opt.Precision = "f64"
+	return opt
+}
+
+// Retry calls run with as many answers as that takes, n rows. It returns the options
+// that did it.
+func Retry(opt Options, n int, run func(Options) error) (Options, error) {
+	for try := 0; ; try++ {
+		err := run(opt)
+		if err == nil || !NeedsEscalation(err) || try == answers {
+			return opt, err
+		}
+		opt = stronger(opt, n)
+	}
+}
+
+// Escalate is Retry with a new preconditioner and an evaluation at p.
+func Escalate(ctx context.Context, obj Estimator, n int, p gp.Params, opt Options) (ev *Value, used Options,
+	err error) {
+	used, err = Retry(opt, n, func(opt Options) (err error) {
+		if err = obj.Rebuild(ctx, p, opt); err == nil {
+			ev, err = obj.Evaluate(ctx, p, opt)
+		}
+		return err
+	})
+	return ev, used, err
+}
+
+// NotFinite says whether err means that a point cannot be evaluated, as
+// opposed to a run that has to end.
+func NotFinite(err error) bool {
+	return errors.Is(err, gp.ErrNotFinite) || NeedsEscalation(err)
+}
+
+// ErrPrecision asks for float64 products, and where those are in use already,
+// for a better preconditioner.
+var ErrPrecision = errors.New("the arithmetic is not accurate enough here")
+
+// A StagnationError says that the bounds of an evaluation stopped to improve
+// before they were eps apart.
+type StagnationError struct {
+	Passes           int
+	Gap              float64 // the best distance of the bounds, nats
+	Precision        string
+	Rank, Neighbours int // of the preconditioner
+}
+
+func (e *StagnationError) Error() string {
+	return fmt.Sprintf("the bounds stopped improving at %.3g nats after %d passes in %s (rank %d, %d neighbours): "+
+		"a larger rank, more neighbours, a larger noise or method exact would help", e.Gap, e.Passes, e.Precision, e.Rank, e.Neighbours)
+}
+
+// Is makes a stagnation in float32 one more reason for float64.
+func (e *StagnationError) Is(target error) bool {
+	return target == ErrPrecision && e.Precision == "f32"
+}

@@ -1,0 +1,213 @@
+package lanczos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"bbgp.dev/internal/cost"
+	"bbgp.dev/internal/evidence"
+	"bbgp.dev/internal/gp"
+	"bbgp.dev/kernelmv"
+	"bbgp.dev/linalg"
+)
+
+// The objective of Burt, Artemev and van der Wilk (2021), section 3, in block
+// form. With a preconditioner P = F F', probes w_i (signs, in the coordinates
+// of A = F⁻¹K̂F⁻ᵀ), one block Lanczos basis T for all of them and for y, and
+// v = F⁻ᵀT H⁻¹[R0_y; 0], r = y - c - K̂v,
+//
+//	L~ = -n/2 log 2π - 1/2 [log det P + (1/s) Σ c_i'log(S'K̂S)c_i
+//	                        + 2r'v + v'K̂v + r'P⁻¹r/a],      S = F⁻ᵀT
+//
+// which is a lower bound of L in expectation, and at most eps below. P, w, T and
+// v are not differentiated: they only make the bound tight.
+
+// A Estimator evaluates L~. P and the probes are those of the last
+// Rebuild; the work areas serve every call.
+type Estimator struct {
+	e *linalg.Engine
+	d *gp.Table // standardised
+	n int
+
+	op       *kernelmv.Op
+	pre      preconditioner
+	built    gp.Params // where pre was built
+	reason   string    // why pre is as large as it is
+	meanInfo float64   // 1'P⁻¹1
+	trace    float64   // about tr P⁻¹, see traceP; 0 until that is asked for
+	probes   linalg.Matrix
+
+	probesReason string // why there are so many
+
+	finer   int       // steps by which tolerances of products have been made finer, or coarser
+	wide    float64   // σ_n²/σ_f² at and below which float32 products have failed
+	v       []float64 // of the last evaluation, about K̂⁻¹(y-c): where the next one starts
+	seconds float64   // of the last Rebuild, charged to the next evaluation
+
+	lanczos *linalg.Lanczos
+	start   linalg.Matrix // [probes, F⁻¹(y-c)]
+	most    int           // columns of the basis that are stored; 0: all
+	b       bounds
+	loewner linalg.LogGrad
+	cg      *linalg.CG
+	phases  phases
+
+	// For tests: a float64 basis, and gradients that leave next to nothing out.
+	basis64, exactGrad bool
+}
+
+// A preconditioner is what Rebuild makes.
+type preconditioner interface {
+	linalg.Preconditioner
+	Rank() int
+	Neighbours() int
+	NodeIsOne() bool
+}
+
+// phases are the seconds of an evaluation.
+type phases struct{ product, precond, orth, small, gradient float64 }
+
+func (p phases) report() map[string]float64 {
+	return map[string]float64{
+		"kernel_products": p.product, "preconditioner": p.precond, "reorthogonalisation": p.orth,
+		"small_eigenproblems": p.small, "gradient": p.gradient,
+	}
+}
+
+// New returns the objective of d, which is standardised. The
+// first Evaluate does a Rebuild if none came before.
+func New(e *linalg.Engine, d *gp.Table, p gp.Params) (*Estimator, error) {
+	op, err := kernelmv.NewOp(e, d.X, gp.KernelOf(p), gp.NoiseOf(p, d))
+	if err != nil {
+		return nil, err
+	}
+	return &Estimator{e: e, d: d, n: d.X.Rows, op: op, loewner: linalg.LogGrad{Engine: e}}, nil
+}
+
+// Rebuild makes a new preconditioner at p and new probes.
+func (o *Estimator) Rebuild(ctx context.Context, p gp.Params, opt evidence.Options) error {
+	if err := p.Check(o.d.X.Cols); err != nil {
+		return err
+	}
+	start := time.Now()
+	o.wide = max(o.wide, opt.Seen.Float32FailedAt)
+	if err := o.op.Reset(gp.KernelOf(p), gp.NoiseOf(p, o.d)); err != nil {
+		return err
+	}
+	o.setForm(p, opt)
+	prec := o.likely(o.n, p, opt)
+	work, h2, err := o.op.Work(ctx, prec)
+	if err != nil {
+		return err
+	}
+	opt.RowWork, opt.H2 = work/float64(o.n), h2
+	set, reason := cost.Precond(o.n, p, o.op.Noise(), prec, opt.Request)
+	set.Seed = opt.Seed
+	pre, err := linalg.NewPrecond(ctx, o.e, o.op, o.op.Noise(), set)
+	if err != nil {
+		return fmt.Errorf("preconditioner: %w", err)
+	}
+	o.pre, o.built, o.reason, o.trace = pre, p.Clone(), *reason, 0
+	o.meanInfo = gp.MeanInfo(o.e, o.n, pre.SolveTo)
+	var probes int
+	probes, o.probesReason = cost.Probes(o.n, cost.ActiveInputs(p), pre.Rank(), pre.Neighbours(), prec, opt.Request)
+	o.setProbes(gp.SignProbes(o.n, probes, opt.Seed), opt.Memory)
+	o.seconds = time.Since(start).Seconds()
+	return nil
+}
+
+// setProbes takes the columns of w, with E[ww'] = I, and leaves the basis what
+// the budget has over.
+func (o *Estimator) setProbes(w linalg.Matrix, memory int64) {
+	most := 0
+	if memory > 0 {
+		rest := memory - cost.ProgramBytes - cost.TableBytes(o.n, o.d.X.Cols) -
+			cost.KrylovBytes(o.n, o.d.X.Cols, w.Cols+1, o.pre.Rank(), o.pre.Neighbours())
+		// The basis grows by chunks of asm.Pad columns; none at all is fine.
+		if most = int(rest/(4*int64(o.n))) / basisChunk * basisChunk; most <= 0 {
+			most = -1
+		}
+	}
+	if o.lanczos == nil || o.start.Cols != w.Cols+1 || o.most != most {
+		o.start, o.most = linalg.NewMatrix(o.n, w.Cols+1), most
+		o.lanczos = linalg.NewLanczos(o.e, o.n, w.Cols+1, linalg.LanczosOptions{Wide: o.basis64, MaxCols: most})
+	}
+	o.probes = w
+}
+
+// basisChunk is the number of columns that a basis grows by.
+const basisChunk = 96
+
+// Evaluate returns L~ at p, its bounds and, if asked for, its gradient. Products
+// run in float32 where that is safe and are corrected by one in float64; where
+// the correction is not small, all is done again in float64.
+func (o *Estimator) Evaluate(ctx context.Context, p gp.Params, opt evidence.Options) (*evidence.Value, error) {
+	if err := p.Check(o.d.X.Cols); err != nil {
+		return nil, err
+	}
+	if opt.Eps <= 0 {
+		opt.Eps = 1
+	}
+	if o.pre == nil {
+		if err := o.Rebuild(ctx, p, opt); err != nil {
+			return nil, err
+		}
+	}
+	begin := time.Now()
+	o.phases = phases{precond: o.seconds}
+	o.seconds = 0
+	// Lengthscales of FarLength change nothing but the gradient.
+	far := p
+	p = gp.DropFar(p)
+	if err := o.op.Reset(gp.KernelOf(p), gp.NoiseOf(p, o.d)); err != nil {
+		return nil, err
+	}
+	o.setForm(p, opt)
+	passes, wasted := 0, 0
+	run := func(prec kernelmv.Precision) (*evidence.Value, error) {
+		r := &process{o: o, ctx: ctx, p: p, far: far, opt: opt, prec: prec, op: o.op.With(prec)}
+		ev, err := r.evaluate()
+		passes += r.passes
+		return ev, err
+	}
+	prec, unsure, reason := o.choosePrecision(p, opt)
+	ev, err := run(prec)
+	if prec == kernelmv.F32 && opt.Precision != "f32" && errors.Is(err, evidence.ErrPrecision) {
+		o.wide, wasted, reason = max(o.wide, p.Noise/p.Variance), passes, "float32 products were not accurate enough"
+		ev, err = run(kernelmv.F64)
+	}
+	for errors.Is(err, evidence.ErrPrecision) && o.refineForm(ctx, p, opt) {
+		wasted = passes
+		ev, err = run(kernelmv.F64)
+	}
+	if errors.Is(err, evidence.ErrPrecision) {
+		err = fmt.Errorf("%w: %w", gp.ErrNotFinite, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	o.relaxForm(ev, opt)
+	ev.Passes, ev.Wasted, ev.Unsure32, ev.PrecisionReason = passes, wasted, unsure, reason
+	ev.Seconds = time.Since(begin).Seconds()
+	ev.SecondsByPhase = o.phases.report()
+	return ev, nil
+}
+
+// nodeOne reports whether K̂ >= P is certain at p.
+func (o *Estimator) nodeOne(p gp.Params) bool {
+	return o.pre.NodeIsOne() && p.Kernel == o.built.Kernel && p.Variance == o.built.Variance &&
+		p.Noise == o.built.Noise && slices.Equal(p.Lengthscales, o.built.Lengthscales)
+}
+
+func (o *Estimator) State() []byte {
+	return append(evidence.FloatState(o.wide, float64(o.finer)), evidence.FloatState(o.v...)...)
+}
+
+func (o *Estimator) Restore(b []byte) {
+	if v := evidence.StateFloats(b); (len(v) == 2 || len(v) == 2+o.n) && evidence.AllFinite(v...) {
+		o.wide, o.finer, o.v = v[0], int(v[1]), slices.Clone(v[2:])
+	}
+}

@@ -1,0 +1,194 @@
+package lanczos
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"bbgp.dev/internal/evidence"
+	"bbgp.dev/internal/gp"
+	"bbgp.dev/kernelmv"
+	"bbgp.dev/linalg"
+)
+
+// A process is one evaluation of L~ in one precision.
+type process struct {
+	o    *Estimator
+	ctx  context.Context
+	p    gp.Params
+	far  gp.Params // p with FarLength for inputs whose derivative is wanted at 1/ℓ² = 0
+	opt  evidence.Options
+	prec kernelmv.Precision
+	op   linalg.SymOp // K̂ in prec
+
+	h2    bool    // products are of form H2
+	pairs float64 // that a product takes, in entries of a dense one
+
+	passes, products int
+	resid            linalg.Matrix // y - c
+	logConst         float64       // n log 2π + log det P
+	v0, kv0          linalg.Matrix // of a warm start: v so far and K̂v; no rows without one
+}
+
+func (r *process) evaluate() (*evidence.Value, error) {
+	o := r.o
+	r.logConst = float64(o.n)*math.Log(2*math.Pi) + o.pre.LogDet()
+	var err error
+	if r.pairs, r.h2, err = o.op.Work(r.ctx, r.prec); err != nil {
+		return nil, err
+	}
+	if err := r.begin(); err != nil {
+		return nil, err
+	}
+	defer func() {
+		o.phases.product += o.lanczos.Times.Product
+		o.phases.precond += o.lanczos.Times.Precond
+		o.phases.orth += o.lanczos.Times.Orth
+	}()
+	rejected, err := r.iterate()
+	if err != nil {
+		return nil, err
+	}
+	ev := &evidence.Value{
+		Passes: r.passes, Rank: o.pre.Rank(), Neighbours: o.pre.Neighbours(), Reason: o.reason, Probes: o.probes.Cols,
+		ProbesReason: o.probesReason,
+		MeanInfo:     o.meanInfo, Precision: r.prec.String(), BoundKind: "probable", Node: o.b.node,
+	}
+	ev.StdErr, ev.Law = o.b.scatter()
+	if o.b.nodeOne && r.prec == kernelmv.F64 || o.lanczos.Exhausted() {
+		ev.BoundKind = "rigorous"
+	}
+	r.describe(ev)
+	if rejected {
+		ev.Rejected = true
+		ev.Upper = r.upper()
+		ev.LML, ev.Lower = ev.Upper, math.Inf(-1)
+		ev.Products = r.products
+		return ev, nil
+	}
+	if err := r.finish(ev); err != nil {
+		return nil, err
+	}
+	ev.Products, ev.Replayed, ev.BytesBasis = r.products, o.lanczos.Replayed(), o.lanczos.Bytes()
+	return ev, nil
+}
+
+// begin starts the process on [probes, F⁻¹(y - c - K̂v)], with v from warm.
+func (r *process) begin() error {
+	o := r.o
+	r.resid = linalg.NewMatrix(o.n, 1)
+	for i, y := range o.d.Y {
+		r.resid.Data[i] = y - r.p.Mean
+	}
+	known, err := r.warm()
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	s := o.probes.Cols
+	for i := range o.n {
+		copy(o.start.Row(i), o.probes.Row(i))
+	}
+	left, white := r.resid.Clone(), linalg.NewMatrix(o.n, 1)
+	if known > 0 {
+		o.e.Axpy(-1, r.kv0.Data, left.Data)
+	}
+	o.pre.FInvTo(white, left)
+	for i, v := range white.Data {
+		o.start.Data[i*o.start.Stride+s] = v
+	}
+	o.phases.precond += time.Since(start).Seconds()
+	o.lanczos.Start(r.op, o.pre, o.start)
+	o.b.reset(o.lanczos.H, s, known, o.nodeOne(r.p))
+	return nil
+}
+
+// warm sets v0 to the multiple of the last evaluation's v that leaves the least of
+// Q = (y-c)'K̂⁻¹(y-c), and returns the part of Q that is known by it: with
+// r0 = y - c - K̂v0, Q = 2(y-c)'v0 - v0'K̂v0 + r0'K̂⁻¹r0.
+func (r *process) warm() (known float64, err error) {
+	o := r.o
+	if len(o.v) == 0 {
+		return 0, nil
+	}
+	start := time.Now()
+	v := linalg.Matrix{Rows: o.n, Cols: 1, Stride: 1, Data: slices.Clone(o.v)}
+	kv := linalg.NewMatrix(o.n, 1)
+	err = r.op.MulTo(r.ctx, kv, v)
+	o.phases.product += time.Since(start).Seconds()
+	r.products++
+	along, size := o.e.Dot(r.resid.Data, v.Data), o.e.Dot(v.Data, kv.Data)
+	if err != nil || !(along > 0 && size > 0) {
+		return 0, err
+	}
+	for i := range v.Data {
+		v.Data[i] *= along / size
+		kv.Data[i] *= along / size
+	}
+	r.v0, r.kv0 = v, kv
+	return along * (along / size), nil
+}
+
+// iterate runs passes until the bounds are eps apart, and reports whether the
+// caller has rejected the point before. There is no cap: only bounds that have
+// stopped to move end it.
+func (r *process) iterate() (rejected bool, err error) {
+	o := r.o
+	next, watch := 1, stagnation{best: math.Inf(1)}
+	for {
+		if o.lanczos.Exhausted() && o.lanczos.H.Blocks() == 0 {
+			return false, fmt.Errorf("%w: the right-hand sides are zero", gp.ErrNotFinite)
+		}
+		width := o.lanczos.Width()
+		if err := o.lanczos.Step(r.ctx); err != nil {
+			return false, err
+		}
+		r.passes++
+		r.products += width
+		start := time.Now()
+		err := o.b.quadratic(o.lanczos.H)
+		if err == nil && (r.passes >= next || o.lanczos.Exhausted() || o.b.gap() <= r.opt.Eps) {
+			err = o.b.logarithms(o.lanczos.H)
+			// Checks cost k²: they may be a tenth of the passes apart.
+			next = r.passes + max(1, r.passes/10)
+		}
+		o.phases.small += time.Since(start).Seconds()
+		if err != nil {
+			return false, fmt.Errorf("%w: %w after %d passes", evidence.ErrPrecision, err, r.passes)
+		}
+		gap := o.b.gap()
+		if gap <= r.opt.Eps || o.lanczos.Exhausted() {
+			return false, nil
+		}
+		if o.b.settled && r.opt.Reject != nil && r.opt.Reject(r.upper()) {
+			return true, nil
+		}
+		if watch.stalled(r.passes, gap) {
+			return false, &evidence.StagnationError{Passes: r.passes, Gap: watch.best, Precision: r.prec.String(),
+				Rank: o.pre.Rank(), Neighbours: o.pre.Neighbours()}
+		}
+	}
+}
+
+// upper is the upper bound of L so far.
+func (r *process) upper() float64 {
+	return -0.5 * (r.logConst + r.o.b.radauMean + r.o.b.quadLow)
+}
+
+// stagnation notices bounds that no longer improve.
+type stagnation struct {
+	best float64
+	at   int
+}
+
+// stalled reports that 60 passes and a third of all have brought less than 1 %.
+// Converging processes have shorter plateaus: blocks find several eigenvalues
+// at once.
+func (s *stagnation) stalled(pass int, gap float64) bool {
+	if gap < 0.99*s.best {
+		s.best, s.at = gap, pass
+	}
+	return pass-s.at > max(60, pass/3)
+}

@@ -1,0 +1,228 @@
+package lanczos
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"bbgp.dev/internal/evidence"
+	"bbgp.dev/internal/gp"
+	"bbgp.dev/kernelmv"
+	"bbgp.dev/linalg"
+)
+
+// The form of products. With up to three inputs in the distance K can be multiplied in
+// less than n² operations, to a tolerance (kernelmv.FormH2). Then K with tolerance tau in
+// float32 takes the place of K in float32, and K with tau/100 in float64 that of K in
+// float64: the process runs on the first, the corrections are made by the second, and
+// exact rows of K tell what is left (sample.go), which goes into the bounds. Where it is
+// too much, or K comes out indefinite, the tolerance is made finer, before anything else
+// is tried.
+
+const (
+	// tau is tolShare of the noise, in σ_f², at tolRows rows, and falls with the root of n:
+	// D = 2, n = 20000, ℓ .3, noise 1e-4: -4 nats with tau 1e-5, .26 with 1e-6, .002 with 1e-7.
+	tolShare, tolRows = 1e-3, 2e4
+	mostTol, leastTol = 1e-5, 1e-10
+	tolStep           = 1e-2  // from float32 to float64, and from one tolerance to the next finer one
+	finestTol         = 1e-12 // beyond it nothing is gained
+)
+
+// forms are the names of kernelmv.Form.
+var forms = []string{"auto", "dense", "h2"}
+
+// Products returns what Options.Product takes.
+func Products() []string { return slices.Clone(forms) }
+
+// tolerance is tau for n rows whose least noise is given.
+func tolerance(n int, noise, variance float64) float64 {
+	return min(max(tolShare*noise/variance*math.Sqrt(tolRows/float64(n)), leastTol), mostTol)
+}
+
+// setForm sets the form of the products at p, whose noise the operator has.
+func (o *Estimator) setForm(p gp.Params, opt evidence.Options) {
+	tol := opt.Tolerance
+	if tol == 0 {
+		tol = tolerance(o.n, slices.Min(o.op.Noise()), p.Variance)
+	}
+	tol = max(tol*math.Pow(tolStep, float64(o.finer)), finestTol)
+	if o.finer < 0 {
+		tol = min(tol, mostTol)
+	}
+	form := kernelmv.FormAuto
+	switch opt.Product {
+	case "dense":
+		form = kernelmv.FormDense
+	case "h2":
+		form = kernelmv.FormH2
+	}
+	o.op.SetForm(form, tol, max(tol*tolStep, finestTol))
+}
+
+// refineForm takes the next finer tolerance at p, if products in float64 have one.
+func (o *Estimator) refineForm(ctx context.Context, p gp.Params, opt evidence.Options) bool {
+	_, _, tol := o.op.Form()
+	if _, h2, err := o.op.Work(ctx, kernelmv.F64); err != nil || !h2 || tol <= finestTol {
+		return false
+	}
+	o.finer++
+	o.setForm(p, opt)
+	return true
+}
+
+// relaxForm takes the next coarser tolerance for the evaluations to come, where what ev leaves
+// says that even ten thousand times that would not matter: with rough kernels the noise is far
+// below the eigenvalues of K, and no measure of what is needed.
+func (o *Estimator) relaxForm(ev *evidence.Value, opt evidence.Options) {
+	const idle = 1e-4
+	if tol, _ := o.tolerances(); opt.Tolerance == 0 && ev.Product == "h2" && ev.ProductDoubt < idle*opt.Eps &&
+		tol < mostTol {
+		o.finer--
+	}
+}
+
+// tolerances are those of float32 and float64 products.
+func (o *Estimator) tolerances() (tol32, tol64 float64) {
+	_, tol32, tol64 = o.op.Form()
+	return tol32, tol64
+}
+
+// describe says in ev how the products of a run were made.
+func (r *process) describe(ev *evidence.Value) {
+	ev.Product, ev.Pairs = "dense", r.pairs
+	if r.h2 {
+		_, tol32, tol64 := r.o.op.Form()
+		ev.Product, ev.Tolerance = "h2", tol64
+		if r.prec == kernelmv.F32 {
+			ev.Tolerance = tol32
+		}
+		ev.BoundKind = "probable"
+	}
+}
+
+// ProductName is the form of the products of ev, dense for methods that have no other.
+func ProductName(ev *evidence.Value) string {
+	if ev.Product == "" {
+		return "dense"
+	}
+	return ev.Product
+}
+
+// SampledRows is the number of rows of K that are evaluated exactly.
+const SampledRows = 240
+
+// farRows of the sample are those whose coordinates float32 rounds most: a random sample
+// may hold none of a few rows far away.
+const farRows = 40
+
+// rowSample draws the sample: first farRows rows that stand for themselves, then others for all
+// the rest.
+func (r *process) rowSample() []int {
+	n := r.o.n
+	rows := r.o.op.Farthest(min(farRows, n))
+	taken := make([]bool, n)
+	for _, i := range rows {
+		taken[i] = true
+	}
+	rng := rand.New(rand.NewPCG(r.opt.Seed, 0x726f7773))
+	for _, i := range rng.Perm(n) {
+		if !taken[i] && len(rows) < SampledRows {
+			rows = append(rows, i)
+		}
+	}
+	return rows
+}
+
+// exactRows returns a sample of the rows of the table and of K x, in float64.
+func (r *process) exactRows(x linalg.Matrix) (at []int, kx linalg.Matrix, err error) {
+	o := r.o
+	at = r.rowSample()
+	m := len(at)
+	xs := linalg.NewMatrix(m, o.d.X.Cols)
+	for i, row := range at {
+		copy(xs.Row(i), o.d.X.Row(row))
+	}
+	kept := o.op.Precision()
+	defer o.op.SetPrecision(kept)
+	o.op.SetPrecision(kernelmv.F64)
+	kx = linalg.NewMatrix(m, x.Cols)
+	return at, kx, o.op.CrossMulTo(r.ctx, kx, xs, x)
+}
+
+// approxRows returns the same rows of K x as products in prec have them.
+func (r *process) approxRows(x linalg.Matrix, at []int, prec kernelmv.Precision) (linalg.Matrix, error) {
+	o, rows := r.o, linalg.NewMatrix(len(at), x.Cols)
+	if !r.h2 {
+		xs := linalg.NewMatrix(len(at), o.d.X.Cols)
+		for i, row := range at {
+			copy(xs.Row(i), o.d.X.Row(row))
+		}
+		kept := o.op.Precision()
+		defer o.op.SetPrecision(kept)
+		o.op.SetPrecision(prec)
+		return rows, o.op.CrossMulTo(r.ctx, rows, xs, x)
+	}
+	kx := linalg.NewMatrix(o.n, x.Cols)
+	if err := o.op.With(prec).MulTo(r.ctx, kx, x); err != nil {
+		return rows, err
+	}
+	r.products += x.Cols
+	noise := o.op.Noise()
+	for i, row := range at {
+		for c, v := range kx.Row(row) {
+			rows.Set(i, c, v-noise[row]*x.At(row, c))
+		}
+	}
+	return rows, nil
+}
+
+// rowErrors estimates x_c'E x_c for E = exact - approx from some rows of E x: half of the
+// sum over c with twice its standard error, and the rms of E by |x_c| for the last c.
+func rowErrors(n int, x linalg.Matrix, at []int, exact, approx linalg.Matrix) (doubt, entry float64) {
+	far := min(farRows, n)
+	m := float64(max(len(at)-far, 1))
+	share := float64(n-far) / m // of rows that one of the others stands for
+	for c := range x.Cols {
+		whole, sum, square, errors := 0.0, 0.0, 0.0, 0.0
+		for i, row := range at {
+			e := exact.At(i, c) - approx.At(i, c)
+			v := x.At(row, c) * e
+			if i < far {
+				whole += v
+				errors += e * e
+				continue
+			}
+			sum += share * v
+			square += m * (share * v) * (share * v)
+			errors += share * e * e
+		}
+		doubt += 0.5 * (math.Abs(whole+sum) + 2*math.Sqrt(max(square-sum*sum, 0)/m))
+		entry = errors / float64(n)
+	}
+	size := linalg.ColumnDots(x, x)[x.Cols-1]
+	return doubt, math.Sqrt(entry / max(size, math.SmallestNonzeroFloat64))
+}
+
+// checkForm judges what the form of float64 products has done to L: by v and by a random
+// combination z of the columns of U, the columns of x. It asks for a finer tolerance
+// where that is more than a quarter of eps.
+func (r *process) checkForm(t *solution, x linalg.Matrix, at []int, exact linalg.Matrix) error {
+	if !r.h2 {
+		return nil
+	}
+	approx, err := r.approxRows(x, at, kernelmv.F64)
+	if err != nil {
+		return err
+	}
+	doubt, entry := rowErrors(r.o.n, x, at, exact, approx)
+	t.form = doubt + secondOrder(entry, r.o.e.Dot(t.u.Data, t.u.Data))
+	if _, _, tol := r.o.op.Form(); t.form > r.opt.Eps/4 && tol > finestTol {
+		return fmt.Errorf("%w: tolerance %.2g may move the likelihood by %.2g nats", errTolerance, tol, t.form)
+	}
+	return nil
+}
+
+// errTolerance asks for a finer tolerance of the products.
+var errTolerance = fmt.Errorf("%w: the products are not exact enough", evidence.ErrPrecision)

@@ -1,0 +1,34 @@
+package evidence
+
+import (
+	"math"
+
+	"bbgp.dev/kernelmv"
+)
+
+// What the rounding of float64 does to L. An entry of K is rounded, a sum of n products or
+// a pivot of Cholesky is rounded n times, by chance up or down, so that by the
+// probabilistic analysis (Higham and Mary 2019) everything is as if K̂ were changed by
+// ΔK with entries of about δ = u (n^1/2 + x) σ_f², u = 2^-52, x the largest scaled coordinate,
+// for these are rounded, too. Then, to first order,
+//
+//	|ΔQ| = |α'ΔK α| <= δ |α|²,   |Δ log det K̂| = |tr K̂⁻¹ΔK| <= δ tr K̂⁻¹,   α = K̂⁻¹(y - c)
+//
+// if the signs of ΔK are as random as they are (with all of them alike |α|_1² would stand
+// for |α|²). The sums that make L add u n^1/2 of the sizes of their terms. Where the noise is small
+// and the target does not fit, |α|² is large and L known to few digits.
+
+// roundingMargin covers what "about" leaves open: the audit (bench/audit) finds errors of up to a
+// third of this.
+const roundingMargin = 4
+
+// RoundingOf bounds the error of L by rounding with the matrix of op, from |α|², an estimate
+// of tr K̂⁻¹, and the size of Q.
+func RoundingOf(op *kernelmv.Op, alpha2, trace, quad float64) float64 {
+	const unit = 0x1p-52
+	n := float64(op.Dim())
+	root := unit * math.Sqrt(n)
+	entry := (root + unit*op.Extent()) * op.Kernel().Variance
+	// 40: logarithms of pivots are smaller, for 1e-17 < pivot < 1e17.
+	return roundingMargin * 0.5 * (entry*(alpha2+trace) + root*(40*n+math.Abs(quad)))
+}

@@ -1,11 +1,12 @@
 package bbgp
 
 import (
-	"bbgp.dev/internal/gptest"
 	"context"
 	"errors"
 	"slices"
 	"testing"
+
+	"bbgp.dev/internal/gptest"
 )
 
 // TestAt: the model at the parameters of a fit predicts what the fit does, densely and

@@ -8,7 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"bbgp.dev/internal/checkpoint"
 	"bbgp.dev/internal/cost"
+	"bbgp.dev/internal/cost/calibrate"
 	"bbgp.dev/internal/gptest"
 )
 
@@ -57,7 +59,7 @@ func TestProbesReason(t *testing.T) {
 }
 
 func TestMeasureCosts(t *testing.T) {
-	c, err := MeasureCosts(t.Context(), gptest.Engine(t))
+	c, err := calibrate.Measure(t.Context(), gptest.Engine(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +77,7 @@ func TestMeasureCosts(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	if _, err := MeasureCosts(ctx, gptest.Engine(t)); !errors.Is(err, context.Canceled) {
+	if _, err := calibrate.Measure(ctx, gptest.Engine(t)); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
@@ -115,7 +117,7 @@ func TestIdentityCosts(t *testing.T) {
 		t.Error("nil is not the standard")
 	}
 	other := id(changed(func(c *Costs) { c.Column *= 1.5 }))
-	if diff := difference([]byte(id(nil)), []byte(other)); diff != "the costs differ" {
+	if diff := checkpoint.Difference([]byte(id(nil)), []byte(other)); diff != "the costs differ" {
 		t.Errorf("%q", diff)
 	}
 }

@@ -22,15 +22,3 @@ func (e *DataError) Error() string {
 	}
 	return e.Reason
 }
-
-// A FileError says why a file is not a model that this version can read.
-type FileError struct {
-	Path, Reason string
-}
-
-func (e *FileError) Error() string {
-	if e.Path == "" {
-		return "model file: " + e.Reason
-	}
-	return fmt.Sprintf("%s: %s", e.Path, e.Reason)
-}

@@ -52,15 +52,15 @@ func Fit(ctx context.Context, d *Data, opt Options) (*Model, error) {
 	if opt.Journal != nil {
 		id, err := opt.identity(raw)
 		if err == nil {
-			err = opt.Journal.begin(id)
+			err = opt.Journal.Begin(id)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
 	m, err = f.train(ctx, m)
-	if m != nil && opt.Journal != nil && opt.Journal.err != nil {
-		m.Result.warn("the checkpoint could not be written to its end: %v", opt.Journal.err)
+	if m != nil && opt.Journal != nil && opt.Journal.Err != nil {
+		m.Result.warn("the checkpoint could not be written to its end: %v", opt.Journal.Err)
 	}
 	return m, err
 }

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"bbgp.dev/internal/checkpoint"
 	"bbgp.dev/internal/gp"
 	"bbgp.dev/linalg"
 )
@@ -244,13 +245,13 @@ func checkpointOf(t testing.TB, dir string, d *Data, opt Options) ([]byte, *Mode
 // sumRecords makes the sums of the records of a checkpoint right, as far as their
 // lengths lead.
 func sumRecords(b []byte) {
-	for at := int(journalStart); at+recordHead <= len(b); {
+	for at := int(checkpoint.JournalStart); at+checkpoint.RecordHead <= len(b); {
 		size := int(binary.LittleEndian.Uint32(b[at:]))
-		end := at + recordHead + size
+		end := at + checkpoint.RecordHead + size
 		if end > len(b) {
 			return
 		}
-		binary.LittleEndian.PutUint32(b[at+4:], crc32.Checksum(b[at+recordHead:end], castagnoli))
+		binary.LittleEndian.PutUint32(b[at+4:], crc32.Checksum(b[at+checkpoint.RecordHead:end], checkpoint.Castagnoli))
 		at = end
 	}
 }

@@ -1,12 +1,13 @@
 package bbgp
 
 import (
-	"bbgp.dev/internal/gptest"
 	"context"
 	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"bbgp.dev/internal/gptest"
 )
 
 // TestInsist evaluates a smooth function at noise 1e-6 with preconditioners that

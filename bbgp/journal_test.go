@@ -1,7 +1,6 @@
 package bbgp
 
 import (
-	"bbgp.dev/internal/gptest"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -9,6 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"bbgp.dev/internal/checkpoint"
+	"bbgp.dev/internal/gptest"
 )
 
 // journalFit fits d with a journal at path, which is resumed.
@@ -179,7 +181,7 @@ func FuzzJournal(f *testing.F) {
 	}
 	f.Add(b)
 	f.Add(b[:len(b)/2])
-	f.Add([]byte(journalMagic))
+	f.Add([]byte(checkpoint.JournalMagic))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		path := filepath.Join(t.TempDir(), "j")
 		if err := os.WriteFile(path, b, 0o644); err != nil {

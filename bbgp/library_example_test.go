@@ -10,10 +10,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"gonum.org/v1/gonum/mat"
-
 	"bbgp.dev/bbgp"
 	"bbgp.dev/linalg"
+	"gonum.org/v1/gonum/mat"
 )
 
 // Inputs in a gonum matrix, a fit that reports its steps and may be cancelled.

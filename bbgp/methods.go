@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"bbgp.dev/internal/checkpoint"
 	"bbgp.dev/internal/cost"
 	"bbgp.dev/internal/evidence"
 	"bbgp.dev/internal/evidence/inducing"
@@ -26,7 +27,7 @@ func (o *Options) newObjective(d *gp.Table, p Params) (evidence.Estimator, error
 // rows, and the priors of few rows.
 func (o *Options) wrap(obj evidence.Estimator, d *gp.Table) evidence.Estimator {
 	if o.Journal != nil {
-		obj = &journaled{obj: obj, journal: o.Journal, rows: d.X.Rows}
+		obj = &checkpoint.Estimator{Of: obj, Journal: o.Journal, Rows: d.X.Rows}
 	}
 	return o.complete(obj, d)
 }

@@ -1,10 +1,15 @@
 package bbgp
 
 import (
+	"context"
+
+	"bbgp.dev/internal/checkpoint"
 	"bbgp.dev/internal/cost"
+	"bbgp.dev/internal/cost/calibrate"
 	"bbgp.dev/internal/evidence"
 	"bbgp.dev/internal/evidence/lanczos"
 	"bbgp.dev/internal/gp"
+	"bbgp.dev/linalg"
 )
 
 // Params are the parameters θ of a model, in natural units. Their JSON form is
@@ -77,3 +82,29 @@ type StagnationError = evidence.StagnationError
 
 // Products returns the forms of products that Options.Product takes, the default first.
 func Products() []string { return lanczos.Products() }
+
+// A FileError says why a file is not a model, or a checkpoint, that this version can
+// read: Path, "" for a stream, and Reason.
+type FileError = gp.FileError
+
+// A Journal keeps the evaluations of a fit in a file (Options.Journal). Close closes the
+// file and returns the first error of a write; Replayed tells how many evaluations were
+// taken from the file.
+type Journal = checkpoint.Journal
+
+// CreateJournal starts a journal in a new file; it fails if there is one.
+func CreateJournal(path string) (*Journal, error) { return checkpoint.CreateJournal(path) }
+
+// ResumeJournal goes on with the journal in a file, or starts one there. It
+// fails with a *FileError if the file is something else.
+func ResumeJournal(path string) (*Journal, error) { return checkpoint.ResumeJournal(path) }
+
+// MeasureCosts measures the costs on this machine, in ns, by one thread of the
+// routines of e, in some 0.5 s. The numbers differ from call to
+// call, and so may the choices made by them. It returns ctx.Err() if ctx ends first.
+func MeasureCosts(ctx context.Context, e *linalg.Engine) (Costs, error) {
+	if err := checkCall(ctx, e); err != nil {
+		return Costs{}, err
+	}
+	return calibrate.Measure(ctx, e)
+}

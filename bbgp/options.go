@@ -47,7 +47,7 @@ type Options struct {
 	// where otherwise they come from a dense factor.
 	NoDense bool
 	// Costs are what method, rank, neighbours and probes are chosen by; nil means
-	// StandardCosts. With those of MeasureCosts, which are never twice the same, nor
+	// StandardCosts. With those of Measure, which are never twice the same, nor
 	// need the choices be, and the results.
 	Costs *Costs
 	// Precision is auto, f32 or f64; "" means auto.

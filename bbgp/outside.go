@@ -37,7 +37,7 @@ func checkFit(ctx context.Context, d *Data, opt *Options) error {
 	if err := checkCall(ctx, opt.Engine); err != nil {
 		return err
 	}
-	if opt.Journal != nil && opt.Journal.f == nil {
+	if opt.Journal != nil && !opt.Journal.Open() {
 		return &OptionError{Option: "journal", Reason: "is empty; journals come from CreateJournal or ResumeJournal"}
 	}
 	if opt.Neighbours > mostNeighbours {

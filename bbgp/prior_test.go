@@ -1,12 +1,13 @@
 package bbgp
 
 import (
-	"bbgp.dev/internal/evidence"
-	"bbgp.dev/internal/gptest"
 	"context"
 	"math"
 	"strings"
 	"testing"
+
+	"bbgp.dev/internal/evidence"
+	"bbgp.dev/internal/gptest"
 )
 
 // The derivatives of the priors are those of their values.

@@ -9,6 +9,7 @@ import (
 	"math"
 	"time"
 
+	"bbgp.dev/internal/checkpoint"
 	"bbgp.dev/internal/cost"
 	"bbgp.dev/internal/evidence"
 )
@@ -73,12 +74,12 @@ func (f *fit) kept(what string, find func() ([]Candidate, error)) ([]Candidate, 
 	j, key := f.opt.Journal, sha256.Sum256([]byte("candidates "+what))
 	if j != nil {
 		var k keeping
-		if e := j.take(key); e != nil {
+		if e := j.Take(key); e != nil {
 			if gob.NewDecoder(bytes.NewReader(e.State)).Decode(&k) == nil && k.Evals >= 0 && f.sound(k.All) {
 				f.count.evals += k.Evals
 				return k.All, nil
 			}
-			j.cut() // it was altered: the search is made again
+			j.Cut() // it was altered: the search is made again
 		}
 	}
 	before := f.count.evals
@@ -88,7 +89,7 @@ func (f *fit) kept(what string, find func() ([]Candidate, error)) ([]Candidate, 
 		if err := gob.NewEncoder(&b).Encode(keeping{all, f.count.evals - before}); err != nil {
 			return nil, err
 		}
-		j.add(&entry{Key: key, Value: &evidence.Value{}, State: b.Bytes()})
+		j.Add(&checkpoint.Entry{Key: key, Value: &evidence.Value{}, State: b.Bytes()})
 	}
 	return all, err
 }

@@ -1,11 +1,12 @@
 package bbgp
 
 import (
-	"bbgp.dev/internal/gptest"
 	"context"
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"bbgp.dev/internal/gptest"
 )
 
 // The indices of the Ishigami function (a = 7, b = 0.1) are known in closed form:

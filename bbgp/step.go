@@ -1,10 +1,11 @@
 package bbgp
 
 import (
-	"bbgp.dev/internal/evidence"
 	"context"
 	"math"
 	"slices"
+
+	"bbgp.dev/internal/evidence"
 )
 
 // The steps of a stage.

@@ -1,11 +1,12 @@
 package bbgp
 
 import (
-	"bbgp.dev/internal/gptest"
 	"bytes"
 	"context"
 	"math"
 	"testing"
+
+	"bbgp.dev/internal/gptest"
 )
 
 // A fit whose time ends before an evaluation keeps the parameters of the search, says so,

@@ -1,10 +1,11 @@
 package bbgp
 
 import (
-	"bbgp.dev/internal/gptest"
 	"context"
 	"math"
 	"testing"
+
+	"bbgp.dev/internal/gptest"
 )
 
 // A model knows the rows that it was trained on, repeated ones too, and gives them back.

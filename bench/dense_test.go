@@ -10,9 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"gonum.org/v1/gonum/mat"
-
 	"bbgp.dev/linalg"
+	"gonum.org/v1/gonum/mat"
 )
 
 func TestDense(t *testing.T) {

@@ -5,10 +5,9 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"gonum.org/v1/gonum/optimize"
-
 	"bbgp.dev/bbgp"
 	"bbgp.dev/linalg"
+	"gonum.org/v1/gonum/optimize"
 )
 
 // bestDense is the greatest dense likelihood that BFGS of another author finds from so

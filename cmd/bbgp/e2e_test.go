@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bbgp.dev/bbgp/score"
-
 	"bytes"
 	"context"
 	"encoding/csv"
@@ -17,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"bbgp.dev/bbgp/score"
 )
 
 // sample writes n rows of y = sin(6 a) + b + noise, c irrelevant, and returns

@@ -1,8 +1,9 @@
 package cost
 
 import (
-	"bbgp.dev/internal/gp"
 	"fmt"
+
+	"bbgp.dev/internal/gp"
 )
 
 // Bytes of the parts of a fit, before it starts: what the memory budget is

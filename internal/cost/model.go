@@ -19,7 +19,7 @@ import (
 //	in a dense evaluation       Dense n² + DenseEntry(D) n
 //
 // The default, StandardCosts, makes every choice, and with it the bits of every
-// result, the same on all machines; MeasureCosts gives the costs of this one.
+// result, the same on all machines; Measure gives the costs of this one.
 type Costs struct {
 	Name string `json:"name"` // standard, measured, or what the author of others calls them
 	Unit string `json:"unit"` // of all numbers, such as cycles or ns

@@ -1,10 +1,11 @@
 package evidence
 
 import (
-	"bbgp.dev/internal/gp"
 	"context"
 	"errors"
 	"fmt"
+
+	"bbgp.dev/internal/gp"
 )
 
 // Answers to bounds that stop improving before they are eps apart, or to

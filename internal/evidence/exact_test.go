@@ -1,12 +1,13 @@
 package evidence
 
 import (
-	"bbgp.dev/internal/gp"
-	"bbgp.dev/internal/gptest"
 	"context"
 	"errors"
 	"math"
 	"testing"
+
+	"bbgp.dev/internal/gp"
+	"bbgp.dev/internal/gptest"
 )
 
 func TestExactGradientAgainstDifferences(t *testing.T) {

@@ -34,3 +34,15 @@ func (e *MemoryError) Error() string {
 // ErrNotFinite is what an evaluation returns when the matrix or the value is
 // not finite or not positive definite at the parameters asked for.
 var ErrNotFinite = errors.New("the likelihood is not finite at these parameters")
+
+// A FileError says why a file is not a model that this version can read.
+type FileError struct {
+	Path, Reason string
+}
+
+func (e *FileError) Error() string {
+	if e.Path == "" {
+		return "model file: " + e.Reason
+	}
+	return fmt.Sprintf("%s: %s", e.Path, e.Reason)
+}

@@ -5,14 +5,13 @@ import (
 	"math"
 	"testing"
 
-	"gonum.org/v1/gonum/mat"
-
 	"bbgp.dev/internal/cost"
 	"bbgp.dev/internal/evidence"
 	"bbgp.dev/internal/gp"
 	"bbgp.dev/internal/gptest"
 	"bbgp.dev/kernelmv"
 	"bbgp.dev/linalg"
+	"gonum.org/v1/gonum/mat"
 )
 
 // A frozen is L~ with every auxiliary quantity held fixed, in dense algebra.

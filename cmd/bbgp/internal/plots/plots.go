@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 
+	"bbgp.dev/internal/outfile"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/plotter"
@@ -14,8 +15,6 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgsvg"
-
-	"bbgp.dev/internal/outfile"
 )
 
 // Colours that can be told apart in print and by colour-blind readers

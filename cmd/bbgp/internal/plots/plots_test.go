@@ -9,9 +9,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"gonum.org/v1/plot"
-
 	"bbgp.dev/bbgp/score"
+	"gonum.org/v1/plot"
 )
 
 func save(t *testing.T, p *plot.Plot, err error, name string) {

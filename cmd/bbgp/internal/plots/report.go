@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"bbgp.dev/bbgp/score"
-
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"

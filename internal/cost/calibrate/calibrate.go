@@ -1,4 +1,4 @@
-package bbgp
+package calibrate
 
 import (
 	"context"
@@ -22,13 +22,14 @@ import (
 const (
 	costRounds = 4
 	costTime   = 600 * time.Millisecond // of the whole, at most, but for the first round
-	costPiece  = 3 * time.Millisecond   // of a small product, by which the rows are chosen, and of the runs of a piece in a round
-	leastRows  = 288                    // of that product, and where it takes long of all
-	mostRows   = 1536
-	costCols   = 8  // right-hand sides
-	brief      = 10 // runs of what takes too little time for the clock
-	costNoise  = 0.1
-	costSeed   = 0x636f737473
+	// of a small product, by which the rows are chosen, and of the runs of a piece in a round
+	costPiece = 3 * time.Millisecond
+	leastRows = 288 // of that product, and where it takes long of all
+	mostRows  = 1536
+	costCols  = 8  // right-hand sides
+	brief     = 10 // runs of what takes too little time for the clock
+	costNoise = 0.1
+	costSeed  = 0x636f737473
 	// No cost is less than this share of the standard at this machine's speed: a
 	// difference of two times can be anything. In plain Go neighbours have 0.01.
 	costFloor = 0.005
@@ -53,31 +54,28 @@ var (
 	slowSizes = costSizes{near: [2]int{32, 64}, rank: [2]int{0, asm.Pad}, dense: 144}
 )
 
-// MeasureCosts measures the costs on this machine, in ns, by one thread of the
+// Measure measures the costs on this machine, in ns, by one thread of the
 // routines of e, in some 0.5 s. The numbers differ from call to
 // call, and so may the choices made by them. It returns ctx.Err() if ctx ends first.
-func MeasureCosts(ctx context.Context, e *linalg.Engine) (Costs, error) {
-	if err := checkCall(ctx, e); err != nil {
-		return Costs{}, err
-	}
+func Measure(ctx context.Context, e *linalg.Engine) (cost.Costs, error) {
 	var impl *asm.Impl // nil: the default
 	if e != nil {
 		impl = e.Impl
 	}
 	one, err := linalg.NewEngine(impl, 1)
 	if err != nil {
-		return Costs{}, err
+		return cost.Costs{}, err
 	}
 	began := time.Now()
 	m := &costMeter{ctx: ctx, e: one}
 	if err := m.prepare(); err != nil {
-		return Costs{}, err
+		return cost.Costs{}, err
 	}
 	for range costRounds {
 		round := time.Now()
 		for _, p := range m.pieces {
 			if err := p.measure(ctx); err != nil {
-				return Costs{}, err
+				return cost.Costs{}, err
 			}
 		}
 		if time.Since(began)+time.Since(round) > costTime {
@@ -182,8 +180,8 @@ func (m *costMeter) prepare() error {
 	return m.addPrecond(x, ops)
 }
 
-func costParams(d int) Params {
-	p := DefaultParams(Families()[0], d)
+func costParams(d int) gp.Params {
+	p := gp.DefaultParams(gp.Families()[0], d)
 	p.Noise = costNoise
 	for j := range p.Lengthscales {
 		p.Lengthscales[j] = math.Sqrt(float64(d))
@@ -308,14 +306,15 @@ func (m *costMeter) addVecchia(x linalg.Matrix, noise []float64) error {
 }
 
 // costs solves for the parts of the times.
-func (m *costMeter) costs() Costs {
+func (m *costMeter) costs() cost.Costs {
 	byInputs := func(few, many float64) cost.InputCost {
 		slope := (many - few) / float64(costInputs[1]-costInputs[0])
 		return cost.InputCost{Fixed: few - slope*float64(costInputs[0]), Input: slope}
 	}
 	n := float64(m.n)
 	n2 := n * n
-	c := Costs{Name: "measured", Unit: "ns", Pair32: byInputs(m.pair32[0]/n2, m.pair32[1]/n2), Pair64: byInputs(m.pair64[0]/n2, m.pair64[1]/n2)}
+	c := cost.Costs{Name: "measured", Unit: "ns", Pair32: byInputs(m.pair32[0]/n2, m.pair32[1]/n2),
+		Pair64: byInputs(m.pair64[0]/n2, m.pair64[1]/n2)}
 	c.Wide64 = (m.wide64 - m.pair64[0]) / n2
 	c.Column = (m.solved[1] - m.solved[0]) / (brief * n * float64(m.sizes.rank[1]-m.sizes.rank[0]))
 

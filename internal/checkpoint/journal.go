@@ -1,4 +1,4 @@
-package bbgp
+package checkpoint
 
 import (
 	"bufio"
@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/gob"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -36,30 +35,30 @@ import (
 // record that is cut short or damaged ends the journal, which is cut there.
 
 const (
-	journalMagic   = "bbgpjrnl"
+	JournalMagic   = "bbgpjrnl"
 	journalVersion = 3 // 2: before evaluations had the law of their probes
-	journalStart   = int64(len(journalMagic) + 4)
-	recordHead     = 8
+	JournalStart   = int64(len(JournalMagic) + 4)
+	RecordHead     = 8
 	mostRecord     = 1 << 31
 	syncEvery      = time.Second // between writes that wait for the disk
 )
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+var Castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // A Journal keeps the evaluations of a fit in a file (Options.Journal).
 type Journal struct {
 	f        *os.File
 	in       *bufio.Reader // nil once all entries are taken, or the file is new
 	end      int64         // of the last record taken or written
-	ahead    *entry        // read and not taken
+	ahead    *Entry        // read and not taken
 	size     int64         // of its record
 	replayed int
 	synced   time.Time
-	err      error // of the first write that failed; nothing is written after it
+	Err      error // of the first write that failed; nothing is written after it
 }
 
-// An entry is one call of an objective.
-type entry struct {
+// An Entry is one call of an objective.
+type Entry struct {
 	Key   [sha256.Size]byte
 	Value *evidence.Value
 	Fault string // if not "", the call failed
@@ -81,25 +80,26 @@ func CreateJournal(path string) (*Journal, error) {
 // fails with a *FileError if the file is something else.
 func ResumeJournal(path string) (*Journal, error) {
 	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
-		return nil, &FileError{Path: path, Reason: "this is no regular file: a checkpoint is read and written in place"}
+		return nil, &gp.FileError{Path: path, Reason: "this is no regular file: a checkpoint is read and written in place"}
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
 		return nil, err
 	}
 	j := &Journal{f: f, in: bufio.NewReaderSize(f, 1<<16)}
-	head := make([]byte, journalStart)
+	head := make([]byte, JournalStart)
 	n, err := io.ReadFull(j.in, head)
 	switch {
-	case err == nil && !bytes.HasPrefix(head, []byte(journalMagic)), !bytes.HasPrefix([]byte(journalMagic), head[:min(n, len(journalMagic))]):
-		err = &FileError{Path: path, Reason: "this is not a checkpoint of bbgp"}
+	case err == nil && !bytes.HasPrefix(head, []byte(JournalMagic)),
+		!bytes.HasPrefix([]byte(JournalMagic), head[:min(n, len(JournalMagic))]):
+		err = &gp.FileError{Path: path, Reason: "this is not a checkpoint of bbgp"}
 	case err == io.EOF, err == io.ErrUnexpectedEOF:
 		j.in, err = nil, nil // new, or killed while its first bytes were written
 	case err == nil:
-		if v := binary.LittleEndian.Uint32(head[len(journalMagic):]); v != journalVersion {
-			err = &FileError{Path: path, Reason: fmt.Sprintf("checkpoint of format version %d, this program reads version %d", v, journalVersion)}
+		if v := binary.LittleEndian.Uint32(head[len(JournalMagic):]); v != journalVersion {
+			err = &gp.FileError{Path: path, Reason: fmt.Sprintf("checkpoint of format version %d, this program reads version %d", v, journalVersion)}
 		}
-		j.end = journalStart
+		j.end = JournalStart
 	}
 	if err != nil {
 		f.Close()
@@ -110,33 +110,33 @@ func ResumeJournal(path string) (*Journal, error) {
 
 // Close closes the file. It returns the first error of a write.
 func (j *Journal) Close() error {
-	return errors.Join(j.err, j.f.Close())
+	return errors.Join(j.Err, j.f.Close())
 }
 
 // Replayed returns how many evaluations were taken from the file.
 func (j *Journal) Replayed() int { return j.replayed }
 
-// begin compares what the fit is of with the first record, or writes it.
-func (j *Journal) begin(id []byte) error {
+// Begin compares what the fit is of with the first record, or writes it.
+func (j *Journal) Begin(id []byte) error {
 	if j.in != nil {
 		if was, ok := j.record(); ok {
-			if diff := difference(was, id); diff != "" {
-				return &FileError{Path: j.f.Name(), Reason: "the checkpoint is of another fit: " + diff}
+			if diff := Difference(was, id); diff != "" {
+				return &gp.FileError{Path: j.f.Name(), Reason: "the checkpoint is of another fit: " + diff}
 			}
-			j.end += recordHead + int64(len(was))
+			j.end += RecordHead + int64(len(was))
 			return nil
 		}
 	}
 	j.in, j.end = nil, 0
-	head := binary.LittleEndian.AppendUint32([]byte(journalMagic), journalVersion)
+	head := binary.LittleEndian.AppendUint32([]byte(JournalMagic), journalVersion)
 	if err := j.write(head); err != nil {
 		return err
 	}
 	return j.append(id)
 }
 
-// difference names what differs between two first records.
-func difference(was, is []byte) string {
+// Difference names what differs between two first records.
+func Difference(was, is []byte) string {
 	var a, b map[string]json.RawMessage
 	if json.Unmarshal(was, &a) != nil || json.Unmarshal(is, &b) != nil {
 		return "its first record is damaged"
@@ -159,7 +159,7 @@ func difference(was, is []byte) string {
 
 // record reads the next record; ok is false where the journal ends.
 func (j *Journal) record() (payload []byte, ok bool) {
-	var head [recordHead]byte
+	var head [RecordHead]byte
 	if _, err := io.ReadFull(j.in, head[:]); err != nil {
 		return nil, false
 	}
@@ -172,30 +172,30 @@ func (j *Journal) record() (payload []byte, ok bool) {
 	if n, err := io.CopyN(&b, j.in, int64(size)); err != nil || n != int64(size) {
 		return nil, false
 	}
-	if crc32.Checksum(b.Bytes(), castagnoli) != binary.LittleEndian.Uint32(head[4:]) {
+	if crc32.Checksum(b.Bytes(), Castagnoli) != binary.LittleEndian.Uint32(head[4:]) {
 		return nil, false
 	}
 	return b.Bytes(), true
 }
 
 // peek returns the next entry, nil where the journal ends.
-func (j *Journal) peek() *entry {
+func (j *Journal) peek() *Entry {
 	if j.in == nil || j.ahead != nil {
 		return j.ahead
 	}
-	e := new(entry)
+	e := new(Entry)
 	payload, ok := j.record()
 	if !ok || gob.NewDecoder(bytes.NewReader(payload)).Decode(e) != nil || e.Value == nil && e.Fault == "" {
 		j.in = nil
 		return nil
 	}
-	j.ahead, j.size = e, recordHead+int64(len(payload))
+	j.ahead, j.size = e, RecordHead+int64(len(payload))
 	return e
 }
 
-// take returns the next entry if its key is the given one. Where it is not, the
+// Take returns the next entry if its key is the given one. Where it is not, the
 // journal ends, and what is behind is forgotten.
-func (j *Journal) take(key [sha256.Size]byte) *entry {
+func (j *Journal) Take(key [sha256.Size]byte) *Entry {
 	e := j.peek()
 	j.ahead = nil
 	if e == nil || e.Key != key {
@@ -207,24 +207,24 @@ func (j *Journal) take(key [sha256.Size]byte) *entry {
 	return e
 }
 
-// cut ends the journal before the next entry.
-func (j *Journal) cut() { j.in, j.ahead = nil, nil }
+// Cut ends the journal before the next entry.
+func (j *Journal) Cut() { j.in, j.ahead = nil, nil }
 
-// add appends an entry.
-func (j *Journal) add(e *entry) {
+// Add appends an entry.
+func (j *Journal) Add(e *Entry) {
 	var b bytes.Buffer
 	if err := gob.NewEncoder(&b).Encode(e); err != nil {
-		j.err = errors.Join(j.err, err)
+		j.Err = errors.Join(j.Err, err)
 		return
 	}
-	if j.err == nil {
-		j.err = j.append(b.Bytes())
+	if j.Err == nil {
+		j.Err = j.append(b.Bytes())
 	}
 }
 
 func (j *Journal) append(payload []byte) error {
-	b := binary.LittleEndian.AppendUint32(make([]byte, 0, recordHead+len(payload)), uint32(len(payload)))
-	b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(payload, castagnoli))
+	b := binary.LittleEndian.AppendUint32(make([]byte, 0, RecordHead+len(payload)), uint32(len(payload)))
+	b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(payload, Castagnoli))
 	if err := j.write(append(b, payload...)); err != nil {
 		return err
 	}
@@ -247,32 +247,12 @@ func (j *Journal) write(b []byte) error {
 	return err
 }
 
-// identity says what a fit is of: all that its bits depend on.
-func (o *Options) identity(d *gp.Table) ([]byte, error) {
-	h := sha256.New()
-	for i := range d.X.Rows {
-		h.Write(evidence.AppendFloats(nil, d.X.Row(i)))
-	}
-	for _, v := range [][]float64{d.Y, d.NoiseScale, d.NoiseExtra} {
-		h.Write(evidence.AppendFloats(binary.LittleEndian.AppendUint64(nil, uint64(len(v))), v))
-	}
-	for _, r := range d.Repeats {
-		h.Write(evidence.AppendFloats(nil, []float64{r.More, r.SS, r.LogD}))
-	}
-	return json.Marshal(map[string]any{
-		"data": hex.EncodeToString(h.Sum(nil)), "rows": d.X.Rows, "inputs": d.X.Cols,
-		"kernel": o.Kernel, "method": o.Method, "optimizer": o.Optimizer, "eps": o.Eps, "probes": o.Probes,
-		"lml_stderr": o.LMLStdErr, "rank": o.Rank, "neighbours": o.Neighbours, "precision": o.Precision,
-		"product": o.Product, "tolerance": o.Tolerance,
-		"no_scale": o.NoScale, "scale_floor": o.ScaleFloor, "fix_mean": o.FixMean, "seed": o.Seed, "prefit_rows": o.PrefitRows, "restarts": o.Restarts,
-		"memory": o.Memory, "costs": o.Costs, "start": o.Start, "isa": o.Engine.Impl.Name,
-	})
-}
-
 // callKey identifies a call of an objective.
-func callKey(kind string, p Params, opt evidence.Options) [sha256.Size]byte {
-	b := evidence.AppendFloats([]byte(kind+" "+p.Kernel+" "+opt.Precision+" "+opt.Product+" "), append([]float64{p.Mean, p.Variance, p.Noise, opt.Eps, opt.Tolerance}, p.Lengthscales...))
-	for _, v := range []uint64{uint64(opt.Probes), uint64(opt.Rank), uint64(opt.Neighbours), opt.Seed, uint64(opt.Memory), flagBits(opt.Gradient, opt.Reject != nil)} {
+func callKey(kind string, p gp.Params, opt evidence.Options) [sha256.Size]byte {
+	b := evidence.AppendFloats([]byte(kind+" "+p.Kernel+" "+opt.Precision+" "+opt.Product+" "),
+		append([]float64{p.Mean, p.Variance, p.Noise, opt.Eps, opt.Tolerance}, p.Lengthscales...))
+	for _, v := range []uint64{uint64(opt.Probes), uint64(opt.Rank), uint64(opt.Neighbours), opt.Seed,
+		uint64(opt.Memory), flagBits(opt.Gradient, opt.Reject != nil)} {
 		b = binary.LittleEndian.AppendUint64(b, v)
 	}
 	return sha256.Sum256(b)
@@ -286,3 +266,6 @@ func flagBits(flags ...bool) (b uint64) {
 	}
 	return b
 }
+
+// Open tells whether j has a file.
+func (j *Journal) Open() bool { return j.f != nil }

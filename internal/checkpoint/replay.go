@@ -1,16 +1,18 @@
-package bbgp
+package checkpoint
 
 import (
-	"bbgp.dev/internal/evidence"
 	"context"
+
+	"bbgp.dev/internal/evidence"
+	"bbgp.dev/internal/gp"
 )
 
-// A journaled objective answers from a journal while that lasts, and writes to
+// An Estimator answers from a journal while that lasts, and writes to
 // it what it computes. What is expensive, Rebuild, waits until it is needed.
-type journaled struct {
-	obj     evidence.Estimator
-	journal *Journal
-	rows    int
+type Estimator struct {
+	Of      evidence.Estimator
+	Journal *Journal
+	Rows    int
 	// While the journal answers: the last Rebuild, and the state behind it.
 	pending *rebuild
 	saved   []byte
@@ -18,15 +20,15 @@ type journaled struct {
 }
 
 type rebuild struct {
-	p   Params
+	p   gp.Params
 	opt evidence.Options
 }
 
-// Rebuild is the objective's; it is put off while the journal answers.
-func (o *journaled) Rebuild(ctx context.Context, p Params, opt evidence.Options) error {
-	next := o.journal.peek()
+// Rebuild is that of the other estimator; it is put off while the journal answers.
+func (o *Estimator) Rebuild(ctx context.Context, p gp.Params, opt evidence.Options) error {
+	next := o.Journal.peek()
 	if key := callKey("rebuild", p, opt); next != nil && next.Key == key { // it failed
-		return replayedFault(o.journal.take(key))
+		return replayedFault(o.Journal.Take(key))
 	}
 	before, behind := o.pending, o.behind
 	o.pending, o.behind = &rebuild{p.Clone(), opt}, false
@@ -40,13 +42,14 @@ func (o *journaled) Rebuild(ctx context.Context, p Params, opt evidence.Options)
 	return err
 }
 
-// Evaluate is the objective's.
-func (o *journaled) Evaluate(ctx context.Context, p Params, opt evidence.Options) (*evidence.Value, error) {
+// Evaluate is that of the other estimator.
+func (o *Estimator) Evaluate(ctx context.Context, p gp.Params, opt evidence.Options) (*evidence.Value, error) {
 	key := callKey("evaluate", p, opt)
-	if next := o.journal.peek(); next != nil && next.Value != nil && !next.Value.Usable(o.rows, len(p.Lengthscales), opt.Gradient) {
-		o.journal.cut()
+	if next := o.Journal.peek(); next != nil && next.Value != nil &&
+		!next.Value.Usable(o.Rows, len(p.Lengthscales), opt.Gradient) {
+		o.Journal.Cut()
 	}
-	if e := o.journal.take(key); e != nil {
+	if e := o.Journal.Take(key); e != nil {
 		o.saved, o.behind = e.State, true
 		if e.Value == nil {
 			return nil, replayedFault(e)
@@ -56,22 +59,22 @@ func (o *journaled) Evaluate(ctx context.Context, p Params, opt evidence.Options
 	if err := o.live(ctx); err != nil {
 		return nil, err
 	}
-	ev, err := o.obj.Evaluate(ctx, p, opt)
+	ev, err := o.Of.Evaluate(ctx, p, opt)
 	if ctx.Err() == nil {
-		o.journal.add(o.entry(key, ev, err))
+		o.Journal.Add(o.entry(key, ev, err))
 	}
 	return ev, err
 }
 
 // live brings the objective to where the journal ends.
-func (o *journaled) live(ctx context.Context) error {
+func (o *Estimator) live(ctx context.Context) error {
 	if !o.behind {
 		o.Restore()
 	}
 	if r := o.pending; r != nil {
-		if err := o.obj.Rebuild(ctx, r.p, r.opt); err != nil {
+		if err := o.Of.Rebuild(ctx, r.p, r.opt); err != nil {
 			if ctx.Err() == nil {
-				o.journal.add(o.entry(callKey("rebuild", r.p, r.opt), nil, err))
+				o.Journal.Add(o.entry(callKey("rebuild", r.p, r.opt), nil, err))
 			}
 			return err
 		}
@@ -82,16 +85,16 @@ func (o *journaled) live(ctx context.Context) error {
 }
 
 // Restore gives the objective the state of the last answer.
-func (o *journaled) Restore() {
-	if s, ok := o.obj.(evidence.Stateful); ok && o.saved != nil {
+func (o *Estimator) Restore() {
+	if s, ok := o.Of.(evidence.Stateful); ok && o.saved != nil {
 		s.Restore(o.saved)
 	}
 	o.saved = nil
 }
 
-func (o *journaled) entry(key [32]byte, ev *evidence.Value, err error) *entry {
-	e := &entry{Key: key, Value: ev}
-	if s, ok := o.obj.(evidence.Stateful); ok {
+func (o *Estimator) entry(key [32]byte, ev *evidence.Value, err error) *Entry {
+	e := &Entry{Key: key, Value: ev}
+	if s, ok := o.Of.(evidence.Stateful); ok {
 		e.State = s.State()
 	}
 	if err != nil {
@@ -108,8 +111,8 @@ type replayedError struct {
 
 func (e *replayedError) Error() string { return e.text }
 
-func (e *replayedError) Is(target error) bool { return e.singular && target == ErrNotFinite }
+func (e *replayedError) Is(target error) bool { return e.singular && target == gp.ErrNotFinite }
 
-func replayedFault(e *entry) error { return &replayedError{e.Fault, e.Singular} }
+func replayedFault(e *Entry) error { return &replayedError{e.Fault, e.Singular} }
 
 // The states of the objectives. That of the exact one is empty.

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"bbgp.dev/internal/gp"
 	"bbgp.dev/linalg"
 )
 
@@ -97,6 +98,25 @@ func TestProductChoice(t *testing.T) {
 		r, err := LogMarginalLikelihood(context.Background(), mapData(c.n, c.d, false, 1e-2, 1), p, Options{Method: "bbgp", NoScale: true, NoGradient: true, Neighbours: 32, Rank: -1})
 		if err != nil || r.Product != c.want {
 			t.Errorf("%d rows, %d inputs: %v, %v", c.n, c.d, r.Product, err)
+		}
+	}
+}
+
+// The derivative by an input that is out is that of dense products.
+func TestProductGradientOut(t *testing.T) {
+	data := mapData(2500, 3, true, 0.01, 5)
+	p := Params{Kernel: "matern52", Variance: 1, Noise: 0.01, Lengthscales: []float64{0.2, gp.FarLength, 0.3}}
+	var got [2]*LMLReport
+	for k, product := range []string{"dense", "h2"} {
+		opt := Options{Method: "bbgp", Product: product, NoScale: true, Rank: -1, Neighbours: 48, Probes: 3, Seed: 3}
+		var err error
+		if got[k], err = LogMarginalLikelihood(context.Background(), data, p, opt); err != nil || got[k].Product != product {
+			t.Fatal(err, got[k])
+		}
+	}
+	for j, want := range got[0].Gradient.Lengthscales {
+		if off := math.Abs(got[1].Gradient.Lengthscales[j] - want); want == 0 || off > 1e-3*math.Abs(want) {
+			t.Errorf("input %d: %v, dense %v", j, got[1].Gradient.Lengthscales[j], want)
 		}
 	}
 }

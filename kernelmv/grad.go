@@ -97,7 +97,10 @@ func (o *Op) GradInvSqTo(ctx context.Context, dst []float64, u linalg.Matrix, g 
 	if len(dst) != o.Inputs() || u.Rows != o.Dim() || len(g) != u.Cols {
 		panic("kernelmv: GradInvSqTo: bad shapes")
 	}
-	sums, err := o.gradSums(ctx, o.pts.varying, u, g)
+	sums, err := o.h2AllSums(ctx, u, g)
+	if err == nil && sums == nil {
+		sums, err = o.gradSums(ctx, o.pts.varying, u, g)
+	}
 	if err != nil {
 		return err
 	}

@@ -68,6 +68,7 @@ type h2State struct {
 	p64    *h2Product[float64]
 	g32    *h2Gradient[float32]
 	g64    *h2Gradient[float64]
+	w64    *h2Product[float64] // by the weights of the gradient
 }
 
 // SetForm chooses the form of products and gradients in F32 and F64, and the

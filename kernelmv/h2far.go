@@ -180,7 +180,11 @@ func (f *h2Product[T]) block(s *h2Scratch[T], xi, xj, vi []T, y []float64, vj []
 	for r := 0; r < rows; r += asm.RowUnit {
 		tile := s.tile[:asm.RowUnit*cols]
 		f.kit.Radii(family, tile, xi[r*d:(r+asm.RowUnit)*d], xj[:cols*d], d, asm.RowUnit, cols)
-		f.kit.CovRadii(family, d, tile, asm.RowUnit, cols)
+		if f.weight {
+			f.kit.WeightRadii(family, d, tile, asm.RowUnit, cols)
+		} else {
+			f.kit.CovRadii(family, d, tile, asm.RowUnit, cols)
+		}
 		f.kit.AccI(y[r*p:(r+asm.RowUnit)*p], tile, vj, asm.RowUnit, cols, p)
 		if !both {
 			continue

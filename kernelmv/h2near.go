@@ -35,6 +35,9 @@ func (f *h2Product[T]) nearChunk(worker, i int) {
 			continue
 		}
 		src, noise := f.src.Row(row), f.op.noise[row]
+		if f.weight {
+			noise = 0
+		}
 		yi, yj := s.chunkI[(q-c.from)*p:], s.chunkJ[q-c.from:]
 		for k := range dst {
 			dst[k] = f.factor[k]*(yi[k]+yj[k*rows]) + noise*src[k]

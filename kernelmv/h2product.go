@@ -18,6 +18,8 @@ type h2Product[T asm.Float] struct {
 	from *h2Product[T] // of the columns: this one, or that of a Source
 	p    int           // columns, padded
 
+	weight bool // multiplies by ∂k/∂r² without its factor, and without noise, in place of k
+
 	xi, xj []T       // points: [n/Panel][dim][Panel], [n/Block][dim][Block]
 	vi, vj []T       // [padded][p], [p][padded]
 	m      []T       // [box][p][rows]

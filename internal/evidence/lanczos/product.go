@@ -226,3 +226,21 @@ func (r *process) checkForm(t *solution, x linalg.Matrix, at []int, exact linalg
 
 // errTolerance asks for a finer tolerance of the products.
 var errTolerance = fmt.Errorf("%w: the products are not exact enough", evidence.ErrPrecision)
+
+// gradientOut sets the derivatives by the lengthscales where some inputs are out, by
+// those by 1/ℓ², for which the products need not have them in the distance.
+func (r *process) gradientOut(g *evidence.Gradient, cols linalg.Matrix, weight []float64) error {
+	op := r.o.op
+	op.SetGradPrecision(kernelmv.F64)
+	op.SetGradSlack(gradSlack * r.opt.Eps)
+	if err := op.GradInvSqTo(r.ctx, g.Lengthscales, cols, weight); err != nil {
+		return err
+	}
+	for j, l := range r.far.Lengthscales {
+		if g.Lengthscales[j] *= -2 / (l * l); math.IsInf(l, 1) {
+			g.Lengthscales[j] = 0
+		}
+	}
+	g.Natural(r.far)
+	return nil
+}

@@ -353,7 +353,11 @@ func (r *process) gradient(t *solution) (*evidence.Gradient, error) {
 	if r.prec == kernelmv.F64 {
 		prec = kernelmv.F64
 	}
-	if !slices.Equal(r.far.Lengthscales, r.p.Lengthscales) {
+	away := !slices.Equal(r.far.Lengthscales, r.p.Lengthscales)
+	if away && r.h2 && r.p.Kernel != "matern12" {
+		return g, r.gradientOut(g, cols, weight)
+	}
+	if away {
 		if err := o.op.Reset(gp.KernelOf(r.far), noise); err != nil {
 			return nil, err
 		}

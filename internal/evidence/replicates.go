@@ -24,6 +24,8 @@ func (o WithReplicates) Evaluate(ctx context.Context, p gp.Params, opt Options) 
 		return nil, err
 	}
 	ev.Add(value)
+	off := roundingMargin * o.D.WithinRounding(p.Noise)
+	ev.Lower, ev.Upper = ev.Lower-off, ev.Upper+off
 	if ev.Gradient != nil {
 		ev.Gradient.Noise += slope
 	}

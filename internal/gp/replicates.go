@@ -137,6 +137,22 @@ func (d *Table) WithinGroups(noise float64) (value, slope, info float64) {
 	return value, slope, info
 }
 
+// WithinRounding is the size of what rounding does to the within-group term, by chance up or
+// down: targets, their differences from means and the sums of squares are rounded, n^1/2 u of
+// the sizes of all terms.
+func (d *Table) WithinRounding(noise float64) float64 {
+	rows, size := 0.0, 0.0
+	for i, r := range d.Repeats {
+		if r.More == 0 {
+			continue
+		}
+		s := noise + d.ratioOf(i)
+		rows += r.More + 1
+		size += math.Abs(r.LogD) + 0.5*(math.Abs(r.More*math.Log(2*math.Pi*s))+r.SS/s)
+	}
+	return 0x1p-52 * math.Sqrt(rows) * size
+}
+
 // WithinScaled returns the terms of a target divided by scale.
 func WithinScaled(r []Repeat, scale float64) []Repeat {
 	if r == nil {

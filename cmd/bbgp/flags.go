@@ -21,29 +21,23 @@ import (
 	"bbgp.dev/linalg"
 )
 
-// flagError adds the nearest flag to the complaint about an unknown one.
-func flagError(c *cobra.Command, err error) error {
-	text := err.Error()
-	if m := regexp.MustCompile(`^unknown flag: --(\S+)`).FindStringSubmatch(text); m != nil {
-		var names []string
-		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		text = "unknown flag --" + m[1]
-		if near := table.Nearest(m[1], names); near != "" {
-			text += "; did you mean --" + near + "?"
-		} else {
-			text += "; see " + c.CommandPath() + " --help"
-		}
-	}
-	return &usageError{text}
-}
-
 // exactly demands the named arguments.
 func exactly(names ...string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) == len(names) {
 			return nil
 		}
-		return usagef("%s takes %s, not %d arguments; for example: %s", c.Name(), strings.Join(names, " "), len(args), firstExample(c))
+		takes, given := strings.Join(names, " "), fmt.Sprintf("not %d arguments", len(args))
+		if len(names) == 0 {
+			takes = "no arguments"
+		}
+		if len(args) == 1 {
+			given = "not " + table.Quote(args[0]) + " alone"
+		}
+		if len(names) == 0 {
+			given = "not " + table.Quote(args[0])
+		}
+		return usagef("%s takes %s, %s; for example: %s", c.Name(), takes, given, firstExample(c))
 	}
 }
 
@@ -314,7 +308,11 @@ func parseBytes(s string) (int64, error) {
 		if m[2] == "" {
 			power = 0
 		}
-		if v, err := strconv.ParseFloat(m[1], 64); err == nil && v > 0 && v*math.Pow(base, power) < 1<<60 {
+		v, err := strconv.ParseFloat(m[1], 64)
+		if err == nil && m[2] == "" && v < 1<<20 {
+			return 0, usagef("--memory %s is %[1]s bytes; give it a unit, such as %[1]sGiB", m[1])
+		}
+		if err == nil && v > 0 && v*math.Pow(base, power) < 1<<60 {
 			return int64(v * math.Pow(base, power)), nil
 		}
 	}

@@ -78,7 +78,10 @@ func (f *fitFlags) share() (float64, error) {
 	text, ok := strings.CutSuffix(f.holdout, "%")
 	v, err := strconv.ParseFloat(text, 64)
 	if _, none := os.Stat(f.holdout); !ok && err == nil && none != nil {
-		if !(v > 0 && v < 1) {
+		if !(v > 0 && v < 100) {
+			return 0, usagef("--holdout %q is neither a table nor a share between 0%% and 100%%", f.holdout)
+		}
+		if v >= 1 {
 			return 0, usagef("--holdout %s: there is no such table; --holdout %s%% keeps a share of the rows", f.holdout, f.holdout)
 		}
 		f.holdout = "" // no table

@@ -67,6 +67,12 @@ func (a *app) run(ctx context.Context, args []string) (code int) {
 	}()
 	root := a.root()
 	root.SetArgs(args)
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		if c == root && len(args) > 0 && !strings.HasPrefix(args[0], "-") { // a command mistyped, before its flags
+			return unknownCommand(root, args[0])
+		}
+		return flagError(c, err)
+	})
 	root.SetIn(a.in)
 	root.SetOut(a.out)
 	root.SetErr(a.errw)
@@ -80,7 +86,7 @@ func (a *app) run(ctx context.Context, args []string) (code int) {
 	if code == exitInterrupted {
 		return a.interrupted(ctx)
 	}
-	a.last(oneLine(err.Error())) // errors that were joined have a line each
+	a.last(oneLine(optionText(err))) // errors that were joined have a line each
 	return code
 }
 
@@ -161,10 +167,10 @@ likelihood it computes comes with bounds of its bias.`,
 		Args:                       subcommand,
 		RunE:                       func(c *cobra.Command, args []string) error { return c.Help() },
 	}
-	root.SetFlagErrorFunc(flagError)
 	root.SetUsageTemplate(usageTemplate)
 	root.SetVersionTemplate("bbgp {{.Version}}\n")
 	root.AddCommand(a.fitCommand(), a.planCommand(), a.predictCommand(), a.sampleCommand(), a.lmlCommand(), a.cvCommand(), a.checkCommand(), a.infoCommand(), a.versionCommand(), a.benchCommand(), a.reportCommand(), a.demoCommand(), a.completionCommand(), a.manCommand())
+	root.SetHelpCommand(helpCommand())
 	a.addFileChecks(root) // inside addConfig, which may set the flags
 	addConfig(root)
 	if err := cmp.Or(completeValues(root), a.completeArgs(root)); err != nil {

@@ -72,7 +72,7 @@ func TestBadData(t *testing.T) {
 		{"zero weight", "x1,w,y\n1,1,2\n2,0,3\n", "y", []string{"--weight", "w"}, `: row 2 (line 3), column w: 0 is no weight; weights are positive`},
 		{"many texts", "name,y\na,1\nb,2\nc,3\n", "y", []string{"--levels", "2"}, `: row 1 (line 2), column name: 3 or more different texts, such as "a", "b", "c", are too many for one input each (at most 2); leave it out with --ignore name or allow more with --levels`},
 		{"ignored", "x1,y\n1,2\n2,3\n", "y", []string{"--ignore", "x9"}, `: column x9: there is no such column; did you mean x1?`},
-		{"binary", "x1,y\n\x00,2\n", "y", nil, `: row 1 (line 2): holds zero bytes; it is no text file`},
+		{"binary", "x1,y\n\x00,2\n", "y", nil, `: row 1 (line 2): holds zero bytes, which no text has: a copy that was cut short, or no text file; tr -d '\\000' takes them out`},
 		{"parquet", "PAR1\x00\x00", "y", nil, `: damaged Parquet data: cut short`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -152,7 +152,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"fit", data, "--target", "y", "--header", "maybe"}, "--header"},
 		{[]string{"fit", data, "--target", "y", "--progress", "loud"}, "--progress"},
 		{[]string{"lml", data, "--target", "y"}, "--params is missing"},
-		{[]string{"predict", data}, "predict takes MODEL NEW.csv, not 1 arguments"},
+		{[]string{"predict", data}, "predict takes MODEL NEW.csv, not "},
 		{[]string{"predict", data, data, "--json"}, "--json needs --out"},
 		{[]string{"demo", "--n", "1"}, "--n"},
 		{[]string{"info", "a", "b"}, "info takes"},
@@ -220,12 +220,12 @@ func TestBench(t *testing.T) {
 }
 
 func TestParseBytes(t *testing.T) {
-	for s, n := range map[string]int64{"": 0, "500": 500, "2GiB": 2 << 30, "1.5g": 1.5e9, "10 MB": 1e7, "3kib": 3072} {
+	for s, n := range map[string]int64{"": 0, "5000000": 5e6, "2GiB": 2 << 30, "1.5g": 1.5e9, "10 MB": 1e7, "3kib": 3072} {
 		if got, err := parseBytes(s); err != nil || got != n {
 			t.Errorf("%q: %d, %v", s, got, err)
 		}
 	}
-	for _, s := range []string{"x", "-1", "1..2G", "9e9", "99999999TB"} {
+	for _, s := range []string{"x", "-1", "2", "500", "1..2G", "9e9", "99999999TB"} {
 		if _, err := parseBytes(s); err == nil {
 			t.Errorf("%q is taken", s)
 		}

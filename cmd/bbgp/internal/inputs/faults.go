@@ -116,11 +116,23 @@ func (p *Plan) mixed(t *table.Table, c *table.Column, fault func(table.Place, []
 		table.Quote(cell), kind, good, table.ListArg(cell), arg, arg)
 }
 
+const toldWrong = "%s has another decimal mark than --decimal says; leave the flag out, or write all numbers with one mark"
+
+// otherMark says whether the first text of a column is a number with one decimal mark and
+// none with the other: then the other was told.
+func otherMark(c *table.Column) bool {
+	first := c.FirstText.Cell
+	return !c.AskedText() && table.ParseStyled(first, '.').Text != table.ParseStyled(first, ',').Text
+}
+
 // addLevels makes one input of each text of a column.
 func (p *Plan) addLevels(t *table.Table, c *table.Column, opt Options, fault func(table.Place, []string, string, ...any) *Fault) *Fault {
 	most := opt.MaxLevels
 	if most == 0 {
 		most = 20
+	}
+	if otherMark(c) {
+		return fault(c.FirstText, []string{"--ignore", c.Name}, toldWrong, table.Quote(c.FirstText.Cell))
 	}
 	if what := quantities(c, most); what != "" && !c.AskedText() {
 		if len(t.Columns) == 1 {
@@ -171,6 +183,8 @@ func (p *Plan) target(t *table.Table, names []string) *Fault {
 		return at(c.FirstInf, "%s is not finite", table.Quote(c.FirstInf.Cell))
 	case c.Text == 0:
 		return nil
+	case c.IsText() && otherMark(c):
+		return at(c.FirstText, toldWrong, table.Quote(c.FirstText.Cell))
 	case c.IsText():
 		return at(c.FirstText, "%s is no number, nor is any cell; a target is a number in every row: %s", table.Quote(c.FirstText.Cell), asNumbers(c.Levels))
 	}

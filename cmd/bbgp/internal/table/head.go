@@ -45,13 +45,6 @@ func findHead(s *sample, opt *ReadOptions) *head {
 			s.recs = s.recs[n:]
 		}
 	}
-	if opt.Skip > 0 {
-		n := 0
-		for n < len(s.recs) && s.recs[n].line <= opt.Skip {
-			n++
-		}
-		drop(min(n, len(s.recs)-1))
-	}
 	look := opt.Skip == 0 && !opt.NoHead
 	var above []byte // a comment that may be the header
 	if look {

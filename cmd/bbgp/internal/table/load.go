@@ -168,7 +168,7 @@ const columnBytes = 512
 func (t *Table) addLine(r *Reader, rec []byte) error {
 	whole := rec
 	for i, c := range t.Columns {
-		if c.as == AsFound && c.Codes == nil && r.na == nil {
+		if c.as == AsFound && c.Codes == nil && r.na == nil && r.Decimal != r.Delimiter {
 			if v, n, decimals := leading(rec, r.Decimal); n > 0 && (n == len(rec) || rec[n] == r.Delimiter) {
 				c.Num = append(c.Num, v)
 				if decimals >= 0 {

@@ -91,6 +91,9 @@ func unpack(label string, in io.Reader, c io.Closer, opt ReadOptions) (io.ReadCl
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
 		return openWorkbook(label, br, c, opt)
 	}
+	if opt.Sheet != "" {
+		return nil, &Error{File: label, Text: "is no workbook (.xlsx); leave --sheet out"}
+	}
 	head, _ = br.Peek(20) // an error comes again with the first read
 	if kind := foreign(head); kind != "" {
 		return nil, &Error{File: label, Text: kind}

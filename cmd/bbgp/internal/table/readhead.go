@@ -12,8 +12,14 @@ import (
 // readHead finds and reads all that stands before the rows.
 func (r *Reader) readHead() error {
 	text := r.buf[r.start:r.end]
-	if bytes.IndexByte(text, '\n') < 0 && bytes.IndexByte(text, '\r') >= 0 {
+	mac := bytes.IndexByte(text, '\n') < 0 && bytes.IndexByte(text, '\r') >= 0
+	if mac {
 		r.newline = '\r'
+	}
+	if err := r.skip(); err != nil {
+		return err
+	}
+	if text = r.buf[r.start:r.end]; mac {
 		text = bytes.ReplaceAll(text, []byte{'\r'}, []byte{'\n'})
 	}
 	s := &sample{recs: records(text, r.eof)}
@@ -64,6 +70,31 @@ func (r *Reader) readHead() error {
 		}
 	}
 	return r.nameColumns(names, s)
+}
+
+// skip leaves out the lines that --skip says.
+func (r *Reader) skip() error {
+	for r.next <= r.opt.Skip {
+		if i := bytes.IndexByte(r.buf[r.start:r.end], r.newline); i >= 0 {
+			r.start, r.next = r.start+i+1, r.next+1
+			continue
+		}
+		if r.eof {
+			return &Error{File: r.file, Text: fmt.Sprintf("--skip %d leaves nothing: the table has %s", r.opt.Skip, lines(r.next-btoi(r.start == r.end)))}
+		}
+		if r.end-r.start > maxRecord {
+			return r.openQuote()
+		}
+		if err := r.fill(); err != nil {
+			return err
+		}
+	}
+	for r.opt.Skip > 0 && !r.eof && r.end-r.start < sampleSize {
+		if err := r.fill(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // nameColumns makes the names unique, and finds what the sample tells of each column.

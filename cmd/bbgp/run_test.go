@@ -72,7 +72,7 @@ func TestBadData(t *testing.T) {
 		{"zero weight", "x1,w,y\n1,1,2\n2,0,3\n", "y", []string{"--weight", "w"}, `: row 2 (line 3), column w: 0 is no weight; weights are positive`},
 		{"many texts", "name,y\na,1\nb,2\nc,3\n", "y", []string{"--levels", "2"}, `: row 1 (line 2), column name: 3 or more different texts, such as "a", "b", "c", are too many for one input each (at most 2); leave it out with --ignore name or allow more with --levels`},
 		{"ignored", "x1,y\n1,2\n2,3\n", "y", []string{"--ignore", "x9"}, `: column x9: there is no such column; did you mean x1?`},
-		{"binary", "x1,y\n\x00,2\n", "y", nil, `: row 1 (line 2): holds zero bytes, which no text has: a copy that was cut short, or no text file; tr -d '\\000' takes them out`},
+		{"binary", "x1,y\n\x00,2\n", "y", nil, `: row 1 (line 2): holds zero bytes, which no text has: a copy that was cut short, or no text file; tr -d '\000' takes them out`},
 		{"parquet", "PAR1\x00\x00", "y", nil, `: damaged Parquet data: cut short`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -32,14 +32,8 @@ func (r *Reader) readHead() error {
 		}
 		return &Error{File: r.file, Text: "is empty; a header line and rows of numbers are expected"}
 	}
-	if kind := noTable(s.recs[0].text); kind != "" {
-		return &Error{File: r.file, Text: kind}
-	}
-	if len(s.recs) > 1 && assignments(string(s.recs[0].text)) && assignments(string(s.recs[1].text)) {
-		return &Error{File: r.file, Text: fmt.Sprintf("has the names of columns in its cells (%s); write them once, in a header line, and the values below", Quote(string(s.recs[0].text)))}
-	}
-	if wholeQuoted(s.recs) {
-		return &Error{File: r.file, Text: `every line stands in quotes as a whole; take the outer quotes off: sed 's/^"//; s/"$//; s/""/"/g'`}
+	if err := s.foreign(r.file); err != nil {
+		return err
 	}
 	h := findHead(s, &r.opt)
 	r.head, r.place = h.notes, h.place
@@ -70,6 +64,20 @@ func (r *Reader) readHead() error {
 		}
 	}
 	return r.nameColumns(names, s)
+}
+
+// foreign is the error of a sample that is no table of cells.
+func (s *sample) foreign(file string) error {
+	if kind := noTable(s.recs[0].text); kind != "" {
+		return &Error{File: file, Text: kind}
+	}
+	if len(s.recs) > 1 && assignments(string(s.recs[0].text)) && assignments(string(s.recs[1].text)) {
+		return &Error{File: file, Text: fmt.Sprintf("has the names of columns in its cells (%s); write them once, in a header line, and the values below", Quote(string(s.recs[0].text)))}
+	}
+	if wholeQuoted(s.recs) {
+		return &Error{File: file, Text: `every line stands in quotes as a whole; take the outer quotes off: sed 's/^"//; s/"$//; s/""/"/g'`}
+	}
+	return nil
 }
 
 // skip leaves out the lines that --skip says.

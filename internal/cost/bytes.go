@@ -26,6 +26,8 @@ const (
 	// make it, twice, as matrix, as factor, and as factor of the last P, some of which are
 	// garbage by the time that neighbours come; a neighbour as index, weight and packed
 	// weight, of this P and the last, which is half gone where there is a low-rank part.
+	// On a map, whose products are below n², it is of neighbours alone.
+	mapInputs, mapRows, mapNear                                      = 3, lowRankRows, 96
 	bytesPerRankAlone, bytesPerRank, bytesPerNearAlone, bytesPerNear = 40, 32, 48, 20
 )
 
@@ -51,6 +53,9 @@ func precondBytes(n, rank, near int) int64 {
 
 // basisBytes is what a basis takes, as a rule.
 func basisBytes(n, cols int) int64 { return 4 * int64(n) * int64(cols) * typicalPasses }
+
+// IsMap foresees products below n².
+func IsMap(n, d int) bool { return d <= mapInputs && n > mapRows }
 
 // sparseBytes is the memory of sgpr and cglb with m inducing rows.
 func sparseBytes(n, m int) int64 { return 8 * int64(n) * int64(m) * 4 }
@@ -82,10 +87,14 @@ func (o *Budget) liveBytes(n, d, rank, near int) (all, basis int64) {
 		return sparseBytes(n, min(o.Inducing, n)), 0
 	}
 	if rank < 0 {
-		rank = min(typicalRank, n/4)
+		if rank = min(typicalRank, n/4); IsMap(n, d) {
+			rank = 0
+		}
 	}
 	if near < 0 {
-		near = min(typicalNear, n/4)
+		if near = min(typicalNear, n/4); IsMap(n, d) {
+			near = mapNear
+		}
 	}
 	cols := max(o.Probes, MinLastProbes) + 1
 	basis = basisBytes(n, cols)
@@ -121,7 +130,7 @@ func fisherBytes(n, d int) int64 {
 // PeakBytes predicts the peak of the process in a fit of n places in so many rows.
 func (o *Budget) PeakBytes(n, rows, d, rank, near int) int64 {
 	live, _ := o.liveBytes(n, d, rank, near)
-	if rank < 0 && near < 0 { // it may also be of low rank alone
+	if rank < 0 && near < 0 && !IsMap(n, d) { // it may also be of low rank alone
 		alone, _ := o.liveBytes(n, d, MostRank(n, OrStandard(o.Costs)), 0)
 		live = max(live, alone)
 	}

@@ -151,11 +151,13 @@ func Neighbours(n, d, m int, prec kernelmv.Precision, opt Request) int {
 	return best
 }
 
+// lowRankRows is the number of rows up to which a low-rank part is tried below n².
+const lowRankRows = 50000
+
 // h2Rank is how many columns are tried where products are cheap: as many as tell whether
 // low rank alone will do, and none where that costs more than the passes that it saves.
 func h2Rank(n, rank int) int {
-	const rows = 50000
-	if n > rows {
+	if n > lowRankRows {
 		return 0
 	}
 	return min(rank, fewColumns)

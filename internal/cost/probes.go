@@ -17,6 +17,9 @@ const (
 	FewProbes, manyProbes = 7, 15
 	wideFrom, wideSaves   = 5, 0.25 // a quarter of the passes beyond the fifth are saved
 	halfVariance          = 1.1     // times the cost is what half the variance is worth
+	// h2Wider is how many times more columns cost a product below n²: polynomials and nodes of
+	// each column besides. At n = 1e6 in the plane 8 columns more are .6 of the first 8.
+	h2Wider = 3
 )
 
 // Probes returns the number of probes for n rows at p, whose P has so many
@@ -31,7 +34,11 @@ func Probes(n, d, columns, near int, prec kernelmv.Precision, opt Request) (prob
 	}
 	products := c.Pair64.At(d) * opt.rowWork(n)
 	solves := c.Column*float64(columns) + c.Neighbour*float64(near)
-	pass, wide := products+solves, products+c.Wide64*opt.rowWork(n)+2*solves
+	wider := c.Wide64 * opt.rowWork(n)
+	if opt.H2 {
+		wider *= h2Wider
+	}
+	pass, wide := products+solves, products+wider+2*solves
 	// The value is not to change with the gradient's being asked for: that counts always.
 	rest := c.build(d, near, columns) + gradProducts*products
 	passes := s.PredictedPasses(n, near)

@@ -2,6 +2,7 @@ package lanczos
 
 import (
 	"context"
+	"math"
 
 	"bbgp.dev/internal/cost"
 	"bbgp.dev/internal/evidence"
@@ -11,6 +12,9 @@ import (
 
 // foreseeRows are enough to see which parts P will have.
 const foreseeRows = 2000
+
+// mapWork is about what a product below n² in the plane costs a row, in pairs of dense ones.
+const mapWork = 2e4
 
 // Foresee returns the sizes that P is going to have for d at p, by those
 // that it has for some of the rows. eval.Uses is how many evaluations a stage takes.
@@ -29,6 +33,9 @@ func Foresee(ctx context.Context, e *linalg.Engine, d *gp.Table, p gp.Params, ev
 	if near == 0 && eval.Rank < 0 {
 		costs := cost.OrStandard(eval.Costs)
 		rank = rank * cost.MostRank(n, costs) / cost.MostRank(few, costs)
+	}
+	if near > 0 && eval.Rank < 0 && eval.Product != "dense" && cost.IsMap(n, cost.ActiveInputs(p)) {
+		rank, eval.H2, eval.RowWork = 0, true, math.Min(mapWork, float64(n))
 	}
 	if near > 0 && eval.Neighbours < 0 {
 		if eval.Seen.Rows == 0 { // the first evaluations will tell that fewer do

@@ -159,3 +159,43 @@ func TestReadingIsBounded(t *testing.T) {
 		}
 	}
 }
+
+// Times, dates in digits, weeks, other scripts and columns by position are predicted as they
+// were trained, and as the same numbers in plain form.
+func TestPredictReadsForms(t *testing.T) {
+	dir := t.TempDir()
+	rng := rand.New(rand.NewPCG(3, 8))
+	var train, plain, same strings.Builder
+	train.WriteString("at;day;week;amount;wide;y\n")
+	plain.WriteString("at;day;week;amount;wide\n")
+	same.WriteString("at;day;week;amount;wide\n")
+	for i := range 40 {
+		h, m, day, week, k, w := rng.IntN(24), rng.IntN(60), 1+rng.IntN(28), 1+rng.IntN(9), 100+rng.IntN(900), rng.IntN(10)
+		cells := fmt.Sprintf("%02d:%02d;202402%02d;2024-W%02d;1,23,%d;%s", h, m, day, week, k, string(rune('０'+w)))
+		fmt.Fprintf(&train, "%s;%.4f\n", cells, float64(h)+float64(day)/7+float64(week)/3+float64(k)/400+float64(w)+0.1*rng.NormFloat64())
+		if i < 20 {
+			same.WriteString(cells + "\n")
+			// 2024-W01 begins on the 1st of January, day 19723.
+			fmt.Fprintf(&plain, "%.17g;202402%02d;%s;%d;%d\n", float64(h)+float64(m)/60, day, table.DateOf(float64(19723+7*(week-1))), 123000+k, w)
+		}
+	}
+	model := filepath.Join(dir, "m.bbgp")
+	want(t, exitOK, "fit", write(t, dir, "t.csv", train.String()), "--target", "y", "--out", model, "--quiet")
+	a := want(t, exitOK, "predict", model, write(t, dir, "a.csv", same.String()), "--quiet").out
+	b := bbgpRun(t, "", "predict", model, write(t, dir, "b.csv", plain.String()), "--quiet")
+	if b.code != exitOK || a != b.out || strings.Count(a, "\n") != 21 {
+		t.Errorf("%d %s\n%s\n%s", b.code, b.err, a, b.out)
+	}
+	if r := want(t, exitData, "predict", model, write(t, dir, "c.csv", "at;day;week;amount;wide\nnoon;20240201;2024-W01;1;2\n")); !strings.Contains(r.err, `column at: "noon"`) {
+		t.Error(r.err)
+	}
+	aligned := "name        x     y\nab       1.00  2.00\ncd             3.00\nef       4.00  5.00\nab       2.00  2.50\nef       3.00  4.40\ncd       1.50  2.20\n"
+	want(t, exitOK, "fit", write(t, dir, "w.txt", aligned), "--target", "y", "--missing", "indicator", "--out", model, "--quiet")
+	if out := want(t, exitOK, "predict", model, filepath.Join(dir, "w.txt"), "--quiet").out; strings.Count(out, "\n") != 7 {
+		t.Error(out)
+	}
+	bad := write(t, dir, "bad.txt", strings.Replace(aligned, "ef       3.00  4.40", "ef  123456.0012345.40", 1))
+	if r := bbgpRun(t, "", "predict", model, bad); r.code != exitData || strings.Count(r.err, "\n") != 1 {
+		t.Errorf("%d %s", r.code, r.err)
+	}
+}

@@ -154,12 +154,18 @@ func (in *Input) how(r *table.Reader, column int) table.How {
 	case Date:
 		return table.How{As: table.AsDate, Order: in.Order}
 	}
+	if in.Order == table.Clock {
+		return table.How{As: table.AsDate, Order: in.Order}
+	}
 	return table.How{Decimal: r.MarkOf(column, in.Decimal)}
 }
 
 func (in *Input) noDate() string {
-	if in.Order == "" {
+	switch in.Order {
+	case "":
 		return " is no date"
+	case table.Clock:
+		return " is no time, as those of the training are"
 	}
 	return fmt.Sprintf(" is no date in the order of the training, %s", in.Order)
 }

@@ -109,7 +109,7 @@ func parseDate(cell []byte, o Order) Value {
 	if o != "" {
 		days, ok = o.days(cell)
 	}
-	if !ok && !o.counts() && o != Clock && (o == "" || !plainOrder(cell)) {
+	if !ok && o != Clock && (o == "" || o.counts() || !plainOrder(cell)) {
 		days, ok = ParseDate(string(cell))
 	}
 	if !ok && o == Clock { // hours as such

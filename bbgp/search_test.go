@@ -97,26 +97,6 @@ func TestSearchFewRows(t *testing.T) {
 	}
 }
 
-// A start with its noise at the floor comes back: smooth data of many rows with noise,
-// where the lengthscales are right and the noise is not.
-func TestFloorComesBack(t *testing.T) {
-	rng := rand.New(rand.NewPCG(4, 4))
-	d := filled(1200, 3, func(_ int, x []float64) float64 {
-		for j := range x {
-			x[j] = rng.NormFloat64()
-		}
-		return math.Sin(x[0]) + x[1]*x[2] + 0.2*rng.NormFloat64()
-	})
-	start := startAt(gp.MinParam, 2, 2, 2)
-	m, err := Fit(context.Background(), d, Options{Engine: gptest.Engine(t), Start: &start})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if noise := m.Parameters.Noise; noise < 0.01 || noise > 0.05 {
-		t.Errorf("noise %g, L %v, %s; the data were made with about .02", noise, m.Result.LML, m.Result.Stopped)
-	}
-}
-
 // Inputs that have gone come back after the training, if they tell something.
 func TestGoneInputsComeBack(t *testing.T) {
 	d := sensors(1200)(rand.New(rand.NewPCG(2, 2)))

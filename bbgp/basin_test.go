@@ -1,0 +1,124 @@
+package bbgp
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"bbgp.dev/internal/evidence"
+	"bbgp.dev/internal/gp"
+)
+
+// ended returns a trainer that stands at p, as if a training had ended there.
+func ended(t *testing.T, d *Data, p Params) (*fit, *trainer) {
+	t.Helper()
+	f := coarseFit(t, d, Options{})
+	obj, err := f.opt.newObjective(f.std, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr := f.trainer(obj, f.std, "train")
+	tr.constant, tr.stageSteps, tr.maxEvals = f.flat, stageStepsOf(f.opt.Method), f.opt.MaxSteps
+	tr.out = tr.outOf(p)
+	if tr.cur, err = tr.bold(context.Background(), p, tr.out, math.Inf(-1)); err != nil {
+		t.Fatal(err)
+	}
+	return f, tr
+}
+
+// A training that has ended with its noise at the floor goes on from more of it, where that is the likelier.
+func TestLookTriesNoise(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 4))
+	d := filled(900, 3, func(_ int, x []float64) float64 {
+		for j := range x {
+			x[j] = rng.NormFloat64()
+		}
+		return math.Sin(x[0]) + x[1]*x[2] + 0.2*rng.NormFloat64()
+	})
+	f, tr := ended(t, d, startAt(gp.MinParam, 2, 2, 2))
+	before := tr.cur.ev.LML
+	var r Result
+	better, err := f.otherNoise(context.Background(), tr, &r)
+	if err != nil || !better {
+		t.Fatal(better, err, r.Starts)
+	}
+	if tr.cur.p.Noise < 1e-4 || tr.cur.ev.LML < before+100 {
+		t.Errorf("noise %g, L %v, at the floor %v", tr.cur.p.Noise, tr.cur.ev.LML, before)
+	}
+}
+
+// Noise that is too large, away from the floor, is left for less, beyond the doubt of the neighbours.
+func TestLookTriesLessNoise(t *testing.T) {
+	d, want := hidden("sine")
+	start := startAt(0.5, 2)
+	f, tr := ended(t, d, start)
+	f.opt.Start = &start // else dense evaluations have compared many starts
+	r := Result{Starts: []Candidate{{From: "given", Parameters: start}}}
+	if _, err := f.lookAbout(context.Background(), tr, &r, "converged"); err != nil {
+		t.Fatal(err)
+	}
+	if tr.cur.ev.LML < want-1 {
+		t.Errorf("L %v, want %v; %+v", tr.cur.ev.LML, want, r.Starts)
+	}
+}
+
+// The training from the runner-up of the comparison is taken where it ends higher, and what it
+// has left says so; where it ends lower, the first one stays.
+func TestRunnerUp(t *testing.T) {
+	d, want := hidden("sine")
+	good, bad := startAt(1e-4, 0.1), startAt(0.5, 2)
+	for _, first := range []Params{bad, good} {
+		f, tr := ended(t, d, first)
+		other := good
+		if first.Noise == good.Noise {
+			if _, err := tr.run(context.Background(), first); err != nil {
+				t.Fatal(err)
+			}
+			other = bad
+		}
+		r := Result{Starts: []Candidate{{From: "first", Parameters: first}, {From: "other", Parameters: other, Dropped: "behind"}}}
+		tr.second = &r.Starts[1]
+		if _, err := f.runnerUp(context.Background(), tr, &r, "converged"); err != nil {
+			t.Fatal(err)
+		}
+		if tr.cur.ev.LML < want-1 {
+			t.Errorf("from noise %g: L %v, want %v", first.Noise, tr.cur.ev.LML, want)
+		}
+		if won := live(r.Starts); len(won) != 1 || won[0].Parameters.Noise > 1e-3 {
+			t.Errorf("from noise %g: %+v", first.Noise, r.Starts)
+		}
+	}
+}
+
+// Two evaluations whose standard errors leave the order open make a runner-up, others do not.
+func TestSecond(t *testing.T) {
+	c := &Candidate{}
+	a, near, far := &evidence.Value{LML: -10, StdErr: 2}, &evidence.Value{LML: -13, StdErr: 2}, &evidence.Value{LML: -20, StdErr: 2}
+	if second(c, a, near) != c || second(c, a, far) != nil || second(c, a, &evidence.Value{Rejected: true, StdErr: 9}) != nil {
+		t.Error("2.8 nats of standard error: 3 nats are open, 10 are not, and a rejected candidate is behind")
+	}
+}
+
+// An input that the climb has taken beyond its range is let back where it tells the target.
+func TestCoarseLetsInputsBack(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 9))
+	d := filled(1500, 3, func(_ int, x []float64) float64 {
+		for j := range x {
+			x[j] = rng.NormFloat64()
+		}
+		return math.Sin(2*x[0]) + 0.3*math.Sin(x[1]) + 0.1*rng.NormFloat64()
+	})
+	s, err := newCoarse(coarseFit(t, d, Options{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := s.from(Candidate{Parameters: startAt(0.05, 1, 900, 900)})
+	got, err := s.back(context.Background(), []*ascent{a})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l := s.params(got[0].z).Lengthscales; got[0] == a || l[1] > 30 || a.dropped == "" {
+		t.Errorf("lengthscales %.3g: the second input tells the target", l)
+	}
+}

@@ -98,6 +98,9 @@ func NewPlan(ctx context.Context, d *Data, opt Options) (*Plan, error) {
 		if err != nil {
 			return nil, err
 		}
+		if at.Product == "h2" {
+			p.Precision, p.Rank, p.Neighbours = at.Precision, at.Rank, at.Neighbours
+		}
 		more := float64(n) / float64(at.rows)
 		p.Passes = int(adapted*evals*float64(at.Passes)*math.Pow(more, power) + 0.5)
 		once := r.SecondsByPhase["prefit"] + r.SecondsByPhase["fisher"]
@@ -120,6 +123,9 @@ type larger struct {
 // evaluateLarger evaluates at q on planSteps times the rows of sub, and on sub: the
 // passes grow with that power of n.
 func evaluateLarger(ctx context.Context, d, sub *Data, q Params, opt Options) (at larger, power float64, err error) {
+	if at, power, err = evaluateMap(ctx, d, q, opt); err != nil || at.LMLReport != nil {
+		return at, power, err
+	}
 	at.rows = min(planSteps*sub.X.Rows, d.X.Rows)
 	if at.LMLReport, err = LogMarginalLikelihood(ctx, d.Rows(gp.Subset(d.X.Rows, at.rows, opt.Seed+2)), q, opt); err != nil {
 		return at, 0, err
@@ -136,13 +142,32 @@ func evaluateLarger(ctx context.Context, d, sub *Data, q Params, opt Options) (a
 	return at, min(max(planShare*power, leastPower), mostPower), nil
 }
 
+// evaluateMap evaluates at q on as many rows as products below n² take to show what they
+// cost, where d is going to be multiplied by them; at is nil elsewhere.
+func evaluateMap(ctx context.Context, d *Data, q Params, opt Options) (at larger, power float64, err error) {
+	const rows, mapPower = 20000, 0.1
+	if !cost.IsMap(d.X.Rows, d.X.Cols) || opt.Product == "dense" {
+		return at, 0, nil
+	}
+	at.rows = rows
+	at.LMLReport, err = LogMarginalLikelihood(ctx, d.Rows(gp.Subset(d.X.Rows, rows, opt.Seed+2)), q, opt)
+	if err != nil || at.Product != "h2" {
+		return larger{}, 0, err
+	}
+	return at, mapPower, nil
+}
+
 // cpu is the CPU time of an evaluation on grow times the rows.
 func (l larger) cpu(grow, power float64) float64 {
-	left, sum := l.Seconds, 0.0
+	left, sum, square := l.Seconds, 0.0, 2.0
+	if l.Product == "h2" {
+		square = 1
+	}
 	for _, phase := range []struct {
 		name  string
 		power float64
-	}{{"kernel_products", 2 + power}, {"gradient", 2}, {"preconditioner", precGrowth}, {"reorthogonalisation", 1 + 2*power}, {"small_eigenproblems", 2 * power}} {
+	}{{"kernel_products", square + power}, {"gradient", square}, {"preconditioner", min(precGrowth, square+0.1)},
+		{"reorthogonalisation", 1 + 2*power}, {"small_eigenproblems", 2 * power}} {
 		s := l.SecondsByPhase[phase.name]
 		left -= s
 		sum += s * math.Pow(grow, phase.power)

@@ -120,3 +120,21 @@ func TestProductGradientOut(t *testing.T) {
 		}
 	}
 }
+
+// A plan of a map knows that products are below n².
+func TestPlanMap(t *testing.T) {
+	data := mapData(60000, 2, false, 0.01, 5)
+	var seconds [2]float64
+	for k, product := range []string{"auto", "dense"} {
+		p, err := NewPlan(context.Background(), data, Options{Kernel: "matern32", Product: product})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if seconds[k] = p.CPUSeconds; k == 0 && (p.Rank > 0 || p.Neighbours == 0) {
+			t.Errorf("rank %d, %d neighbours", p.Rank, p.Neighbours)
+		}
+	}
+	if !(3*seconds[0] < seconds[1]) {
+		t.Errorf("%.3g CPU s below n², %.3g dense", seconds[0], seconds[1])
+	}
+}

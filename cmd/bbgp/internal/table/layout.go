@@ -24,9 +24,15 @@ func (s *sample) positions() (l layout, start int) {
 		if len(s.recs)-start < fewestAligned {
 			break
 		}
-		if l = alignment(s.recs[start:]); l != nil {
-			return l, start
+		if l = alignment(s.recs[start:]); l == nil {
+			continue
 		}
+		for _, above := range s.recs[:start] {
+			if cells, _ := l.cut(nil, above.text); filled(cells) == len(l) {
+				return nil, 0 // it is no title, and may have the names
+			}
+		}
+		return l, start
 	}
 	return nil, 0
 }
@@ -100,6 +106,10 @@ func (l layout) joined(recs []record) layout {
 	}
 	var out layout
 	for j := 0; j < len(l); j++ {
+		if n := len(out) - 1; n >= 0 && named[j] && !filled[j] && named[j-1] && l[j].from == l[j-1].to+1 {
+			out[n].to = l[j].to // a name of two words
+			continue
+		}
 		if j+1 < len(l) && named[j] != filled[j] && named[j+1] == filled[j] && filled[j+1] == named[j] {
 			out = append(out, span{l[j].from, l[j+1].to})
 			j++

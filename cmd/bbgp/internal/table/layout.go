@@ -28,7 +28,7 @@ func (s *sample) positions() (l layout, start int) {
 			continue
 		}
 		for _, above := range s.recs[:start] {
-			if cells, _ := l.cut(nil, above.text); filled(cells) == len(l) {
+			if cells, ok := l.cut(nil, above.text); ok && filled(cells) > 1 {
 				return nil, 0 // it is no title, and may have the names
 			}
 		}
@@ -105,11 +105,13 @@ func (l layout) joined(recs []record) layout {
 		}
 	}
 	var out layout
+	head := 0 // the first part of the last of out
 	for j := 0; j < len(l); j++ {
-		if n := len(out) - 1; n >= 0 && named[j] && !filled[j] && named[j-1] && l[j].from == l[j-1].to+1 {
-			out[n].to = l[j].to // a name of two words
+		if n := len(out) - 1; n >= 0 && named[j] != filled[j] && named[head] && filled[head] && l[j].from == l[j-1].to+1 {
+			out[n].to = l[j].to // a name, or cells, of several words
 			continue
 		}
+		head = j
 		if j+1 < len(l) && named[j] != filled[j] && named[j+1] == filled[j] && filled[j+1] == named[j] {
 			out = append(out, span{l[j].from, l[j+1].to})
 			j++

@@ -132,6 +132,7 @@ func TestHeads(t *testing.T) {
 		{name: "aligned, blank, no header", in: "   1.00  2.00  3.00\n   4.00        6.00\n         5.00  9.00\n   7.00  5.00  9.00\n", want: "c1 c2 c3 | 1 2 3 | 4 - 6 | - 5 9 | 7 5 9"},
 		{name: "aligned, words with blanks", in: "city        pop  area\nBonn        331   141\nNew York   8804   778\nUlm         127      \nLa Paz            472\n", want: `city pop area | "Bonn" 331 141 | "New York" 8804 778 | "Ulm" 127 - | "La Paz" - 472`},
 		{name: "aligned, names with blanks", in: "first name  last name   age\nAnna        de Vries     34\nBo          Li           27\n            Kim          41\nEve         van Dam\n", want: `first name last name age | "Anna" "de Vries" 34 | "Bo" "Li" 27 | - "Kim" 41 | "Eve" "van Dam" -`},
+		{name: "aligned, cells of two words", in: "a     b     c\n1.5   2     x y\n      3     z\n2.5         w\n7     1     q r s\n", want: `a b c | 1.5 2 "x y" | - 3 "z" | 2.5 - "w" | 7 1 "q r s"`},
 		{name: "aligned, title", in: "Stations of the network in 2024\n\nname        x     y\nab       1.00  2.00\ncd             3.00\nef       4.00  5.00\n", want: `name x y | "ab" 1 2 | "cd" - 3 | "ef" 4 5`, note: "1 line before the table left out"},
 		{name: "aligned, ruled", in: "name     x y\n---- ----- -----\nab    1.00  2.00\ncd          3.00\nef       4\n", want: `name x y | "ab" 1 2 | "cd" - 3 | "ef" 4 -`},
 		{name: "aligned, letters", in: "Ort         x     y\nKöln     1.00  2.00\nTrier          3.00\nBärn     4.00  5.00\n", want: `Ort x y | "Köln" 1 2 | "Trier" - 3 | "Bärn" 4 5`},

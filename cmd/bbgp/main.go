@@ -35,6 +35,9 @@ const (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), interrupts()...)
 	a := newApp(os.Stdin, os.Stdout, os.Stderr)
+	if code, refused := a.refuseTasks(os.Getenv); refused {
+		os.Exit(code)
+	}
 	context.AfterFunc(ctx, func() {
 		stop() // a second signal ends the program at once
 		a.leave(ctx)

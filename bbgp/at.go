@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"bbgp.dev/internal/gp"
+	"bbgp.dev/internal/train"
 	"bbgp.dev/internal/usage"
 )
 
@@ -30,29 +31,29 @@ func At(ctx context.Context, d *Data, p Params, opt Options) (*Model, error) {
 	if err := opt.budget().Check(raw.X.Rows, full.X.Rows, raw.X.Cols); err != nil {
 		return nil, err
 	}
-	f := &fit{opt: &opt, raw: raw, full: full, count: &counters{start: time.Now(), cpu0: usage.CPUSeconds(), seconds: map[string]float64{}}}
+	f := &fit{opt: &opt, full: full, Search: &train.Search{Raw: raw, Count: &train.Counters{Start: time.Now(), CPU0: usage.CPUSeconds(), Seconds: map[string]float64{}}}}
 	m := f.newModel()
 	if gp.Constant(full.Y) {
 		f.constantModel(m)
 		return m, nil
 	}
-	obj, err := opt.newObjective(f.std, p)
+	obj, err := opt.newObjective(f.Std, p)
 	if err != nil {
 		return nil, err
 	}
-	eval, err := opt.piloted(ctx, f.std, p)
+	eval, err := opt.piloted(ctx, f.Std, p)
 	if err != nil {
 		return nil, err
 	}
 	eval.Gradient = false
-	ev, remark, err := opt.insistExact(ctx, obj, f.std, p, eval)
+	ev, remark, err := opt.insistExact(ctx, obj, f.Std, p, eval)
 	if err != nil {
 		return nil, err
 	}
 	if remark != "" {
 		m.Result.warn("%s", remark)
 	}
-	f.count.evals, f.count.passes = 1, ev.Passes
+	f.Count.Evals, f.Count.Passes = 1, ev.Passes
 	m.Result.Stopped = "converged"
 	f.adopt(ctx, m, p, ev)
 	f.cost(&m.Result)

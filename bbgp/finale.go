@@ -10,32 +10,31 @@ import (
 	"bbgp.dev/internal/evidence"
 	"bbgp.dev/internal/evidence/lanczos"
 	"bbgp.dev/internal/gp"
+	"bbgp.dev/internal/train"
 )
 
 // What follows the search: the likelihood that is reported, with P rebuilt and
 // enough probes, and the weights of the mean, to full accuracy.
 
 // complete fills m from the trainer's best point.
-func (f *fit) complete(ctx context.Context, m *Model, t *trainer) {
+func (f *fit) complete(ctx context.Context, m *Model, t *train.Trainer) {
 	began := time.Now()
-	best := t.cur
+	best := t.Cur
 	r := &m.Result
-	ev := best.ev
+	ev := best.Ev
 	if ctx.Err() == nil && f.opt.Method == "bbgp" && ev.BoundKind != "exact" {
-		t.phase, t.stage = "final", t.stage+1
-		last, err := f.last(ctx, t, best)
+		last, err := f.Last(ctx, t)
 		switch {
 		case err == nil:
 			ev = last
-			t.report(point{p: best.p, z: best.z, ev: ev}, true)
 		case ctx.Err() == nil:
 			r.warn("the last evaluation failed: %v; the bounds are those of the training", err)
 		}
 	}
-	f.adopt(ctx, m, best.p, ev)
+	f.adopt(ctx, m, best.P, ev)
 	r.unguide(f.opt.guide)
 	f.judge(m)
-	f.count.seconds["final"] += time.Since(began).Seconds()
+	f.Count.Seconds["final"] += time.Since(began).Seconds()
 	f.remarks(m)
 	f.cost(r)
 }
@@ -71,57 +70,11 @@ func (f *fit) adopt(ctx context.Context, m *Model, p Params, ev *evidence.Value)
 	}
 }
 
-// last evaluates the likelihood at the best point with a new P and enough
-// probes for opt.LMLStdErr, in runs of at most ProbesAtOnce whose means are
-// combined; the bounds of each run hold for its own probes, so do their means.
-func (f *fit) last(ctx context.Context, t *trainer, best point) (*evidence.Value, error) {
-	want := f.opt.LMLStdErr * float64(f.raw.X.Rows)
-	opt := t.eval
-	opt.Gradient, opt.Reject, opt.Eps = false, nil, f.opt.Eps
-	opt.Probes = max(cost.MinLastProbes, f.opt.Probes)
-	opt.Uses = 2
-	best.ev.Note(&opt.Seen)
-	var sum *evidence.Value
-	square := 0.0 // Σ over runs of (probes · stderr)²
-	for run, total := 0, 0; ; run++ {
-		opt.Seed = f.opt.Seed + 1<<32 + uint64(run)
-		ev, used, err := evidence.Escalate(ctx, t.obj, f.raw.X.Rows, best.p, opt)
-		if err != nil {
-			return nil, err
-		}
-		opt = used
-		f.count.evals++
-		f.count.passes += ev.Passes
-		w := float64(ev.Probes)
-		square += w * w * ev.StdErr * ev.StdErr
-		total += ev.Probes
-		if sum == nil {
-			c := *ev
-			sum = &c
-		} else {
-			a := w / float64(total)
-			sum.Law = sum.Law.Merge(ev.Law)
-			sum.LML += a * (ev.LML - sum.LML)
-			sum.Lower += a * (ev.Lower - sum.Lower)
-			sum.Upper += a * (ev.Upper - sum.Upper)
-			if ev.BoundKind != "rigorous" {
-				sum.BoundKind = ev.BoundKind
-			}
-		}
-		sum.Probes, sum.StdErr = total, math.Sqrt(square)/float64(total)
-		need := lastProbes(total, sum.StdErr, want) - total
-		if need <= 0 {
-			return sum, nil
-		}
-		opt.Probes = min(need, cost.ProbesAtOnce)
-	}
-}
-
 // remarks adds the warnings that a fitted model calls for.
 func (f *fit) remarks(m *Model) {
 	r, p := &m.Result, m.Parameters
 	for j, l := range p.Lengthscales {
-		if math.IsInf(l, 1) && !f.flat[j] {
+		if math.IsInf(l, 1) && !f.Flat[j] {
 			r.Irrelevant = append(r.Irrelevant, m.Names[j])
 		}
 	}
@@ -143,5 +96,22 @@ func (f *fit) remarks(m *Model) {
 	}
 	if r.Stopped == "max-steps" {
 		r.warn("training ended after %d evaluations, before it converged", f.opt.MaxSteps)
+	}
+}
+
+// rivalNats: a maximum that is lower by no more is a rival.
+const rivalNats = 3
+
+// rival warns of a maximum that the data hardly tell from the one that is taken. Lengths
+// of several standard deviations and noise that does not count make no other model.
+func (r *Result) rival() {
+	for _, c := range r.Starts {
+		behind := r.LML - float64(c.LML)
+		if !c.Ended || c.Dropped == "" || c.Bounded || !(behind < rivalNats) || !train.Elsewhere(c.Parameters, r.Parameters) {
+			continue
+		}
+		r.warn("another maximum is only %.2g nats lower, with noise variance %.3g for %.3g and lengthscales %.3g for %.3g (standardised): the data hardly tell the two apart; see \"starts\", and docs/MAXIMUM.md",
+			behind, c.Parameters.Noise, r.Parameters.Noise, c.Parameters.Lengthscales, r.Parameters.Lengthscales)
+		return
 	}
 }

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"time"
 
-	"bbgp.dev/internal/cost"
 	"bbgp.dev/internal/evidence"
 	"bbgp.dev/internal/evidence/lanczos"
 	"bbgp.dev/internal/gp"
+	"bbgp.dev/internal/train"
 	"bbgp.dev/internal/usage"
 )
 
@@ -41,8 +41,8 @@ func Fit(ctx context.Context, d *Data, opt Options) (*Model, error) {
 	if err := opt.budget().Check(raw.X.Rows, full.X.Rows, raw.X.Cols); err != nil {
 		return nil, err
 	}
-	f := &fit{opt: &opt, raw: raw, full: full, count: &counters{
-		start: began, cpu0: cpu0, progress: opt.Progress, seconds: map[string]float64{}}}
+	f := &fit{opt: &opt, full: full, Search: &train.Search{Raw: raw, Count: &train.Counters{
+		Start: began, CPU0: cpu0, Progress: opt.Progress, Seconds: map[string]float64{}}}}
 	opt.guide = f.guide()
 	m := f.newModel()
 	if gp.Constant(full.Y) {
@@ -67,13 +67,9 @@ func Fit(ctx context.Context, d *Data, opt Options) (*Model, error) {
 
 // A fit is one call of Fit.
 type fit struct {
-	opt   *Options
-	full  *Data     // as given
-	raw   *gp.Table // repeated rows merged
-	std   *gp.Table
-	flat  []bool // constant inputs
-	count *counters
-	seen  cost.History // in the fits of subsets
+	opt  *Options
+	full *Data // as given
+	*train.Search
 }
 
 // errTime is the cause of a context that ends with Options.Time.
@@ -82,22 +78,23 @@ var errTime = errors.New("bbgp: time budget")
 // newModel returns the model without parameters.
 func (f *fit) newModel() *Model {
 	s := f.opt.scaling(f.full)
-	f.std = s.apply(f.raw)
-	m := &Model{Scaling: s, Target: f.full.TargetName(), x: f.std.X, y: f.std.Y,
-		noiseScale: f.std.NoiseScale, noiseExtra: f.std.NoiseExtra}
-	for j := range f.raw.X.Cols {
+	f.Std = s.apply(f.Raw)
+	m := &Model{Scaling: s, Target: f.full.TargetName(), x: f.Std.X, y: f.Std.Y,
+		noiseScale: f.Std.NoiseScale, noiseExtra: f.Std.NoiseExtra}
+	for j := range f.Raw.X.Cols {
 		m.Names = append(m.Names, f.full.Name(j))
 	}
-	f.flat = make([]bool, f.raw.X.Cols)
+	f.Search.Config = f.opt.config()
+	f.Flat = make([]bool, f.Raw.X.Cols)
 	r := &m.Result
-	r.N, r.Distinct, r.D, r.Scaling = f.full.X.Rows, f.raw.X.Rows, f.raw.X.Cols, s
+	r.N, r.Distinct, r.D, r.Scaling = f.full.X.Rows, f.Raw.X.Rows, f.Raw.X.Cols, s
 	r.Method, r.MethodReason, r.Optimizer, r.Seed, r.ISA = f.opt.Method, f.opt.methodReason, f.opt.Optimizer, f.opt.Seed, f.opt.Engine.Impl.Name
 	r.Costs, r.ProbesReason = f.opt.Costs, f.opt.probesReason
 	eval := f.opt.evalOptions()
 	r.PredictedBytes = f.opt.budget().PeakBytes(r.Distinct, r.N, r.D, eval.Rank, eval.Neighbours)
 	r.Constant, r.Irrelevant, r.Warnings, r.Trace = []string{}, []string{}, []string{}, []Step{}
-	for _, j := range gp.ConstantColumns(f.raw.X) {
-		f.flat[j] = true
+	for _, j := range gp.ConstantColumns(f.Raw.X) {
+		f.Flat[j] = true
 		r.Constant = append(r.Constant, m.Names[j])
 		r.warn("input %q does not vary and was dropped", m.Names[j])
 	}
@@ -111,8 +108,8 @@ func (f *fit) predictPeak(ctx context.Context, r *Result, p Params) error {
 		return nil
 	}
 	eval := f.opt.evalOptions()
-	eval.Seen, eval.Uses = f.seen, stageStepsOf(f.opt.Method)
-	rank, near, err := lanczos.Foresee(ctx, f.opt.Engine, f.std, p, eval)
+	eval.Seen, eval.Uses = f.Seen, train.StageStepsOf(f.opt.Method)
+	rank, near, err := lanczos.Foresee(ctx, f.opt.Engine, f.Std, p, eval)
 	if err == nil {
 		r.PredictedBytes = f.opt.budget().PeakBytes(r.Distinct, r.N, r.D, rank, near)
 	} else if evidence.NotFinite(err) {
@@ -127,9 +124,9 @@ func (r *Result) warn(format string, args ...any) {
 
 // constantModel makes m predict the one value that the target has, with sd 0.
 func (f *fit) constantModel(m *Model) {
-	m.Parameters = DefaultParams(f.opt.Kernel, f.raw.X.Cols)
-	m.Parameters.Mean = f.std.Y[0]
-	m.weights = make([]float64, f.raw.X.Rows)
+	m.Parameters = DefaultParams(f.opt.Kernel, f.Raw.X.Cols)
+	m.Parameters.Mean = f.Std.Y[0]
+	m.weights = make([]float64, f.Raw.X.Rows)
 	r := &m.Result
 	r.ConstantTarget, r.Stopped, r.Parameters, r.Method, r.BoundKind = true, "converged", m.Parameters, "constant", "exact"
 	r.SecondsByPhase = map[string]float64{}
@@ -143,12 +140,12 @@ func (f *fit) constantModel(m *Model) {
 
 // cost fills in what the fit has cost so far.
 func (f *fit) cost(r *Result) {
-	c := f.count
-	r.Evaluations, r.Passes, r.Trace, r.SecondsByPhase = c.evals, c.passes, c.trace, c.seconds
+	c := f.Count
+	r.Evaluations, r.Passes, r.Trace, r.SecondsByPhase = c.Evals, c.Passes, c.Trace, c.Seconds
 	if r.Trace == nil {
 		r.Trace = []Step{}
 	}
-	r.Seconds, r.CPUSeconds, r.PeakBytes = time.Since(c.start).Seconds(), usage.CPUSeconds()-c.cpu0, usage.PeakBytes()
+	r.Seconds, r.CPUSeconds, r.PeakBytes = time.Since(c.Start).Seconds(), usage.CPUSeconds()-c.CPU0, usage.PeakBytes()
 }
 
 // train finds parameters and completes m.
@@ -157,9 +154,11 @@ func (f *fit) train(ctx context.Context, m *Model) (*Model, error) {
 	defer cancel()
 	climb, cancel := f.within(work, f.opt.Time*4/5) // a fifth is for the last evaluation
 	defer cancel()
-	t, why, err := f.climbAll(climb, m)
 	r := &m.Result
-	if t == nil || t.cur.ev == nil {
+	f.Search.Config.Foreseen = func(ctx context.Context, p Params) error { return f.predictPeak(ctx, r, p) }
+	t, why, err := f.ClimbAll(climb)
+	r.Starts = f.Starts
+	if t == nil || t.Cur.Ev == nil {
 		if p, ok := r.foundSoFar(); ok && timeIsUp(ctx, err) {
 			f.unevaluated(m, p)
 			return m, nil
@@ -190,60 +189,7 @@ func (f *fit) within(ctx context.Context, d time.Duration) (context.Context, con
 	if d <= 0 {
 		return ctx, func() {}
 	}
-	return context.WithDeadlineCause(ctx, f.count.start.Add(d), errTime)
-}
-
-// climbAll searches for starts, and climbs from the best on all rows. It returns why
-// that ended; the trainer holds the best point, also with an error.
-func (f *fit) climbAll(ctx context.Context, m *Model) (*trainer, string, error) {
-	starts, err := f.search(ctx, &m.Result)
-	if err != nil {
-		return nil, "", err
-	}
-	if err := f.predictPeak(ctx, &m.Result, starts[0].Parameters); err != nil {
-		return nil, "", err
-	}
-	obj, err := f.opt.newObjective(f.std, starts[0].Parameters)
-	if err != nil {
-		return nil, "", err
-	}
-	t := f.trainer(obj, f.std, "train")
-	t.constant = f.flat
-	t.stageSteps, t.maxEvals = stageStepsOf(f.opt.Method), f.count.evals+f.opt.MaxSteps
-	start, err := t.choose(ctx, starts)
-	if err != nil {
-		return t, "", err
-	}
-	why, err := f.ascend(ctx, t, &m.Result, start)
-	return t, why, err
-}
-
-// wantsPolish says whether the noise of the probes hides gains that dense
-// evaluations would see, where predictions come from a dense factor in any case.
-func (f *fit) wantsPolish(t *trainer) bool {
-	ev, n := t.cur.ev, f.raw.X.Rows
-	return f.opt.Method == "bbgp" && f.opt.Optimizer != "adam" && n <= cost.DenseRows && f.denseFits(n) &&
-		ev.StdErr > polishWorth*f.opt.Eps && f.count.evals < t.maxEvals
-}
-
-// polish goes on with dense evaluations, which for few rows cost little more.
-func (f *fit) polish(ctx context.Context, t *trainer) error {
-	obj, err := evidence.NewExact(f.opt.Engine, f.std, t.cur.p)
-	if err != nil {
-		return err
-	}
-	last := f.trainer(f.opt.wrap(obj, f.std), f.std, "train")
-	last.constant = f.flat
-	last.eps, last.rough = min(last.eps, polishWorth*f.opt.Eps), true
-	last.stageSteps, last.maxEvals = stageStepsOf("exact"), min(f.count.evals+polishEvals, t.maxEvals)
-	_, err = last.run(ctx, t.cur.p)
-	switch {
-	case last.cur.ev != nil:
-		t.cur = last.cur
-	case evidence.NotFinite(err): // rounding: the probes' word stands
-		return nil
-	}
-	return err
+	return context.WithDeadlineCause(ctx, f.Count.Start.Add(d), errTime)
 }
 
 // ended returns the error of a fit that has no result.
@@ -255,28 +201,4 @@ func (f *fit) ended(ctx context.Context, err error) error {
 		return fmt.Errorf("time: %v was not enough for one evaluation: %w", f.opt.Time, err)
 	}
 	return err
-}
-
-// stageStepsOf is the number of accepted steps in a stage. A new stage of the
-// sparse methods chooses new inducing rows, which changes the function.
-func stageStepsOf(method string) int {
-	switch method {
-	case "sgpr", "cglb":
-		return 20
-	}
-	return 5
-}
-
-// exactWorth is the gain a row that is worth a stage of method exact, in nats:
-// four rows at two places gain two nats in all.
-const exactWorth = 1e-3
-
-func (f *fit) trainer(obj evidence.Estimator, d *gp.Table, phase string) *trainer {
-	eps := f.opt.Eps
-	if f.opt.Method == "exact" {
-		eps = min(eps, exactWorth*float64(d.X.Rows))
-	}
-	eval := f.opt.evalOptions()
-	eval.Seen = f.seen
-	return &trainer{e: f.opt.Engine, obj: obj, d: d, opt: f.opt, eval: eval, eps: eps, phase: phase, count: f.count}
 }

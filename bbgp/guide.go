@@ -3,7 +3,7 @@ package bbgp
 import "bbgp.dev/internal/evidence"
 
 func (f *fit) guide() evidence.Prior {
-	n, d := f.full.X.Rows, f.raw.X.Cols
+	n, d := f.full.X.Rows, f.Raw.X.Cols
 	if f.opt.NoScale {
 		return evidence.Prior{}
 	}
@@ -11,7 +11,7 @@ func (f *fit) guide() evidence.Prior {
 	if !evidence.TooFewRows(n, d) {
 		w = max(float64(10*d-n)/float64(10*d-(d+3)), 0)
 	}
-	return evidence.Prior{Weight: w, Known: f.raw.X.Rows < n || f.full.NoiseExtra != nil}
+	return evidence.Prior{Weight: w, Known: f.Raw.X.Rows < n || f.full.NoiseExtra != nil}
 }
 
 // unguide takes the priors out of a result.

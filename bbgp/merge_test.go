@@ -47,27 +47,6 @@ func TestMergedRowsAreExact(t *testing.T) {
 	}
 }
 
-// The information of the noise is that of all rows: the metric of training does
-// not overshoot.
-func TestMergedInformation(t *testing.T) {
-	e := gptest.Engine(t)
-	p := Params{Kernel: "matern32", Variance: 0.8, Noise: 0.3, Lengthscales: []float64{1.1, 0.7}}
-	d := repeated(120, "weights", 4)
-	s := NewScaling(d, false)
-	all, err := newFisher(context.Background(), e, s.apply(d.table()), p, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	few, err := newFisher(context.Background(), e, s.apply(d.table().Merged()), p, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, b := all.information(e, 1), few.information(e, 1)
-	for i := range all.a.Rows {
-		gptest.CloseTo(t, "information", b.at(i), a.at(i), 1e-8)
-	}
-}
-
 // Fits of merged and of slightly shaken rows, which cannot be merged, agree, and
 // so does a fit by bounds.
 func TestFitOfRepeatedRows(t *testing.T) {

@@ -3,7 +3,6 @@ package bbgp
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"bbgp.dev/internal/checkpoint"
 	"bbgp.dev/internal/cost"
@@ -12,6 +11,7 @@ import (
 	"bbgp.dev/internal/evidence/iterative"
 	"bbgp.dev/internal/evidence/lanczos"
 	"bbgp.dev/internal/gp"
+	"bbgp.dev/internal/train"
 )
 
 // newObjective returns the objective of o.Method on standardised data.
@@ -65,16 +65,6 @@ func (o *Options) inducing() int {
 	return o.Rank
 }
 
-// lastProbes is the number of probes that brings the standard error of an
-// evaluation with s probes and error se down to want, at least 16.
-func lastProbes(s int, se, want float64) int {
-	if s < 1 || !(want > 0) {
-		return cost.MinLastProbes
-	}
-	need := math.Ceil(float64(s) * se * se / (want * want))
-	return int(min(max(need, cost.MinLastProbes), cost.MaxLastProbes))
-}
-
 // insistExact is Escalate with the dense computation as last answer. The remark
 // says which answer was needed.
 func (o *Options) insistExact(ctx context.Context, obj evidence.Estimator, d *gp.Table, p Params, opt evidence.Options) (ev *evidence.Value, remark string, err error) {
@@ -93,4 +83,15 @@ func (o *Options) insistExact(ctx context.Context, obj evidence.Estimator, d *gp
 		remark = fmt.Sprintf("the bounds did not close at first; answered by rank %d, %d neighbours and float64", ev.Rank, ev.Neighbours)
 	}
 	return ev, remark, err
+}
+
+// config returns what the options say to the training.
+func (o *Options) config() *train.Config {
+	return &train.Config{
+		Kernel: o.Kernel, Method: o.Method, Optimizer: o.Optimizer, MaxSteps: o.MaxSteps, Eps: o.Eps,
+		LMLStdErr: o.LMLStdErr, Probes: o.Probes, FixMean: o.FixMean, Start: o.Start, PrefitRows: o.PrefitRows,
+		Restarts: o.Restarts, Seed: o.Seed, Engine: o.Engine, Journal: o.Journal, Costs: o.Costs,
+		Budget: o.budget(), Eval: o.evalOptions(), New: o.newObjective, Wrap: o.wrap, Complete: o.complete,
+		ByProducts: func(d *gp.Table, p Params) (evidence.Estimator, error) { return lanczos.New(o.Engine, d, p) },
+	}
 }

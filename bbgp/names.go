@@ -9,6 +9,7 @@ import (
 	"bbgp.dev/internal/evidence"
 	"bbgp.dev/internal/evidence/lanczos"
 	"bbgp.dev/internal/gp"
+	"bbgp.dev/internal/train"
 	"bbgp.dev/linalg"
 )
 
@@ -108,3 +109,13 @@ func MeasureCosts(ctx context.Context, e *linalg.Engine) (Costs, error) {
 	}
 	return calibrate.Measure(ctx, e)
 }
+
+// A Candidate is a place where the training on all rows may begin, and what became of
+// it. The search finds candidates by several means, compares them by the likelihood of
+// all rows, climbs from the best, and looks about where that ends; Result.Starts
+// lists them all, in the order in which they were found. docs/USAGE.md tells its fields.
+type Candidate = train.Candidate
+
+// A Step is one evaluation of the training, for progress reports and plots.
+// docs/USAGE.md tells its fields.
+type Step = train.Step

@@ -1,7 +1,6 @@
 package bbgp
 
 import (
-	"encoding/json"
 	"fmt"
 	"runtime"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"bbgp.dev/internal/cost"
 	"bbgp.dev/internal/evidence"
 	"bbgp.dev/internal/gp"
+	"bbgp.dev/internal/train"
 	"bbgp.dev/linalg"
 )
 
@@ -101,34 +101,6 @@ type Options struct {
 	autoProbes   bool           // nobody has asked for a number
 }
 
-// A Step is one evaluation of the training, for progress reports and plots.
-type Step struct {
-	Phase       string  `json:"phase"`       // prefit, train or final
-	Stage       int     `json:"stage"`       // of the search
-	Step        int     `json:"step"`        // its number
-	Accepted    bool    `json:"accepted"`    // the point became the current one
-	Rejected    bool    `json:"rejected"`    // ended early: the bound was too low; LML is not set
-	LML         float64 `json:"lml"`         // log marginal likelihood there
-	Lower       float64 `json:"lower"`       // null in JSON where there is no bound
-	Upper       float64 `json:"upper"`       // of the bias
-	StdErr      float64 `json:"stderr"`      // standard error over the probes
-	Evaluations int     `json:"evaluations"` // on all rows, so far
-	Passes      int     `json:"passes"`      // over the kernel matrix, so far
-	Seconds     float64 `json:"seconds"`     // since the start
-	CPUSeconds  float64 `json:"cpu_seconds"` // CPU time since the start
-	Parameters  Params  `json:"parameters"`  // of the step
-}
-
-// MarshalJSON writes the step, with null for bounds that are not finite.
-func (s Step) MarshalJSON() ([]byte, error) {
-	type plain Step
-	return json.Marshal(struct {
-		plain
-		Lower Bound `json:"lower"`
-		Upper Bound `json:"upper"`
-	}{plain(s), Bound(s.Lower), Bound(s.Upper)})
-}
-
 var (
 	methods    = []string{"bbgp", "exact", "sgpr", "cglb", "iterative", "rr"}
 	optimizers = []string{"lbfgs", "levenberg", "adam"}
@@ -209,8 +181,8 @@ func (o *Options) checkNumbers() error {
 		return &OptionError{Option: "tolerance", Reason: fmt.Sprintf("%v is not between 0 and 1", o.Tolerance)}
 	case o.Probes < 0 || o.Probes > 63:
 		return &OptionError{Option: "probes", Reason: fmt.Sprintf("%d is not between 1 and 63", o.Probes)}
-	case o.Restarts < 0 || o.Restarts > mostRestarts:
-		return &OptionError{Option: "restarts", Reason: fmt.Sprintf("%d is not between 0 and %d", o.Restarts, mostRestarts)}
+	case o.Restarts < 0 || o.Restarts > train.MostRestarts:
+		return &OptionError{Option: "restarts", Reason: fmt.Sprintf("%d is not between 0 and %d", o.Restarts, train.MostRestarts)}
 	case o.MaxSteps < 0:
 		return &OptionError{Option: "maxsteps", Reason: fmt.Sprintf("%d is negative", o.MaxSteps)}
 	}

@@ -6,9 +6,6 @@ import (
 	"math"
 	"strings"
 	"testing"
-
-	"bbgp.dev/internal/gp"
-	"bbgp.dev/internal/gptest"
 )
 
 func TestParamsJSON(t *testing.T) {
@@ -58,40 +55,5 @@ func TestParamsJSONErrors(t *testing.T) {
 	}
 	if err := DefaultParams("", 3).Check(4); err == nil || !strings.Contains(err.Error(), "lengthscales") {
 		t.Errorf("3 lengthscales for 4 inputs: error %v", err)
-	}
-}
-
-func TestSoftplus(t *testing.T) {
-	for _, p := range []float64{1.0000001e-6, 1e-5, 1e-3, 0.1, 1, 1.5, 10, 700, 1e5, 1e28} {
-		u := gp.SoftplusInverse(p)
-		if e := gptest.Relative(gp.Softplus(u), p); e > 1e-12 {
-			t.Errorf("softplus(inverse(%v)) is off by %.2g", p, e)
-		}
-		h := 1e-6 * (1 + math.Abs(u))
-		slope := (gp.Softplus(u+h) - gp.Softplus(u-h)) / (2 * h)
-		if e := gptest.Relative(gp.SoftplusSlope(u), slope); e > 1e-5 && math.Abs(gp.SoftplusSlope(u)-slope) > 1e-9 {
-			t.Errorf("slope at u = %v: %v, differences give %v", u, gp.SoftplusSlope(u), slope)
-		}
-	}
-	for _, u := range []float64{-1e300, -800, 800, 1e300} {
-		if p := gp.Softplus(u); !gp.Finite(p) || p < gp.MinParam {
-			t.Errorf("softplus(%v) = %v", u, p)
-		}
-	}
-	if u := gp.SoftplusInverse(gp.MinParam); !math.IsInf(u, -1) {
-		t.Errorf("inverse at the floor is %v", u)
-	}
-}
-
-func TestLogCoordinates(t *testing.T) {
-	p := Params{Kernel: "matern32", Mean: 0.5, Variance: 2, Noise: 0.1, Lengthscales: []float64{3, math.Inf(1)}}
-	q := fromLog(p.Kernel, logVector(p), []bool{false, true})
-	if gptest.Relative(q.Variance, p.Variance) > 1e-15 || gptest.Relative(q.Noise, p.Noise) > 1e-15 || q.Mean != p.Mean ||
-		gptest.Relative(q.Lengthscales[0], 3) > 1e-15 || !math.IsInf(q.Lengthscales[1], 1) {
-		t.Errorf("came back as %+v", q)
-	}
-	u := fromSoft(p.Kernel, softVector(p))
-	if gptest.Relative(u.Noise, 0.1) > 1e-12 || !math.IsInf(u.Lengthscales[1], 1) {
-		t.Errorf("softplus line: came back as %+v", u)
 	}
 }

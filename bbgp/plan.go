@@ -78,7 +78,7 @@ func NewPlan(ctx context.Context, d *Data, opt Options) (*Plan, error) {
 	p.Precision, p.Rank, p.Neighbours, p.Probes = r.Precision, r.Rank, r.Neighbours, r.Probes
 	grow := float64(n) / float64(p.Sample)
 	did, searched := float64(max(r.Evaluations, 1)), 0.0
-	if set.searchesDense(p.Sample, d.X.Cols) {
+	if set.config().SearchesDense(p.Sample, d.X.Cols) {
 		searched = float64(searchedBy(r))
 		did = max(did-searched, 1)
 	}
@@ -86,10 +86,10 @@ func NewPlan(ctx context.Context, d *Data, opt Options) (*Plan, error) {
 	p.Evaluations = int(evals + 0.5)
 	if set.Method == "exact" {
 		more := 1.0
-		if searched > 0 && set.searchesDense(n, d.X.Cols) {
+		if searched > 0 && set.config().SearchesDense(n, d.X.Cols) {
 			more = cost.ExactCost(n, d.X.Cols, set.Costs) / cost.ExactCost(p.Sample, d.X.Cols, set.Costs) *
-				float64(set.denseEvaluations(n, d.X.Cols)) / float64(set.denseEvaluations(p.Sample, d.X.Cols))
-			p.Evaluations += set.denseEvaluations(n, d.X.Cols)
+				float64(set.config().DenseEvaluations(n, d.X.Cols)) / float64(set.config().DenseEvaluations(p.Sample, d.X.Cols))
+			p.Evaluations += set.config().DenseEvaluations(n, d.X.Cols)
 		}
 		p.CPUSeconds = denseCPU(r, evals/did, grow, more)
 		p.Seconds = p.CPUSeconds * r.Seconds / r.CPUSeconds

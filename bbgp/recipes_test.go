@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"bbgp.dev/internal/gptest"
+	"bbgp.dev/internal/train"
 	"bbgp.dev/linalg"
 )
 
@@ -135,7 +136,7 @@ func TestSearchRecipes(t *testing.T) {
 					}
 				}
 				got := &m.Result
-				t.Logf("seed %d: %.2f ± %.2g, from starts in the basin %.2f; noise %.3g, %.2f CPU s, by %s from %s", seed, got.LML, got.StdErr, best, got.Parameters.Noise, got.CPUSeconds, live(got.Starts)[0].By, live(got.Starts)[0].From)
+				t.Logf("seed %d: %.2f ± %.2g, from starts in the basin %.2f; noise %.3g, %.2f CPU s, by %s from %s", seed, got.LML, got.StdErr, best, got.Parameters.Noise, got.CPUSeconds, train.Live(got.Starts)[0].By, train.Live(got.Starts)[0].From)
 				if got.LML < best-1-math.Hypot(got.StdErr, se) {
 					t.Errorf("seed %d: %.2f ± %.2g, a start in the basin %.2f ± %.2g", seed, got.LML, got.StdErr, best, se)
 				}

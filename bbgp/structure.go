@@ -145,8 +145,8 @@ func (f *fit) flatten(m *Model, c constantFit) {
 	m.Parameters, m.Result.Parameters = p, p
 	m.weights, m.meanError = make([]float64, m.N()), 0
 	shrink := c.variance * c.b / (1 + c.variance*c.a)
-	for i, v := range gp.NoiseOf(p, f.std) {
-		m.weights[i] = (f.std.Y[i] - c.mean - shrink) / v
+	for i, v := range gp.NoiseOf(p, f.Std) {
+		m.weights[i] = (f.Std.Y[i] - c.mean - shrink) / v
 	}
 	m.recipe.Rank, m.recipe.Neighbours, m.recipe.Node = -1, -1, 0
 	r := &m.Result

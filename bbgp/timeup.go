@@ -36,21 +36,21 @@ func (r *Result) foundSoFar() (p Params, ok bool) {
 
 // unevaluated makes m the model at p, of whose likelihood only the crude bounds are known.
 func (f *fit) unevaluated(m *Model, p Params) {
-	r, n := &m.Result, float64(f.std.X.Rows)
+	r, n := &m.Result, float64(f.Std.X.Rows)
 	low, high := math.Inf(1), 0.0
-	for _, v := range gp.NoiseOf(p, f.std) {
+	for _, v := range gp.NoiseOf(p, f.Std) {
 		low, high = min(low, v), max(high, v)
 	}
 	square := 0.0
-	for _, y := range f.std.Y {
+	for _, y := range f.Std.Y {
 		square += (y - p.Mean) * (y - p.Mean)
 	}
-	within, _, _ := f.std.WithinGroups(p.Noise)
+	within, _, _ := f.Std.WithinGroups(p.Noise)
 	lower := within - 0.5*(n*math.Log(2*math.Pi)+n*math.Log(p.Variance+high)+square/low)
 	upper := within - 0.5*(n*math.Log(2*math.Pi)+n*math.Log(low)+square/(n*p.Variance+high))
 	m.Parameters = p.Clone()
 	r.Parameters, r.LML, r.Lower, r.Upper, r.BoundKind = m.Parameters, lower, Bound(lower), Bound(upper), "rigorous"
-	m.weights, m.meanError = make([]float64, f.std.X.Rows), math.Inf(1)
+	m.weights, m.meanError = make([]float64, f.Std.X.Rows), math.Inf(1)
 	m.recipe = recipe{Rank: -1, Neighbours: -1}
 	r.Stopped = "time"
 	r.warn("the time was over before the first evaluation of all rows: the parameters are those of the search before it, " +

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"bbgp.dev/internal/gptest"
+	"bbgp.dev/internal/train"
 )
 
 // A fit whose time ends before an evaluation keeps the parameters of the search, says so,
@@ -18,7 +19,7 @@ func TestTimeUpBeforeAnEvaluation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fit{opt: &opt, raw: d.table().Merged(), full: d, count: &counters{seconds: map[string]float64{}}}
+	f := &fit{opt: &opt, full: d, Search: &train.Search{Raw: d.table().Merged(), Count: &train.Counters{Seconds: map[string]float64{}}}}
 	m := f.newModel()
 	p := Params{Kernel: "matern32", Variance: 1.2, Noise: 0.1, Lengthscales: []float64{0.7, 1.5}, Mean: 0.1}
 	m.Result.Starts = []Candidate{{Parameters: DefaultParams("matern32", 2), Dropped: "behind"}, {Parameters: p}}

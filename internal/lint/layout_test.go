@@ -33,7 +33,7 @@ var theirs = map[string][]string{
 	"github.com/klauspost/cpuid/v2":         {"asm/"},
 	"github.com/mmcloughlin/avo":            {"gen/"},
 	"github.com/KimMachineGun/automemlimit": {"cmd/bbgp/flags.go"},
-	"gonum.org/v1/gonum":                    {"linalg/blas.go", "bbgp/minimize.go", "bench/search/reference.go"},
+	"gonum.org/v1/gonum":                    {"linalg/blas.go", "internal/train/model.go", "bench/search/reference.go"},
 	"gonum.org/v1/plot":                     {"cmd/bbgp/", "bench/"},
 	"github.com/spf13/cobra":                {"cmd/"},
 	"github.com/spf13/pflag":                {"cmd/"},

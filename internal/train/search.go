@@ -1,4 +1,4 @@
-package bbgp
+package train
 
 import (
 	"bytes"
@@ -12,45 +12,47 @@ import (
 	"bbgp.dev/internal/checkpoint"
 	"bbgp.dev/internal/cost"
 	"bbgp.dev/internal/evidence"
+	"bbgp.dev/internal/gp"
 )
 
 // The search for the right maximum: candidates → judge → climb → a look about.
 
-// search sets r.Starts and returns those of them that are to be judged, the best first.
-func (f *fit) search(ctx context.Context, r *Result) ([]*Candidate, error) {
+// search sets f.Starts and returns those of them that are to be judged, the best first.
+func (f *Search) search(ctx context.Context) ([]*Candidate, error) {
 	began := time.Now()
-	fisher := f.count.seconds["fisher"]
+	fisher := f.Count.Seconds["fisher"]
 	defer func() {
-		f.count.seconds["fisher"] = fisher
-		f.count.seconds["prefit"] += time.Since(began).Seconds()
+		f.Count.Seconds["fisher"] = fisher
+		f.Count.Seconds["prefit"] += time.Since(began).Seconds()
 	}()
 	var err error
-	if r.Starts, err = f.candidates(ctx); err != nil {
+	if f.Starts, err = f.candidates(ctx); err != nil {
 		return nil, err
 	}
-	return f.screen(ctx, r.Starts)
+	return f.screen(ctx, f.Starts)
 }
 
 // candidates returns where the training on all rows may begin.
-func (f *fit) candidates(ctx context.Context) ([]Candidate, error) {
+func (f *Search) candidates(ctx context.Context) ([]Candidate, error) {
 	switch {
-	case f.opt.Start != nil:
-		return []Candidate{{From: "given", By: "none", Parameters: f.opt.Start.Clone(), LML: unasked}}, nil
-	case f.opt.PrefitRows < 0:
-		return []Candidate{{From: "all ones", By: "none", Parameters: DefaultParams(f.opt.Kernel, f.raw.X.Cols), LML: unasked}}, nil
-	case f.opt.searchesDense(f.raw.X.Rows, f.raw.X.Cols):
+	case f.Config.Start != nil:
+		return []Candidate{{From: "given", By: "none", Parameters: f.Config.Start.Clone(), LML: unasked}}, nil
+	case f.Config.PrefitRows < 0:
+		return []Candidate{{From: "all ones", By: "none", Parameters: gp.DefaultParams(f.Config.Kernel, f.Raw.X.Cols),
+			LML: unasked}}, nil
+	case f.Config.SearchesDense(f.Raw.X.Rows, f.Raw.X.Cols):
 		return f.kept("dense", func() ([]Candidate, error) { return f.denseSearch(ctx) })
 	}
 	found, err := f.prefit(ctx)
-	if err != nil || !f.opt.searchesCoarsely(f.raw.X.Rows, f.raw.X.Cols) {
+	if err != nil || !f.Config.searchesCoarsely(f.Raw.X.Rows, f.Raw.X.Cols) {
 		return found, err
 	}
-	if f.noiseless(&found[0]) && f.opt.Restarts == 0 {
+	if f.noiseless(&found[0]) && f.Config.Restarts == 0 {
 		return found, nil
 	}
 	more := found[:1:1]
-	if f.opt.Restarts > 0 {
-		for _, s := range designStarts(f.opt.Kernel, f.std, f.flat, f.opt.Restarts, f.opt.Seed) {
+	if f.Config.Restarts > 0 {
+		for _, s := range designStarts(f.Config.Kernel, f.Std, f.Flat, f.Config.Restarts, f.Config.Seed) {
 			more = append(more, Candidate{From: s.from, Parameters: s.p})
 		}
 	}
@@ -60,33 +62,33 @@ func (f *fit) candidates(ctx context.Context) ([]Candidate, error) {
 
 // searchesCoarsely says whether the search of n rows climbs the Vecchia likelihood: not
 // for the methods that it is compared with.
-func (o *Options) searchesCoarsely(n, d int) bool {
+func (o *Config) searchesCoarsely(n, d int) bool {
 	return n > 2*coarseRounds[0].near && d <= searchInputs && (o.Method == "exact" || o.Method == "bbgp")
 }
 
 // kept returns candidates of an earlier run from the journal, or finds and keeps them.
-func (f *fit) kept(what string, find func() ([]Candidate, error)) ([]Candidate, error) {
+func (f *Search) kept(what string, find func() ([]Candidate, error)) ([]Candidate, error) {
 	// keeping is what the journal has: the evaluations count, whoever made them.
 	type keeping struct {
 		All   []Candidate
 		Evals int
 	}
-	j, key := f.opt.Journal, sha256.Sum256([]byte("candidates "+what))
+	j, key := f.Config.Journal, sha256.Sum256([]byte("candidates "+what))
 	if j != nil {
 		var k keeping
 		if e := j.Take(key); e != nil {
 			if gob.NewDecoder(bytes.NewReader(e.State)).Decode(&k) == nil && k.Evals >= 0 && f.sound(k.All) {
-				f.count.evals += k.Evals
+				f.Count.Evals += k.Evals
 				return k.All, nil
 			}
 			j.Cut() // it was altered: the search is made again
 		}
 	}
-	before := f.count.evals
+	before := f.Count.Evals
 	all, err := find()
 	if err == nil && j != nil {
 		var b bytes.Buffer
-		if err := gob.NewEncoder(&b).Encode(keeping{all, f.count.evals - before}); err != nil {
+		if err := gob.NewEncoder(&b).Encode(keeping{all, f.Count.Evals - before}); err != nil {
 			return nil, err
 		}
 		j.Add(&checkpoint.Entry{Key: key, Value: &evidence.Value{}, State: b.Bytes()})
@@ -95,26 +97,27 @@ func (f *fit) kept(what string, find func() ([]Candidate, error)) ([]Candidate, 
 }
 
 // sound says whether candidates from a file can be those of this table.
-func (f *fit) sound(all []Candidate) bool {
+func (f *Search) sound(all []Candidate) bool {
 	for _, c := range all {
-		if c.Parameters.Kernel != f.opt.Kernel || c.Parameters.Check(f.raw.X.Cols) != nil {
+		if c.Parameters.Kernel != f.Config.Kernel || c.Parameters.Check(f.Raw.X.Cols) != nil {
 			return false
 		}
 	}
-	return len(live(all)) > 0
+	return len(Live(all)) > 0
 }
 
 // Up to searchRows rows starts are compared by dense evaluations; with more than
 // searchInputs inputs the steps would cost more than these.
 const searchRows, searchInputs = 700, 100
 
-// searchesDense says whether starts of n rows are compared by dense evaluations of all.
-func (o *Options) searchesDense(n, d int) bool {
-	return n <= searchRows && d <= searchInputs && o.budget().HasRoom(4*cost.ExactBytes(n)) && (o.Method == "exact" || o.Method == "bbgp")
+// SearchesDense says whether starts of n rows are compared by dense evaluations of all.
+func (o *Config) SearchesDense(n, d int) bool {
+	return n <= searchRows && d <= searchInputs && o.Budget.HasRoom(4*cost.ExactBytes(n)) &&
+		(o.Method == "exact" || o.Method == "bbgp")
 }
 
-// live returns the candidates that are not dropped.
-func live(all []Candidate) []*Candidate {
+// Live returns the candidates that are not dropped.
+func Live(all []Candidate) []*Candidate {
 	var out []*Candidate
 	for i := range all {
 		if all[i].Dropped == "" {
@@ -130,48 +133,48 @@ const openNats = 2
 // choose returns the start with the greatest likelihood of all rows, and tells the
 // others why they are left; if the winner was evaluated last, the first stage begins
 // with its evaluation.
-func (t *trainer) choose(ctx context.Context, starts []*Candidate) (Params, error) {
+func (t *Trainer) choose(ctx context.Context, starts []*Candidate) (gp.Params, error) {
 	best := starts[0]
 	if len(starts) == 1 {
 		return best.Parameters, nil
 	}
-	at := point{}
+	at := Iterate{}
 	t.eval.Seed, t.eval.Eps = t.opt.Seed, coarseEps*t.eps
 	for _, c := range starts {
 		target := math.Inf(-1)
-		if at.ev != nil {
-			target = at.ev.LML
+		if at.Ev != nil {
+			target = at.Ev.LML
 		}
 		t.out = t.outOf(c.Parameters)
 		pt, err := t.bold(ctx, c.Parameters, t.out, target)
 		if err != nil {
-			if ctx.Err() != nil || at.ev == nil {
-				t.cur = at // the best so far, if any
+			if ctx.Err() != nil || at.Ev == nil {
+				t.Cur = at // the best so far, if any
 				return c.Parameters, err
 			}
 			c.Dropped = "no likelihood of all rows: " + err.Error()
 			continue
 		}
-		t.fresh = !pt.ev.Rejected && pt.ev.LML > target
+		t.fresh = !pt.Ev.Rejected && pt.Ev.LML > target
 		t.report(pt, t.fresh)
-		c.judged(pt.ev)
+		c.judged(pt.Ev)
 		other := best
 		if !t.fresh {
 			other = c
 			c.Dropped = fmt.Sprintf("at the comparison: %.4g nats behind", target-float64(c.LML))
-		} else if at.ev != nil {
-			best.Dropped = fmt.Sprintf("at the comparison: %.4g nats behind", pt.ev.LML-at.ev.LML)
+		} else if at.Ev != nil {
+			best.Dropped = fmt.Sprintf("at the comparison: %.4g nats behind", pt.Ev.LML-at.Ev.LML)
 		}
-		if at.ev != nil {
-			t.second = second(other, pt.ev, at.ev)
+		if at.Ev != nil {
+			t.second = second(other, pt.Ev, at.Ev)
 		}
 		if !t.fresh {
 			continue
 		}
 		best, at = c, pt
 	}
-	t.cur = at
-	return at.p, nil
+	t.Cur = at
+	return at.P, nil
 }
 
 // second returns c, which lost one of two evaluations to the other, if their standard errors leave it
@@ -185,7 +188,7 @@ func second(c *Candidate, a, b *evidence.Value) *Candidate {
 
 // judged notes what an evaluation on all rows tells.
 func (c *Candidate) judged(ev *evidence.Value) {
-	if c.LML, c.StdErr = Bound(ev.LML), ev.StdErr; ev.Rejected {
-		c.LML, c.Bounded = Bound(ev.Upper), true
+	if c.LML, c.StdErr = evidence.Bound(ev.LML), ev.StdErr; ev.Rejected {
+		c.LML, c.Bounded = evidence.Bound(ev.Upper), true
 	}
 }

@@ -1,8 +1,10 @@
-package bbgp
+package train
 
 import (
 	"context"
 	"math"
+
+	"bbgp.dev/internal/gp"
 )
 
 // The paper's optimiser: Adam with step 0.1 on u, θ = 1e-6 + softplus(u), with
@@ -15,7 +17,7 @@ const (
 
 // runAdam climbs from p. t.cur ends as the best point by its lower
 // bound, as far as the probes can tell.
-func (t *trainer) runAdam(ctx context.Context, p Params) (string, error) {
+func (t *Trainer) runAdam(ctx context.Context, p gp.Params) (string, error) {
 	t.out = t.outOf(p)
 	u := softVector(p)
 	opt := newAdam(len(u), adamStep)
@@ -32,22 +34,22 @@ func (t *trainer) runAdam(ctx context.Context, p Params) (string, error) {
 			return "", err
 		}
 		// The later of two that the probes cannot tell apart.
-		better := t.cur.ev == nil || pt.ev.Lower > t.cur.ev.Lower-2*pt.ev.StdErr
+		better := t.Cur.Ev == nil || pt.Ev.Lower > t.Cur.Ev.Lower-2*pt.Ev.StdErr
 		t.report(pt, better)
 		if better {
-			t.cur = pt
+			t.Cur = pt
 		}
-		if t.count.evals >= t.maxEvals {
+		if t.count.Evals >= t.maxEvals {
 			return "max-steps", nil
 		}
-		if sum += pt.ev.LML / adamWindow; t.stage%adamWindow == 0 {
+		if sum += pt.Ev.LML / adamWindow; t.stage%adamWindow == 0 {
 			means = append(means, sum)
 			sum = 0
 			if k := len(means); k > 2 && means[k-1]-means[k-2] < t.eps {
 				return "converged", nil
 			}
 		}
-		g := softGradient(pt.ev.Gradient, u)
+		g := softGradient(pt.Ev.Gradient, u)
 		for j, o := range t.out {
 			if o {
 				g[j] = 0

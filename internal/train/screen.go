@@ -1,4 +1,4 @@
-package bbgp
+package train
 
 import (
 	"cmp"
@@ -28,27 +28,28 @@ const (
 
 // A comparer has the Vecchia likelihood of a sample of the rows.
 type comparer struct {
-	f     *fit
+	f     *Search
 	op    *kernelmv.Op
 	like  *kernelmv.Vecchia
 	resid []float64
 	share []float64
 }
 
-func newComparer(f *fit) (*comparer, error) {
-	p, n := DefaultParams(f.opt.Kernel, f.std.X.Cols), f.std.X.Rows
-	op, err := kernelmv.NewOp(f.opt.Engine, f.std.X, gp.KernelOf(p), gp.NoiseOf(p, f.std))
+func newComparer(f *Search) (*comparer, error) {
+	p, n := gp.DefaultParams(f.Config.Kernel, f.Std.X.Cols), f.Std.X.Rows
+	op, err := kernelmv.NewOp(f.Config.Engine, f.Std.X, gp.KernelOf(p), gp.NoiseOf(p, f.Std))
 	if err != nil {
 		return nil, err
 	}
 	op.SetTilesOnly(true)
-	return &comparer{f: f, op: op, like: op.NewVecchia(screenTerms, f.opt.Seed+5), resid: make([]float64, n), share: make([]float64, n)}, nil
+	return &comparer{f: f, op: op, like: op.NewVecchia(screenTerms, f.Config.Seed+5), resid: make([]float64, n),
+		share: make([]float64, n)}, nil
 }
 
 // at returns the likelihood at p as the sum of parts, each of a few terms, but for what
 // repeated rows tell about their means, which is the last part.
-func (c *comparer) at(ctx context.Context, p Params) ([]float64, error) {
-	d := c.f.std
+func (c *comparer) at(ctx context.Context, p gp.Params) ([]float64, error) {
+	d := c.f.Std
 	if err := c.op.Reset(gp.KernelOf(p), gp.NoiseOf(p, d)); err != nil {
 		return nil, err
 	}
@@ -91,8 +92,8 @@ type screened struct {
 // screen drops candidates that are behind beyond doubt and returns the others, the best
 // first. Candidates at one place that differ in the noise stay together: few neighbours do
 // not know how much of it there is.
-func (f *fit) screen(ctx context.Context, all []Candidate) ([]*Candidate, error) {
-	out := live(all)
+func (f *Search) screen(ctx context.Context, all []Candidate) ([]*Candidate, error) {
+	out := Live(all)
 	if len(out) < 2 {
 		return out, nil
 	}
@@ -113,10 +114,10 @@ func (f *fit) screen(ctx context.Context, all []Candidate) ([]*Candidate, error)
 		}
 	}
 	if len(list) == 0 {
-		return nil, fmt.Errorf("%w: no candidate of the search has a likelihood by neighbours", ErrNotFinite)
+		return nil, fmt.Errorf("%w: no candidate of the search has a likelihood by neighbours", gp.ErrNotFinite)
 	}
 	slices.SortStableFunc(list, func(a, b screened) int { return cmp.Compare(b.value, a.value) })
-	var places []Params
+	var places []gp.Params
 	out = nil
 	for i, s := range list {
 		behind, se := lead(list[0].parts, s.parts)
@@ -124,7 +125,7 @@ func (f *fit) screen(ctx context.Context, all []Candidate) ([]*Candidate, error)
 			near := o.By == s.By && o.value-s.value < screenSlack || alike(o.Parameters, s.Parameters)
 			return o.Dropped == "" && near
 		}
-		differs := func(p Params) bool { return differsInNoise(s.Parameters, p) }
+		differs := func(p gp.Params) bool { return differsInNoise(s.Parameters, p) }
 		switch k := slices.IndexFunc(list[:i], equal); {
 		case slices.ContainsFunc(places, differs):
 		case screenNoise*s.Parameters.Noise < list[0].Parameters.Noise:
@@ -147,12 +148,12 @@ func (f *fit) screen(ctx context.Context, all []Candidate) ([]*Candidate, error)
 }
 
 // alike says whether p and q are in one basin by all that they tell.
-func alike(p, q Params) bool {
-	return max(p.Noise, q.Noise) <= rivalNoise*min(p.Noise, q.Noise) && !elsewhere(p, q)
+func alike(p, q gp.Params) bool {
+	return max(p.Noise, q.Noise) <= rivalNoise*min(p.Noise, q.Noise) && !Elsewhere(p, q)
 }
 
 // differsInNoise says whether p and q are one place but for the noise.
-func differsInNoise(p, q Params) bool {
+func differsInNoise(p, q gp.Params) bool {
 	return p.Variance == q.Variance && slices.Equal(p.Lengthscales, q.Lengthscales)
 }
 

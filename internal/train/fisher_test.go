@@ -1,4 +1,4 @@
-package bbgp
+package train
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"bbgp.dev/internal/evidence"
+	"bbgp.dev/internal/gp"
 	"bbgp.dev/internal/gptest"
 	"bbgp.dev/linalg"
 )
@@ -15,7 +16,7 @@ import (
 // gradients over draws of y from the model, whose expectation it is.
 func TestFisher(t *testing.T) {
 	d := gptest.RandomTable(40, 2, 5)
-	p := Params{Kernel: "matern52", Variance: 1.4, Noise: 0.05, Lengthscales: []float64{0.8, 2}}
+	p := gp.Params{Kernel: "matern52", Variance: 1.4, Noise: 0.05, Lengthscales: []float64{0.8, 2}}
 	e := gptest.Engine(t)
 	f, err := newFisher(context.Background(), e, d, p, 1)
 	if err != nil {
@@ -50,7 +51,7 @@ func TestFisher(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g := flat(ev.Gradient)
+		g := gptest.Flatten(ev.Gradient.Lengthscales, ev.Gradient.Variance, ev.Gradient.Noise, ev.Gradient.Mean)
 		for i, s := range []float64{0.8, 2, 1.4, 0.05} {
 			g[i] *= s
 		}
@@ -72,5 +73,25 @@ func TestFisher(t *testing.T) {
 	}
 	if math.Abs(meanSq-f.meanAll) > 6*f.meanAll*math.Sqrt(2.0/draws) {
 		t.Errorf("F_cc = %v, draws give %v", f.meanAll, meanSq)
+	}
+}
+
+// The information of the noise is that of all rows: the metric of training does
+// not overshoot.
+func TestMergedInformation(t *testing.T) {
+	e := gptest.Engine(t)
+	p := gp.Params{Kernel: "matern32", Variance: 0.8, Noise: 0.3, Lengthscales: []float64{1.1, 0.7}}
+	d := gptest.RepeatedTable(120, "weights", 4)
+	all, err := newFisher(context.Background(), e, d, p, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	few, err := newFisher(context.Background(), e, d.Merged(), p, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := all.information(e, 1), few.information(e, 1)
+	for i := range all.a.Rows {
+		gptest.CloseTo(t, "information", b.at(i), a.at(i), 1e-8)
 	}
 }

@@ -1,4 +1,4 @@
-package bbgp
+package train
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 
 	"bbgp.dev/internal/cost"
 	"bbgp.dev/internal/evidence"
-	"bbgp.dev/internal/evidence/lanczos"
 	"bbgp.dev/internal/gp"
 )
 
@@ -19,13 +18,13 @@ var usualStarts = []string{"all ones", "smooth"}
 
 // subsetStarts are the starts of the pre-fit: all ones, and a smoother function
 // with less noise.
-func subsetStarts(kernel string, d int) []Params {
-	ones, smooth := DefaultParams(kernel, d), DefaultParams(kernel, d)
+func subsetStarts(kernel string, d int) []gp.Params {
+	ones, smooth := gp.DefaultParams(kernel, d), gp.DefaultParams(kernel, d)
 	smooth.Noise = 0.1
 	for j := range smooth.Lengthscales {
 		smooth.Lengthscales[j] = 2 * math.Sqrt(float64(d))
 	}
-	return []Params{ones, smooth}
+	return []gp.Params{ones, smooth}
 }
 
 const (
@@ -42,32 +41,33 @@ const (
 // subset can drive the noise to its floor, from where a search on more rows does
 // not come back: the noise is set to at least 0.01 (method card, section 7 f). If
 // the floor is right nevertheless, that shows in the likelihood: both are tried.
-func (f *fit) prefit(ctx context.Context) ([]Candidate, error) {
-	n := f.raw.X.Rows
-	rows := min(f.opt.PrefitRows, n/2)
+func (f *Search) prefit(ctx context.Context) ([]Candidate, error) {
+	n := f.Raw.X.Rows
+	rows := min(f.Config.PrefitRows, n/2)
 	for rows > 50 && !f.denseFits(rows) {
 		rows /= 2
 	}
 	if rows < 50 {
-		return []Candidate{{From: "all ones", By: "none", Parameters: DefaultParams(f.opt.Kernel, f.raw.X.Cols), LML: unasked}}, nil
+		return []Candidate{{From: "all ones", By: "none", Parameters: gp.DefaultParams(f.Config.Kernel, f.Raw.X.Cols),
+			LML: unasked}}, nil
 	}
-	before := *f.count
+	before := *f.Count
 	defer func() { // evaluations are counted on all rows only
-		f.count.evals, f.count.passes = before.evals, before.passes
+		f.Count.Evals, f.Count.Passes = before.Evals, before.Passes
 	}()
-	c := Candidate{From: "all ones", By: "subset", Parameters: DefaultParams(f.opt.Kernel, f.raw.X.Cols),
-		Value: Bound(math.Inf(-1)), Rows: rows, LML: unasked}
-	for i, p := range subsetStarts(f.opt.Kernel, f.raw.X.Cols) {
-		end, err := f.climb(ctx, rows, []Params{p})
+	c := Candidate{From: "all ones", By: "subset", Parameters: gp.DefaultParams(f.Config.Kernel, f.Raw.X.Cols),
+		Value: evidence.Bound(math.Inf(-1)), Rows: rows, LML: unasked}
+	for i, p := range subsetStarts(f.Config.Kernel, f.Raw.X.Cols) {
+		end, err := f.climb(ctx, rows, []gp.Params{p})
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		if err == nil && end.ev.LML > float64(c.Value) {
-			c.From, c.Parameters, c.Value = usualStarts[i], end.p, Bound(end.ev.LML)
+		if err == nil && end.Ev.LML > float64(c.Value) {
+			c.From, c.Parameters, c.Value = usualStarts[i], end.P, evidence.Bound(end.Ev.LML)
 		}
 	}
 	starts := noiseStarts(c.Parameters)
-	if f.opt.searchesCoarsely(n, f.raw.X.Cols) {
+	if f.Config.searchesCoarsely(n, f.Raw.X.Cols) {
 		// Climbs of the Vecchia likelihood go on from here, but few neighbours see little of a
 		// function without noise: one more level tells whether it is such a one.
 		if n = min(n, cost.LevelGrowth*cost.LevelGrowth*rows); len(starts) == 1 || !c.clear() {
@@ -80,11 +80,11 @@ func (f *fit) prefit(ctx context.Context) ([]Candidate, error) {
 			return nil, ctx.Err()
 		}
 		if err == nil {
-			starts = []Params{end.p}
-			c.Value, c.Rows = Bound(end.ev.LML), rows
+			starts = []gp.Params{end.P}
+			c.Value, c.Rows = evidence.Bound(end.Ev.LML), rows
 		}
 	}
-	c.Evaluations = f.count.evals - before.evals
+	c.Evaluations = f.Count.Evals - before.Evals
 	var out []Candidate
 	for i := range starts {
 		c.Parameters = starts[i]
@@ -103,47 +103,47 @@ func (c *Candidate) clear() bool {
 // noiseless says whether random rows have told enough: the fit of more than the first
 // ones took the noise from above it to its floor, and leaves little of y open. Where a
 // subset missed a part of the function, that part would be noise to it.
-func (f *fit) noiseless(c *Candidate) bool {
-	return c.clear() && c.Rows > f.opt.PrefitRows && c.Parameters.Noise <= lookFloor*gp.MinParam
+func (f *Search) noiseless(c *Candidate) bool {
+	return c.clear() && c.Rows > f.Config.PrefitRows && c.Parameters.Noise <= lookFloor*gp.MinParam
 }
 
 // unasked stands for a likelihood that was not evaluated.
-var unasked = Bound(math.NaN())
+var unasked = evidence.Bound(math.NaN())
 
 // denseFits says whether an exact fit takes a quarter of the budget at most.
-func (f *fit) denseFits(rows int) bool {
-	return f.opt.budget().HasRoom(4 * cost.ExactBytes(rows))
+func (f *Search) denseFits(rows int) bool {
+	return f.Config.Budget.HasRoom(4 * cost.ExactBytes(rows))
 }
 
 // noiseStarts returns p and, where its noise is small, p with more of it.
-func noiseStarts(p Params) []Params {
+func noiseStarts(p gp.Params) []gp.Params {
 	if p.Noise >= resetNoise {
-		return []Params{p}
+		return []gp.Params{p}
 	}
 	q := p.Clone()
 	q.Noise = resetNoise
-	return []Params{q, p}
+	return []gp.Params{q, p}
 }
 
 // climb fits so many random rows from the best of starts.
-func (f *fit) climb(ctx context.Context, rows int, starts []Params) (point, error) {
-	sub := f.std
-	if rows < f.std.X.Rows {
-		sub = f.std.Rows(gp.Subset(f.std.X.Rows, rows, f.opt.Seed+1))
+func (f *Search) climb(ctx context.Context, rows int, starts []gp.Params) (Iterate, error) {
+	sub := f.Std
+	if rows < f.Std.X.Rows {
+		sub = f.Std.Rows(gp.Subset(f.Std.X.Rows, rows, f.Config.Seed+1))
 	}
 	obj, err := f.levelObjective(sub, starts[0])
 	if err != nil {
-		return point{}, err
+		return Iterate{}, err
 	}
-	t := f.trainer(f.opt.wrap(obj, sub), sub, "prefit")
-	t.constant = slices.Clone(f.flat)
+	t := f.trainer(f.Config.Wrap(obj, sub), sub, "prefit")
+	t.constant = slices.Clone(f.Flat)
 	for _, j := range gp.ConstantColumns(sub.X) {
 		t.constant[j] = true
 	}
-	t.stageSteps, t.maxEvals = 5, f.count.evals+prefitEvals
+	t.stageSteps, t.maxEvals = 5, f.Count.Evals+prefitEvals
 	t.eps *= prefitSlack
-	if t.rough = rows > f.opt.PrefitRows; t.rough {
-		t.eps = max(t.eps, float64(f.raw.X.Cols+3)/2)
+	if t.rough = rows > f.Config.PrefitRows; t.rough {
+		t.eps = max(t.eps, float64(f.Raw.X.Cols+3)/2)
 	}
 	var from []*Candidate
 	for _, p := range starts {
@@ -154,21 +154,21 @@ func (f *fit) climb(ctx context.Context, rows int, starts []Params) (point, erro
 		_, err = t.run(ctx, start)
 	}
 	if err != nil {
-		return point{}, err
+		return Iterate{}, err
 	}
-	t.cur.ev.Learn(&f.seen, t.cur.p)
+	t.Cur.Ev.Learn(&f.Seen, t.Cur.P)
 	for j, still := range t.constant {
-		if still && !f.flat[j] {
-			t.cur.p.Lengthscales[j] = 1 // unasked to the subset
+		if still && !f.Flat[j] {
+			t.Cur.P.Lengthscales[j] = 1 // unasked to the subset
 		}
 	}
-	return t.cur, nil
+	return t.Cur, nil
 }
 
 // levelObjective returns the objective for a subset.
-func (f *fit) levelObjective(sub *gp.Table, p Params) (evidence.Estimator, error) {
-	if f.opt.Method == "exact" || sub.X.Rows <= cost.ExactLevel && f.denseFits(sub.X.Rows) {
-		return evidence.NewExact(f.opt.Engine, sub, p)
+func (f *Search) levelObjective(sub *gp.Table, p gp.Params) (evidence.Estimator, error) {
+	if f.Config.Method == "exact" || sub.X.Rows <= cost.ExactLevel && f.denseFits(sub.X.Rows) {
+		return evidence.NewExact(f.Config.Engine, sub, p)
 	}
-	return lanczos.New(f.opt.Engine, sub, p)
+	return f.Config.ByProducts(sub, p)
 }

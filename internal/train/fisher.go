@@ -1,4 +1,4 @@
-package bbgp
+package train
 
 import (
 	"context"
@@ -33,7 +33,7 @@ type fisher struct {
 }
 
 // newFisher computes the information at p on a random subset of d's rows.
-func newFisher(ctx context.Context, e *linalg.Engine, d *gp.Table, p Params, seed uint64) (*fisher, error) {
+func newFisher(ctx context.Context, e *linalg.Engine, d *gp.Table, p gp.Params, seed uint64) (*fisher, error) {
 	dims := d.X.Cols
 	n := d.X.Rows
 	rows := cost.InformationRows(n, dims)
@@ -55,7 +55,7 @@ func newFisher(ctx context.Context, e *linalg.Engine, d *gp.Table, p Params, see
 	f := fs.information(e, fs.meanSub)
 	for i := range dims + 2 {
 		if !gp.Finite(f.at(i)) {
-			return nil, fmt.Errorf("%w: information matrix", ErrNotFinite)
+			return nil, fmt.Errorf("%w: information matrix", gp.ErrNotFinite)
 		}
 	}
 	return fs, nil
@@ -99,7 +99,7 @@ func unitInformation(n, dims int) information {
 // whitened returns A, whose row i holds the lower triangle of L⁻¹ ∂K̂/∂log θ_i L⁻ᵀ
 // times sqrt(scale), entries off the diagonal times sqrt 2, where K̂ = L L' has been
 // factored at p; the last row, that of c, is 0, and so are those of inputs that are out.
-func whitened(ctx context.Context, o *gp.Cholesky, p Params, scale float64) (linalg.Matrix, error) {
+func whitened(ctx context.Context, o *gp.Cholesky, p gp.Params, scale float64) (linalg.Matrix, error) {
 	n, dims := o.Table.X.Rows, o.Table.X.Cols
 	k := gp.KernelOf(p)
 	weight, dk := linalg.NewMatrix(n, n), linalg.NewMatrix(n, n)

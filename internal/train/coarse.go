@@ -1,4 +1,4 @@
-package bbgp
+package train
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"bbgp.dev/internal/evidence"
 	"bbgp.dev/internal/gp"
 	"bbgp.dev/kernelmv"
 )
@@ -32,7 +33,8 @@ const (
 // so many terms and neighbours each, after which half of the starts go on, or keep.
 type coarseRound struct{ evals, terms, near, keep int }
 
-var coarseRounds = []coarseRound{{6, 1000, 16, 4}, {6, 1000, 16, 4}, {8, 2000, 16, 3}, {12, 4000, 16, 2}, {8, 12000, 24, 2}}
+var coarseRounds = []coarseRound{{6, 1000, 16, 4}, {6, 1000, 16, 4}, {8, 2000, 16, 3}, {12, 4000, 16, 2},
+	{8, 12000, 24, 2}}
 
 // floorRound is for those whose noise is at its floor in the end: few neighbours in many
 // inputs drive it there, and the lengthscales to less than many neighbours do.
@@ -43,7 +45,7 @@ var raisedNoise = []float64{3e-4, resetNoise}
 
 // A coarse is what the climbs of a coarse search share.
 type coarse struct {
-	f  *fit
+	f  *Search
 	op *kernelmv.Op
 	coarseRound
 	like   *kernelmv.Vecchia // of the round
@@ -59,7 +61,7 @@ type coarse struct {
 // coarseCandidates returns where climbs of the Vecchia likelihood end, the best first,
 // from the designed starts and from extra, with the noise of those at its floor raised
 // as a further candidate. Candidates that were left carry the reason in Dropped.
-func (f *fit) coarseCandidates(ctx context.Context, extra []Candidate) ([]Candidate, error) {
+func (f *Search) coarseCandidates(ctx context.Context, extra []Candidate) ([]Candidate, error) {
 	s, err := newCoarse(f)
 	if err != nil {
 		return nil, err
@@ -109,7 +111,8 @@ func (s *coarse) back(ctx context.Context, live []*ascent) ([]*ascent, error) {
 			return nil, err
 		}
 		if b != nil && b.value > a.value+coarseSame {
-			a.dropped = fmt.Sprintf("after %d evaluations: %.4g nats behind it with all inputs", a.evals, b.value-a.value)
+			a.dropped = fmt.Sprintf("after %d evaluations: %.4g nats behind it with all inputs", a.evals,
+				b.value-a.value)
 			out[i] = b
 		}
 	}
@@ -131,10 +134,10 @@ func (s *coarse) round(ctx context.Context, live []*ascent, r coarseRound) error
 func (s *coarse) atFloor(a *ascent) bool { return math.Exp(a.z[len(a.z)-2]) < coarseFloor*s.scale }
 
 // newCoarse prepares the search on all rows.
-func newCoarse(f *fit) (*coarse, error) {
-	d, n := f.std.X.Cols, f.std.X.Rows
-	p := DefaultParams(f.opt.Kernel, d)
-	op, err := kernelmv.NewOp(f.opt.Engine, f.std.X, gp.KernelOf(p), gp.NoiseOf(p, f.std))
+func newCoarse(f *Search) (*coarse, error) {
+	d, n := f.Std.X.Cols, f.Std.X.Rows
+	p := gp.DefaultParams(f.Config.Kernel, d)
+	op, err := kernelmv.NewOp(f.Config.Engine, f.Std.X, gp.KernelOf(p), gp.NoiseOf(p, f.Std))
 	if err != nil {
 		return nil, err
 	}
@@ -143,22 +146,22 @@ func newCoarse(f *fit) (*coarse, error) {
 	s.lo, s.hi = logRange(d)
 	s.free = make([]bool, d+3)
 	for j := range d {
-		sd := columnSD(f.std, j)
+		sd := columnSD(f.Std, j)
 		s.lo[j] = math.Log(gp.MinParam * max(1, sd)) // scaled inputs keep a range that can be squared
 		s.hi[j] = max(math.Log(coarseRange*sd), s.lo[j])
 		s.far = append(s.far, math.Log(coarseFar*sd))
-		s.free[j] = !f.flat[j]
+		s.free[j] = !f.Flat[j]
 	}
-	s.scale = varianceOf(f.std.Y)
+	s.scale = varianceOf(f.Std.Y)
 	s.hi[d] = max(math.Log(coarseVariance*s.scale), s.lo[d])
-	s.free[d], s.free[d+1], s.free[d+2] = true, true, !f.opt.FixMean
+	s.free[d], s.free[d+1], s.free[d+2] = true, true, !f.Config.FixMean
 	return s, nil
 }
 
 // begin begins a round.
 func (s *coarse) begin(r coarseRound) {
 	if s.like == nil || r.terms != s.terms || r.near != s.near {
-		s.like, s.found = s.op.NewVecchia(r.terms, s.f.opt.Seed), nil
+		s.like, s.found = s.op.NewVecchia(r.terms, s.f.Config.Seed), nil
 	}
 	s.coarseRound = r
 }
@@ -225,8 +228,9 @@ func (s *coarse) candidates(all []*ascent) []Candidate {
 	})
 	var out []Candidate
 	for _, a := range all {
-		c := Candidate{From: a.start, By: "vecchia", Parameters: s.params(a.z), Value: Bound(a.value), Rows: s.f.raw.X.Rows,
-			LML: unasked, Evaluations: a.evals, Dropped: a.dropped}
+		c := Candidate{From: a.start, By: "vecchia", Parameters: s.params(a.z), Value: evidence.Bound(a.value),
+			Rows: s.f.Raw.X.Rows,
+			LML:  unasked, Evaluations: a.evals, Dropped: a.dropped}
 		if out = append(out, c); a.dropped != "" || !s.atFloor(a) {
 			continue
 		}

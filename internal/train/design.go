@@ -1,4 +1,4 @@
-package bbgp
+package train
 
 import (
 	"fmt"
@@ -18,11 +18,11 @@ import (
 // A designed start has a name.
 type designed struct {
 	from string
-	p    Params
+	p    gp.Params
 }
 
 const (
-	mostRestarts = 1000 // that may be asked for
+	MostRestarts = 1000 // that may be asked for
 	longest      = 10.0 // the longest lengthscale of a start, times √D
 	leastGap     = 1e-3 // and the shortest at least
 	designNoises = 3
@@ -54,7 +54,7 @@ func designStarts(kernel string, d *gp.Table, fixed []bool, count int, seed uint
 	top := longest * math.Sqrt(float64(len(active)))
 	variance := varianceOf(d.Y)
 	for i := range ladder {
-		p := DefaultParams(kernel, d.X.Cols)
+		p := gp.DefaultParams(kernel, d.X.Cols)
 		l := near * math.Pow(top/near, (float64(i)+0.5)/float64(ladder))
 		for _, j := range active {
 			p.Lengthscales[j] = l
@@ -78,7 +78,7 @@ func cube(kernel string, d int, active []int, near, top float64, count int, seed
 	rng := rand.New(rand.NewPCG(seed, 0x63756265))
 	out := make([]designed, max(count, 0))
 	for i := range out {
-		p := DefaultParams(kernel, d)
+		p := gp.DefaultParams(kernel, d)
 		p.Noise = designNoise[i%designNoises]
 		out[i] = designed{fmt.Sprintf("lengths of cube %d, noise %.2g", i+1, p.Noise), p}
 	}

@@ -1,4 +1,9 @@
-package bbgp
+package train
+
+import (
+	"bbgp.dev/internal/evidence"
+	"bbgp.dev/internal/gp"
+)
 
 // A Candidate is a place where the training on all rows may begin, and what became of
 // it. The search finds candidates by several means, compares them by the likelihood of
@@ -12,15 +17,15 @@ type Candidate struct {
 	// rows, each given its neighbours), "check" (after the training), "none".
 	By string `json:"by"`
 	// Parameters are where the means led to.
-	Parameters Params `json:"parameters"`
+	Parameters gp.Params `json:"parameters"`
 	// Value is what the means reached by its own measure: a log likelihood of Rows rows.
-	Value Bound `json:"value"`
-	Rows  int   `json:"rows"` // rows that the value was seen on
+	Value evidence.Bound `json:"value"`
+	Rows  int            `json:"rows"` // rows that the value was seen on
 	// LML is the log likelihood of all rows there, or an upper bound of it where Bounded;
 	// NaN (null in JSON) where it was not asked. StdErr is its standard error.
-	LML     Bound   `json:"lml"`
-	StdErr  float64 `json:"stderr"`            // standard error of the likelihood
-	Bounded bool    `json:"bounded,omitempty"` // the likelihood is an upper bound
+	LML     evidence.Bound `json:"lml"`
+	StdErr  float64        `json:"stderr"`            // standard error of the likelihood
+	Bounded bool           `json:"bounded,omitempty"` // the likelihood is an upper bound
 	// Evaluations are those of the means.
 	Evaluations int `json:"evaluations"`
 	// Ended says that the means had come to its end there: it is a maximum of its own.
@@ -30,27 +35,12 @@ type Candidate struct {
 }
 
 const (
-	rivalNats  = 3 // a maximum that is lower by no more is a rival
 	rivalNoise = 2 // times the noise, or
 	rivalLong  = 3 // times a lengthscale that matters is elsewhere
 )
 
-// rival warns of a maximum that the data hardly tell from the one that is taken. Lengths
-// of several standard deviations and noise that does not count make no other model.
-func (r *Result) rival() {
-	for _, c := range r.Starts {
-		behind := r.LML - float64(c.LML)
-		if !c.Ended || c.Dropped == "" || c.Bounded || !(behind < rivalNats) || !elsewhere(c.Parameters, r.Parameters) {
-			continue
-		}
-		r.warn("another maximum is only %.2g nats lower, with noise variance %.3g for %.3g and lengthscales %.3g for %.3g (standardised): the data hardly tell the two apart; see \"starts\", and docs/MAXIMUM.md",
-			behind, c.Parameters.Noise, r.Parameters.Noise, c.Parameters.Lengthscales, r.Parameters.Lengthscales)
-		return
-	}
-}
-
-// elsewhere says whether p and q make different models of standardised data.
-func elsewhere(p, q Params) bool {
+// Elsewhere says whether p and q make different models of standardised data.
+func Elsewhere(p, q gp.Params) bool {
 	apart := func(a, b, times float64) bool { return max(a, b) > times*min(a, b) }
 	if apart(p.Noise, q.Noise, rivalNoise) && max(p.Noise, q.Noise) > resetNoise {
 		return true

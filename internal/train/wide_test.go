@@ -1,23 +1,22 @@
-package bbgp
+package train
 
 import (
 	"context"
 	"math"
 	"math/rand/v2"
 	"testing"
-	"time"
 
 	"bbgp.dev/internal/evidence"
+	"bbgp.dev/internal/gp"
 	"bbgp.dev/internal/gptest"
-	"bbgp.dev/linalg"
 )
 
 // The information in factors is the dense one, and so are the steps made with it.
 func TestWideInformation(t *testing.T) {
-	d := randomData(18, 4, 7)
-	p := Params{Kernel: "matern52", Variance: 1.4, Noise: 0.05, Lengthscales: []float64{0.8, 2, math.Inf(1), 1.1}}
+	d := gptest.RandomTable(18, 4, 7)
+	p := gp.Params{Kernel: "matern52", Variance: 1.4, Noise: 0.05, Lengthscales: []float64{0.8, 2, math.Inf(1), 1.1}}
 	e, ctx := gptest.Engine(t), context.Background()
-	o, err := evidence.NewExact(e, d.table(), p)
+	o, err := evidence.NewExact(e, d, p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +48,7 @@ func TestWideInformation(t *testing.T) {
 			g[i], lo[i], hi[i], free[i] = 20*r.NormFloat64(), -r.Float64(), r.Float64(), i != 2
 		}
 		units := []float64{1, 1, 0, 0.5, 1, 2, 1}
-		m := metric{e: e, lambda: 0.1 + float64(trial), base: a.scaled(units)}
+		m := quadraticModel{e: e, damping: 0.1 + float64(trial), base: a.scaled(units)}
 		x, gainX := m.step(g, lo, hi, free)
 		m.base = b.scaled(units)
 		y, gainY := m.step(g, lo, hi, free)
@@ -59,7 +58,7 @@ func TestWideInformation(t *testing.T) {
 		}
 	}
 	// The solution is that of the matrix.
-	s := a.system(&metric{lambda: 0.01}, free)
+	s := a.system(&quadraticModel{damping: 0.01}, free)
 	x, zero := s.solve(e, g, free), make([]float64, 7)
 	s.residualTo(zero, g, x)
 	for i, v := range zero {
@@ -70,20 +69,4 @@ func TestWideInformation(t *testing.T) {
 	if v, w := s.quadratic(g, x), 0.5*e.Dot(g[:2], x[:2])+0.5*e.Dot(g[3:], x[3:]); math.Abs(v-w) > 1e-9*math.Abs(w) {
 		t.Errorf("the model gains %v at its top, %v", v, w)
 	}
-}
-
-// A table of few rows and many inputs is fitted without a matrix of inputs by inputs.
-func TestWideTable(t *testing.T) {
-	d := randomData(30, 1200, 3)
-	d.NoiseScale, d.NoiseExtra = nil, nil
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-	defer cancel()
-	m, err := Fit(ctx, d, Options{Engine: gptest.Engine(t), MaxSteps: 60})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r := m.Result; !(r.PeakBytes < 1<<30) || r.LML == 0 {
-		t.Errorf("L = %v, peak %d", r.LML, r.PeakBytes)
-	}
-	var _ linalg.Matrix = m.x
 }

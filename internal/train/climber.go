@@ -1,4 +1,4 @@
-package bbgp
+package train
 
 import (
 	"context"
@@ -6,19 +6,20 @@ import (
 	"slices"
 
 	"bbgp.dev/internal/evidence"
+	"bbgp.dev/internal/gp"
 	"bbgp.dev/linalg"
 )
 
 // A surface is a likelihood that is cheap to evaluate: its value and derivatives by
 // log ℓ_1..log ℓ_D, log σ_f², log σ_n² at p, with the best c, which it returns. It
 // fails with an error that wraps ErrNotFinite where rounding leaves no value.
-type surface func(ctx context.Context, p Params) (value float64, grad []float64, mean float64, err error)
+type surface func(ctx context.Context, p gp.Params) (value float64, grad []float64, mean float64, err error)
 
 // A climber climbs a surface from one start by quasi-Newton steps in a trust box, as
 // many at a time as it is told, so that many can be compared on their way.
 type climber struct {
 	from  string
-	p     Params
+	p     gp.Params
 	z     []float64
 	value float64
 	evals int
@@ -28,7 +29,7 @@ type climber struct {
 	limit int // rows, which bound σ_f²/σ_n²
 	fixed []bool
 	grad  []float64
-	met   metric
+	met   quadraticModel
 	reach float64
 	worth float64
 	fails int
@@ -43,11 +44,12 @@ const (
 )
 
 // newClimber evaluates the start; a start that has no value is done at -Inf.
-func newClimber(ctx context.Context, e *linalg.Engine, at surface, p Params, fixed []bool, rows int) *climber {
+func newClimber(ctx context.Context, e *linalg.Engine, at surface, p gp.Params, fixed []bool, rows int) *climber {
 	d := len(p.Lengthscales)
-	c := &climber{p: p.Clone(), at: at, limit: rows, fixed: fixed, reach: climbReach, worth: climbWorth, value: math.Inf(-1)}
+	c := &climber{p: p.Clone(), at: at, limit: rows, fixed: fixed, reach: climbReach, worth: climbWorth,
+		value: math.Inf(-1)}
 	c.z = logVector(p)[:d+2]
-	c.met = metric{e: e, keep: true}
+	c.met = quadraticModel{e: e, keep: true}
 	c.evals++
 	v, g, mean, err := at(ctx, p)
 	if err != nil {
@@ -104,7 +106,8 @@ func (c *climber) climb(ctx context.Context, evals int) error {
 }
 
 // judge takes the step δ or shortens the reach.
-func (c *climber) judge(delta []float64, gain float64, z []float64, q Params, v float64, g []float64, mean float64, ok bool) {
+func (c *climber) judge(delta []float64, gain float64, z []float64, q gp.Params, v float64, g []float64, mean float64,
+	ok bool) {
 	if !ok || !(v > c.value) {
 		if ok {
 			c.met.push(delta, c.grad, g)
@@ -165,7 +168,7 @@ func (c *climber) held(delta []float64) bool {
 }
 
 // paramsAt returns the parameters at z; fixed inputs keep theirs.
-func (c *climber) paramsAt(z []float64) Params {
+func (c *climber) paramsAt(z []float64) gp.Params {
 	p := fromLog(c.p.Kernel, append(slices.Clone(z), c.p.Mean), make([]bool, len(z)-2))
 	for j, f := range c.fixed {
 		if f {

@@ -1,4 +1,4 @@
-package bbgp
+package train
 
 import (
 	"cmp"
@@ -28,37 +28,37 @@ const (
 	samePlace   = 0.05 // and no logarithm that matters by more
 )
 
-// denseEvaluations is how many evaluations a search of n rows of d inputs may take.
-func (o *Options) denseEvaluations(n, d int) int {
+// DenseEvaluations is how many evaluations a search of n rows of d inputs may take.
+func (o *Config) DenseEvaluations(n, d int) int {
 	c := cost.OrStandard(o.Costs)
 	unit := cost.ExactCost(denseUnit, d, c)
 	return int(min(max(denseBudget*unit/(cost.ExactCost(n, d, c)+unit/8), leastDense), mostDense))
 }
 
 // denseSearch returns candidates, the best first.
-func (f *fit) denseSearch(ctx context.Context) ([]Candidate, error) {
-	n := f.std.X.Rows
-	at, err := f.denseSurface(f.std)
+func (f *Search) denseSearch(ctx context.Context) ([]Candidate, error) {
+	n := f.Std.X.Rows
+	at, err := f.denseSurface(f.Std)
 	if err != nil {
 		return nil, err
 	}
-	evals := f.opt.denseEvaluations(n, f.std.X.Cols)
+	evals := f.Config.DenseEvaluations(n, f.Std.X.Cols)
 	count := min(max(evals/startShare, 8), mostStarts)
-	if f.opt.Restarts > 0 {
-		count = max(f.opt.Restarts, 2)
+	if f.Config.Restarts > 0 {
+		count = max(f.Config.Restarts, 2)
 	}
-	began := f.count.evals
+	began := f.Count.Evals
 	var climbers []*climber
-	for _, s := range designStarts(f.opt.Kernel, f.std, f.flat, count, f.opt.Seed) {
+	for _, s := range designStarts(f.Config.Kernel, f.Std, f.Flat, count, f.Config.Seed) {
 		p := s.p
-		c := newClimber(ctx, f.opt.Engine, at, p, f.flat, n)
+		c := newClimber(ctx, f.Config.Engine, at, p, f.Flat, n)
 		c.from = s.from
 		climbers = append(climbers, c)
 	}
 	all, err := halve(ctx, climbers)
-	f.count.evals = began
+	f.Count.Evals = began
 	for _, c := range all {
-		f.count.evals += c.Evaluations
+		f.Count.Evals += c.Evaluations
 	}
 	return all, err
 }
@@ -97,8 +97,9 @@ func halve(ctx context.Context, all []*climber) ([]Candidate, error) {
 	order := slices.Clone(all)
 	slices.SortStableFunc(order, func(a, b *climber) int { return cmp.Compare(b.value, a.value) })
 	for _, c := range order {
-		out = append(out, Candidate{From: c.from, By: "dense", Parameters: c.p, Value: Bound(c.value), Rows: c.limit,
-			LML: Bound(c.value), Evaluations: c.evals, Ended: ended[c], Dropped: dropped[c]})
+		out = append(out, Candidate{From: c.from, By: "dense", Parameters: c.p, Value: evidence.Bound(c.value),
+			Rows: c.limit,
+			LML:  evidence.Bound(c.value), Evaluations: c.evals, Ended: ended[c], Dropped: dropped[c]})
 	}
 	return out, nil
 }
@@ -141,18 +142,18 @@ func (c *climber) near(b *climber) bool {
 }
 
 // denseSurface returns the likelihood of d by dense evaluations.
-func (f *fit) denseSurface(d *gp.Table) (surface, error) {
-	obj, err := evidence.NewExact(f.opt.Engine, d, DefaultParams(f.opt.Kernel, d.X.Cols))
+func (f *Search) denseSurface(d *gp.Table) (surface, error) {
+	obj, err := evidence.NewExact(f.Config.Engine, d, gp.DefaultParams(f.Config.Kernel, d.X.Cols))
 	if err != nil {
 		return nil, err
 	}
-	obj.FreeMean = !f.opt.FixMean
-	whole := f.opt.complete(obj, d)
-	return func(ctx context.Context, p Params) (float64, []float64, float64, error) {
+	obj.FreeMean = !f.Config.FixMean
+	whole := f.Config.Complete(obj, d)
+	return func(ctx context.Context, p gp.Params) (float64, []float64, float64, error) {
 		ev, err := whole.Evaluate(ctx, p, evidence.Options{Gradient: true})
 		if err != nil {
 			return 0, nil, 0, err
 		}
-		return ev.LML, logGradient(ev.Gradient, p)[:len(p.Lengthscales)+2], obj.Mean, nil
+		return ev.LML, LogGradient(ev.Gradient, p)[:len(p.Lengthscales)+2], obj.Mean, nil
 	}, nil
 }

@@ -1,4 +1,4 @@
-package bbgp
+package train
 
 import (
 	"fmt"
@@ -15,20 +15,20 @@ import (
 // much noise and with little.
 func (s *coarse) designed() []Candidate {
 	f := s.f
-	d := f.std.X.Cols
+	d := f.Std.X.Cols
 	sd, active := make([]float64, d), 0.0
 	for j := range sd {
-		if sd[j] = columnSD(f.std, j); !f.flat[j] {
+		if sd[j] = columnSD(f.Std, j); !f.Flat[j] {
 			active++
 		}
 	}
-	variance := varianceOf(f.std.Y)
+	variance := varianceOf(f.Std.Y)
 	var out []Candidate
-	gap := max(1.5*nearGap(f.std, sd, f.flat), leastStart)
+	gap := max(1.5*nearGap(f.Std, sd, f.Flat), leastStart)
 	for l := 3 * math.Sqrt(active); ; l /= math.E {
 		l = max(l, gap)
 		for _, noise := range []float64{0.5, 0.02} {
-			p := DefaultParams(f.opt.Kernel, d)
+			p := gp.DefaultParams(f.Config.Kernel, d)
 			p.Variance, p.Noise = variance, max(noise*variance, gp.MinParam)
 			for j := range sd {
 				p.Lengthscales[j] = l * sd[j]

@@ -1,4 +1,4 @@
-package bbgp
+package train
 
 import (
 	"math"
@@ -49,7 +49,7 @@ func (w wideInformation) scaled(s []float64) information {
 	return out
 }
 
-func (w wideInformation) system(m *metric, free []bool) system {
+func (w wideInformation) system(m *quadraticModel, free []bool) system {
 	s := wideSystem{a: linalg.NewMatrix(w.a.Rows, w.a.Cols), diag: make([]float64, len(free))}
 	top := 0.0
 	for i, f := range free {
@@ -64,7 +64,7 @@ func (w wideInformation) system(m *metric, free []bool) system {
 			s.diag[i] = 1
 			continue
 		}
-		s.diag[i] = max(m.lambda, wideDamping)*s.diag[i] + w.own[i] + 1e-10*top + 1e-12
+		s.diag[i] = max(m.damping, wideDamping)*s.diag[i] + w.own[i] + 1e-10*top + 1e-12
 	}
 	return s
 }

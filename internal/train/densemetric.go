@@ -1,4 +1,4 @@
-package bbgp
+package train
 
 import (
 	"math"
@@ -25,7 +25,7 @@ func (d denseInformation) scaled(s []float64) information {
 	return denseInformation{b}
 }
 
-func (d denseInformation) system(m *metric, free []bool) system {
+func (d denseInformation) system(m *quadraticModel, free []bool) system {
 	b := d.f.Clone()
 	n := b.Rows
 	for i := range n {
@@ -54,7 +54,7 @@ func (d denseInformation) system(m *metric, free []bool) system {
 		bfgs(b, p, free)
 	}
 	for i := range n {
-		b.Set(i, i, b.At(i, i)+m.lambda*diag[i])
+		b.Set(i, i, b.At(i, i)+m.damping*diag[i])
 	}
 	return denseSystem{b}
 }

@@ -1,4 +1,4 @@
-package bbgp
+package train
 
 import (
 	"context"
@@ -18,7 +18,7 @@ type ascent struct {
 	value   float64   // -Inf before the first evaluation
 	parts   []float64 // of which value is the sum, but for repeated rows
 	grad    []float64
-	met     metric
+	met     quadraticModel
 	reach   float64
 	near    nearest
 	free    []bool // what it may move
@@ -43,7 +43,7 @@ const (
 func (s *coarse) from(c Candidate) *ascent {
 	p := c.Parameters.Clone()
 	a := &ascent{start: c.From, z: logVector(p), value: math.Inf(-1), reach: ascentReach, free: s.free}
-	a.met = metric{e: s.f.opt.Engine, lambda: firstLambda}
+	a.met = quadraticModel{e: s.f.Config.Engine, damping: firstLambda}
 	for i := range a.z {
 		a.z[i] = min(max(a.z[i], s.lo[i]), s.hi[i])
 	}
@@ -51,8 +51,8 @@ func (s *coarse) from(c Candidate) *ascent {
 }
 
 // params returns the parameters at z.
-func (s *coarse) params(z []float64) Params {
-	return fromLog(s.f.opt.Kernel, z, make([]bool, len(z)-3))
+func (s *coarse) params(z []float64) gp.Params {
+	return fromLog(s.f.Config.Kernel, z, make([]bool, len(z)-3))
 }
 
 // climb takes steps until so many evaluations are spent or nothing is to be gained.
@@ -113,7 +113,8 @@ func (s *coarse) settle(ctx context.Context, a *ascent) (err error) {
 
 // take moves the ascent to z.
 func (a *ascent) take(z []float64, score *kernelmv.Score) {
-	a.z, a.value, a.parts, a.grad, a.met.base = z, score.Value, score.Parts, score.Gradient, denseInformation{score.Info}
+	a.z, a.value, a.parts, a.grad, a.met.base = z, score.Value, score.Parts, score.Gradient,
+		denseInformation{score.Info}
 }
 
 // neighbours returns those that were found near z in this round, or finds them.
@@ -124,7 +125,7 @@ func (s *coarse) neighbours(ctx context.Context, z []float64) (n nearest, err er
 		}
 	}
 	p := s.params(z)
-	if err := s.op.Reset(gp.KernelOf(p), gp.NoiseOf(p, s.f.std)); err != nil {
+	if err := s.op.Reset(gp.KernelOf(p), gp.NoiseOf(p, s.f.Std)); err != nil {
 		return n, err
 	}
 	n.z = slices.Clone(z)
@@ -137,7 +138,7 @@ func (s *coarse) neighbours(ctx context.Context, z []float64) (n nearest, err er
 // repeated rows about their means.
 func (s *coarse) evaluate(ctx context.Context, a *ascent, z []float64) (*kernelmv.Score, error) {
 	a.evals++
-	p, d := s.params(z), s.f.std
+	p, d := s.params(z), s.f.Std
 	noise := gp.NoiseOf(p, d)
 	if err := s.op.Reset(gp.KernelOf(p), noise); err != nil {
 		return nil, err
@@ -161,7 +162,7 @@ func (s *coarse) evaluate(ctx context.Context, a *ascent, z []float64) (*kernelm
 func (s *coarse) step(a *ascent) (delta []float64, gain float64) {
 	n := len(a.z)
 	lo, hi := make([]float64, n), make([]float64, n)
-	room := math.Log(mostCondition / float64(s.f.std.X.Rows))
+	room := math.Log(mostCondition / float64(s.f.Std.X.Rows))
 	for i, z := range a.z {
 		reach := a.reach
 		if i == n-1 {
@@ -180,15 +181,15 @@ func (a *ascent) judge(z []float64, score *kernelmv.Score, delta []float64, gain
 		longest = max(longest, math.Abs(v))
 	}
 	if !(score.Value > a.value) || !gp.Finite(score.Value) {
-		a.reach, a.met.lambda = longest/3, max(4*a.met.lambda, 0.01)
+		a.reach, a.met.damping = longest/3, max(4*a.met.damping, 0.01)
 		a.done = a.reach < ascentLeast
 		return
 	}
 	switch ratio := (score.Value - a.value) / gain; {
 	case ratio > 0.6:
-		a.met.lambda, a.reach = max(a.met.lambda/4, 1e-6), min(2*a.reach, ascentMost)
+		a.met.damping, a.reach = max(a.met.damping/4, 1e-6), min(2*a.reach, ascentMost)
 	case ratio < 0.2:
-		a.met.lambda, a.reach = max(2*a.met.lambda, 0.01), max(longest/2, ascentLeast)
+		a.met.damping, a.reach = max(2*a.met.damping, 0.01), max(longest/2, ascentLeast)
 	}
 	a.take(z, score)
 }

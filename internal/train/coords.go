@@ -1,8 +1,9 @@
-package bbgp
+package train
 
 import (
 	"math"
 
+	"bbgp.dev/internal/evidence"
 	"bbgp.dev/internal/gp"
 )
 
@@ -20,7 +21,7 @@ const (
 )
 
 // logVector returns z; inputs that are out have log FarLength.
-func logVector(p Params) []float64 {
+func logVector(p gp.Params) []float64 {
 	z := make([]float64, 0, len(p.Lengthscales)+3)
 	for _, l := range p.Lengthscales {
 		z = append(z, math.Log(min(l, gp.FarLength)))
@@ -29,9 +30,9 @@ func logVector(p Params) []float64 {
 }
 
 // fromLog returns the parameters at z, with those inputs out.
-func fromLog(kernel string, z []float64, out []bool) Params {
+func fromLog(kernel string, z []float64, out []bool) gp.Params {
 	d := len(z) - 3
-	p := Params{Kernel: kernel, Lengthscales: make([]float64, d),
+	p := gp.Params{Kernel: kernel, Lengthscales: make([]float64, d),
 		Variance: math.Exp(z[d]), Noise: max(math.Exp(z[d+1]), gp.MinParam), Mean: z[d+2]}
 	for j := range p.Lengthscales {
 		if p.Lengthscales[j] = math.Exp(z[j]); out[j] {
@@ -41,8 +42,8 @@ func fromLog(kernel string, z []float64, out []bool) Params {
 	return p
 }
 
-// logGradient returns ∂L/∂z at p.
-func logGradient(g *Gradient, p Params) []float64 {
+// LogGradient returns ∂L/∂z at p.
+func LogGradient(g *evidence.Gradient, p gp.Params) []float64 {
 	d := len(p.Lengthscales)
 	v := make([]float64, d+3)
 	for j, l := range p.Lengthscales {
@@ -67,7 +68,7 @@ func logRange(d int) (lo, hi []float64) {
 }
 
 // softVector returns u; the mean is itself.
-func softVector(p Params) []float64 {
+func softVector(p gp.Params) []float64 {
 	u := make([]float64, 0, len(p.Lengthscales)+3)
 	for _, l := range p.Lengthscales {
 		u = append(u, max(gp.SoftplusInverse(l), lowSoft))
@@ -76,9 +77,9 @@ func softVector(p Params) []float64 {
 }
 
 // fromSoft returns the parameters at u.
-func fromSoft(kernel string, u []float64) Params {
+func fromSoft(kernel string, u []float64) gp.Params {
 	d := len(u) - 3
-	p := Params{Kernel: kernel, Lengthscales: make([]float64, d),
+	p := gp.Params{Kernel: kernel, Lengthscales: make([]float64, d),
 		Variance: gp.Softplus(u[d]), Noise: gp.Softplus(u[d+1]), Mean: u[d+2]}
 	for j := range p.Lengthscales {
 		p.Lengthscales[j] = gp.Softplus(u[j])
@@ -87,7 +88,7 @@ func fromSoft(kernel string, u []float64) Params {
 }
 
 // softGradient returns ∂L/∂u at u.
-func softGradient(g *Gradient, u []float64) []float64 {
+func softGradient(g *evidence.Gradient, u []float64) []float64 {
 	d := len(u) - 3
 	v := make([]float64, d+3)
 	for j := range d {

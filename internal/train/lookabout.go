@@ -1,4 +1,4 @@
-package bbgp
+package train
 
 import (
 	"context"
@@ -29,17 +29,17 @@ const backLength = 5 // times its sd an input begins with that comes back
 const lookFloor = 10 // times the floor is noise that has hit it
 
 // ascend climbs from start, looks about, and polishes the end.
-func (f *fit) ascend(ctx context.Context, t *trainer, r *Result, start Params) (string, error) {
+func (f *Search) ascend(ctx context.Context, t *Trainer, start gp.Params) (string, error) {
 	climb := t.run
-	if f.opt.Optimizer == "adam" {
+	if f.Config.Optimizer == "adam" {
 		climb = t.runAdam
 	}
 	why, err := climb(ctx, start)
 	if err == nil {
-		why, err = f.runnerUp(ctx, t, r, why)
+		why, err = f.runnerUp(ctx, t, why)
 	}
 	if err == nil {
-		why, err = f.lookAbout(ctx, t, r, why)
+		why, err = f.lookAbout(ctx, t, why)
 	}
 	if err == nil && f.wantsPolish(t) {
 		err = f.polish(ctx, t)
@@ -49,127 +49,131 @@ func (f *fit) ascend(ctx context.Context, t *trainer, r *Result, start Params) (
 
 // lookAbout tries other places from t.cur and climbs from one that promises a gain; why
 // is how the training has ended.
-func (f *fit) lookAbout(ctx context.Context, t *trainer, r *Result, why string) (string, error) {
-	if why != "converged" || !f.opt.looksAbout(f.raw.X.Rows, f.raw.X.Cols) {
+func (f *Search) lookAbout(ctx context.Context, t *Trainer, why string) (string, error) {
+	if why != "converged" || !f.Config.looksAbout(f.Raw.X.Rows, f.Raw.X.Cols) {
 		return why, nil
 	}
-	best := t.cur
-	better, err := f.otherNoise(ctx, t, r)
+	best := t.Cur
+	better, err := f.otherNoise(ctx, t)
 	if err == nil && !better {
-		better, err = f.otherPlaces(ctx, t, r)
+		better, err = f.otherPlaces(ctx, t)
 	}
 	if err != nil || !better {
-		t.cur = best
+		t.Cur = best
 		return why, err
 	}
-	return f.trainAlso(ctx, t, r, &r.Starts[len(r.Starts)-1], best, why)
+	return f.trainAlso(ctx, t, &f.Starts[len(f.Starts)-1], best, why)
 }
 
 // runnerUp trains from the candidate that the comparison could not tell from the best one, if it
 // is another place than where the training from that has ended.
-func (f *fit) runnerUp(ctx context.Context, t *trainer, r *Result, why string) (string, error) {
+func (f *Search) runnerUp(ctx context.Context, t *Trainer, why string) (string, error) {
 	c := t.second
-	if c == nil || why != "converged" || alike(c.Parameters, t.cur.p) {
+	if c == nil || why != "converged" || alike(c.Parameters, t.Cur.P) {
 		return why, nil
 	}
-	best := t.cur
-	t.cur, t.fresh, t.measured = point{p: c.Parameters.Clone()}, false, nil
-	return f.trainAlso(ctx, t, r, c, best, why)
+	best := t.Cur
+	t.Cur, t.fresh, t.measured = Iterate{P: c.Parameters.Clone()}, false, nil
+	return f.trainAlso(ctx, t, c, best, why)
 }
 
 // trainAlso trains from t.cur, where other is, and leaves t.cur at the end of that or at best, where
 // an earlier training has ended and why tells how, whichever is higher.
-func (f *fit) trainAlso(ctx context.Context, t *trainer, r *Result, other *Candidate, best point, why string) (string, error) {
-	next, err := t.run(ctx, t.cur.p)
-	ended := func(c *Candidate, at point) {
-		c.judged(at.ev)
-		c.Parameters, c.Ended = at.p.Clone(), err == nil
+func (f *Search) trainAlso(ctx context.Context, t *Trainer, other *Candidate, best Iterate, why string) (string,
+	error) {
+	next, err := t.run(ctx, t.Cur.P)
+	ended := func(c *Candidate, at Iterate) {
+		c.judged(at.Ev)
+		c.Parameters, c.Ended = at.P.Clone(), err == nil
 	}
-	if t.cur.ev == nil || !(t.cur.ev.LML > best.ev.LML) {
-		if t.cur.ev != nil {
-			ended(other, t.cur)
+	if t.Cur.Ev == nil || !(t.Cur.Ev.LML > best.Ev.LML) {
+		if t.Cur.Ev != nil {
+			ended(other, t.Cur)
 		}
 		other.Dropped = "after the training from there: no gain"
-		t.cur = best
+		t.Cur = best
 		return why, err
 	}
-	for i := range r.Starts {
-		if s := &r.Starts[i]; s != other && s.Dropped == "" {
+	for i := range f.Starts {
+		if s := &f.Starts[i]; s != other && s.Dropped == "" {
 			ended(s, best)
-			s.Dropped = fmt.Sprintf("after the training: %.4g nats behind that from %s", t.cur.ev.LML-best.ev.LML, other.From)
+			s.Dropped = fmt.Sprintf("after the training: %.4g nats behind that from %s", t.Cur.Ev.LML-best.Ev.LML,
+				other.From)
 		}
 	}
-	ended(other, t.cur)
+	ended(other, t.Cur)
 	other.Dropped = ""
 	return next, err
 }
 
 // looksAbout says whether a fit of n rows looks about: the methods that it is compared
 // with do not, and where dense evaluations have compared many starts nothing is left to find.
-func (o *Options) looksAbout(n, d int) bool {
+func (o *Config) looksAbout(n, d int) bool {
 	if o.Optimizer == "adam" || o.PrefitRows < 0 {
 		return false
 	}
-	return (o.Start != nil || !o.searchesDense(n, d)) && o.searchesCoarsely(n, d)
+	return (o.Start != nil || !o.SearchesDense(n, d)) && o.searchesCoarsely(n, d)
 }
 
 // otherNoise tries more noise where it has hit the floor. On success t.cur is there.
-func (f *fit) otherNoise(ctx context.Context, t *trainer, r *Result) (bool, error) {
-	scale := varianceOf(f.std.Y)
-	if t.cur.p.Noise > lookFloor*gp.MinParam {
+func (f *Search) otherNoise(ctx context.Context, t *Trainer) (bool, error) {
+	scale := varianceOf(f.Std.Y)
+	if t.Cur.P.Noise > lookFloor*gp.MinParam {
 		return false, nil
 	}
-	if won := live(r.Starts); len(won) == 1 && f.noiseless(won[0]) {
+	if won := Live(f.Starts); len(won) == 1 && f.noiseless(won[0]) {
 		return false, nil // it came to the floor from above, by random rows
 	}
-	best := t.cur
+	best := t.Cur
 	t.eval.Eps = coarseEps * t.eps
 	for _, noise := range lookNoises {
-		p := best.p.Clone()
+		p := best.P.Clone()
 		p.Noise = noise * scale
-		pt, err := t.bold(ctx, p, t.out, best.ev.LML)
+		pt, err := t.bold(ctx, p, t.out, best.Ev.LML)
 		if err != nil && !evidence.NotFinite(err) {
 			return false, err
 		}
-		c := Candidate{From: fmt.Sprintf("the end of the training, noise raised to %.2g", p.Noise), By: "check", Parameters: p, LML: unasked, Rows: f.std.X.Rows, Evaluations: 1}
+		c := Candidate{From: fmt.Sprintf("the end of the training, noise raised to %.2g", p.Noise), By: "check",
+			Parameters: p, LML: unasked, Rows: f.Std.X.Rows, Evaluations: 1}
 		if err != nil {
 			c.Dropped = "no likelihood of all rows: " + err.Error()
-			r.Starts = append(r.Starts, c)
+			f.Starts = append(f.Starts, c)
 			continue
 		}
-		better := !pt.ev.Rejected && pt.ev.LML > best.ev.LML
+		better := !pt.Ev.Rejected && pt.Ev.LML > best.Ev.LML
 		t.report(pt, better)
-		if c.judged(pt.ev); better {
-			r.Starts = append(r.Starts, c)
-			t.cur, t.fresh = pt, true
+		if c.judged(pt.Ev); better {
+			f.Starts = append(f.Starts, c)
+			t.Cur, t.fresh = pt, true
 			return true, nil
 		}
-		c.Dropped = fmt.Sprintf("at the check: %.4g nats behind", best.ev.LML-float64(c.LML))
-		r.Starts = append(r.Starts, c)
+		c.Dropped = fmt.Sprintf("at the check: %.4g nats behind", best.Ev.LML-float64(c.LML))
+		f.Starts = append(f.Starts, c)
 	}
 	return false, nil
 }
 
 // otherPlaces lets inputs without influence back in, and tries more noise and less. On success
 // t.cur is where the best climb has ended, not evaluated yet.
-func (f *fit) otherPlaces(ctx context.Context, t *trainer, r *Result) (bool, error) {
+func (f *Search) otherPlaces(ctx context.Context, t *Trainer) (bool, error) {
 	s, err := newCoarse(f)
 	if err != nil {
 		return false, err
 	}
 	s.begin(lookRound)
-	base := s.from(Candidate{From: "the end of the training", Parameters: t.cur.p})
+	base := s.from(Candidate{From: "the end of the training", Parameters: t.Cur.P})
 	if err := s.climb(ctx, base, lookRound.evals); err != nil {
 		return false, err
 	}
 	var best *Candidate
 	var ahead *ascent
-	for _, from := range s.places(t.cur.p) {
+	for _, from := range s.places(t.Cur.P) {
 		a := s.from(from)
 		if err := s.climb(ctx, a, lookRound.evals); err != nil {
 			return false, err
 		}
-		c := &Candidate{From: a.start, By: "check", Parameters: s.params(a.z), Value: Bound(a.value), Rows: f.std.X.Rows, LML: unasked, Evaluations: a.evals}
+		c := &Candidate{From: a.start, By: "check", Parameters: s.params(a.z), Value: evidence.Bound(a.value),
+			Rows: f.Std.X.Rows, LML: unasked, Evaluations: a.evals}
 		switch {
 		case alike(c.Parameters, s.params(base.z)):
 			c.Dropped = "at the check, by neighbours: leads back to the end of the training"
@@ -184,19 +188,19 @@ func (f *fit) otherPlaces(ctx context.Context, t *trainer, r *Result) (bool, err
 			}
 		}
 		if c != nil {
-			r.Starts = append(r.Starts, *c)
+			f.Starts = append(f.Starts, *c)
 		}
 	}
 	if best == nil {
 		return false, nil
 	}
-	r.Starts = append(r.Starts, *best)
-	t.cur, t.fresh, t.measured = point{p: best.Parameters}, false, nil
+	f.Starts = append(f.Starts, *best)
+	t.Cur, t.fresh, t.measured = Iterate{P: best.Parameters}, false, nil
 	return true, nil
 }
 
 // places returns where a look about from p begins.
-func (s *coarse) places(p Params) (out []Candidate) {
+func (s *coarse) places(p gp.Params) (out []Candidate) {
 	gone := s.gone(p)
 	for _, l := range lookLengths {
 		if len(gone) == 0 {
@@ -204,21 +208,22 @@ func (s *coarse) places(p Params) (out []Candidate) {
 		}
 		q := p.Clone()
 		for _, j := range gone {
-			q.Lengthscales[j] = l * columnSD(s.f.std, j)
+			q.Lengthscales[j] = l * columnSD(s.f.Std, j)
 		}
 		out = append(out, Candidate{From: fmt.Sprintf("the end of the training, inputs without influence at %g sd", l), Parameters: q})
 	}
 	for _, times := range lookTimes {
 		q := p.Clone()
 		if q.Noise *= times; q.Noise > gp.MinParam && q.Noise < s.scale && p.Noise > lookFloor*gp.MinParam {
-			out = append(out, Candidate{From: fmt.Sprintf("the end of the training, %g times the noise", times), Parameters: q})
+			out = append(out, Candidate{From: fmt.Sprintf("the end of the training, %g times the noise", times),
+				Parameters: q})
 		}
 	}
 	return out
 }
 
 // gone lists the inputs that have no influence: out, or longer than thirty ranges.
-func (s *coarse) gone(p Params) (out []int) {
+func (s *coarse) gone(p gp.Params) (out []int) {
 	for j, l := range p.Lengthscales {
 		if s.free[j] && (math.IsInf(l, 1) || l > math.Exp(s.far[j])) {
 			out = append(out, j)
@@ -238,7 +243,7 @@ func (s *coarse) revive(ctx context.Context, a *ascent) (*ascent, error) {
 	b := s.from(Candidate{From: a.start + ", inputs without influence back", Parameters: s.params(a.z)})
 	b.free = make([]bool, len(a.z))
 	for _, j := range gone {
-		b.z[j] = math.Log(backLength * columnSD(s.f.std, j))
+		b.z[j] = math.Log(backLength * columnSD(s.f.Std, j))
 		b.free[j] = true
 	}
 	return b, s.climb(ctx, b, backRound.evals)

@@ -1,4 +1,4 @@
-package bbgp
+package train
 
 import (
 	"math"
@@ -14,22 +14,22 @@ import (
 // promise a gain by the model of L in w = 1/ℓ² at w = 0, at its maximum over
 // 0 <= w <= 1/9. In units v of 1/9, ∂L/∂log ℓ = -2w ∂L/∂w and
 // F_log = 4 w w' F_w at w = FarLength⁻² give g and F of v.
-func (t *trainer) readmit() {
+func (t *Trainer) readmit() {
 	const nearest = 3.0 // least lengthscale to come in with
 	unit := (gp.FarLength / nearest) * (gp.FarLength / nearest)
-	n := len(t.cur.z)
+	n := len(t.Cur.z)
 	g, lo, hi := make([]float64, n), make([]float64, n), make([]float64, n)
 	free, units := make([]bool, n), make([]float64, n)
-	t.back = nil
+	t.reentry = nil
 	for i := range n {
 		hi[i] = 1
 	}
 	for i, o := range t.out {
-		if !o || t.constant[i] || t.cur.g[i] >= 0 {
+		if !o || t.constant[i] || t.Cur.g[i] >= 0 {
 			continue
 		}
 		f := t.met.base.at(i) * unit * unit / 4
-		if g[i] = -t.cur.g[i] * unit / 2; !(f > 0) || g[i]*min(g[i]/f, 1)/2 < admitGain*t.worth() {
+		if g[i] = -t.Cur.g[i] * unit / 2; !(f > 0) || g[i]*min(g[i]/f, 1)/2 < admitGain*t.worth() {
 			continue
 		}
 		free[i], units[i] = true, unit/2
@@ -37,13 +37,13 @@ func (t *trainer) readmit() {
 	if !slices.Contains(free, true) {
 		return
 	}
-	v, _ := (&metric{e: t.e, base: t.met.base.scaled(units)}).step(g, lo, hi, free)
+	v, _ := (&quadraticModel{e: t.e, base: t.met.base.scaled(units)}).step(g, lo, hi, free)
 	for i, f := range free {
 		if l := nearest / math.Sqrt(t.cut*v[i]); f && l < gp.FarLength/nearest {
-			if t.back == nil {
-				t.back = make([]float64, len(t.out))
+			if t.reentry == nil {
+				t.reentry = make([]float64, len(t.out))
 			}
-			t.back[i] = l
+			t.reentry[i] = l
 		}
 	}
 }
@@ -51,14 +51,14 @@ func (t *trainer) readmit() {
 // prune returns which inputs the next trial takes out: those whose likelihood
 // does not fall with ℓ and for which the model of L in w = 1/ℓ², going to
 // w = 0, changes by g/2 - F/8, next to nothing.
-func (t *trainer) prune(home []float64) []bool {
+func (t *Trainer) prune(home []float64) []bool {
 	out := append([]bool{}, t.out...)
 	for j := range out {
 		if out[j] {
 			continue
 		}
 		// Information was measured at the start of the stage; it falls as ℓ⁻⁴.
-		g, f := t.cur.g[j], t.met.base.at(j)*math.Exp(4*(home[j]-t.cur.z[j]))
+		g, f := t.Cur.g[j], t.met.base.at(j)*math.Exp(4*(home[j]-t.Cur.z[j]))
 		if cost := f/8 + math.Abs(g)/2; cost < pruneCost*t.eps && g >= 0 || cost < pruneCost/5*t.eps {
 			out[j] = true
 		}

@@ -1,4 +1,4 @@
-package bbgp
+package train
 
 import (
 	"context"
@@ -11,17 +11,17 @@ import (
 )
 
 // ended returns a trainer that stands at p, as if a training had ended there.
-func ended(t *testing.T, d *Data, p Params) (*fit, *trainer) {
+func ended(t *testing.T, d *gp.Table, p gp.Params) (*Search, *Trainer) {
 	t.Helper()
-	f := coarseFit(t, d, Options{})
-	obj, err := f.opt.newObjective(f.std, p)
+	f := searchOf(t, d, true)
+	obj, err := f.Config.New(f.Std, p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	tr := f.trainer(obj, f.std, "train")
-	tr.constant, tr.stageSteps, tr.maxEvals = f.flat, stageStepsOf(f.opt.Method), f.opt.MaxSteps
+	tr := f.trainer(obj, f.Std, "train")
+	tr.constant, tr.stageSteps, tr.maxEvals = f.Flat, StageStepsOf(f.Config.Method), f.Config.MaxSteps
 	tr.out = tr.outOf(p)
-	if tr.cur, err = tr.bold(context.Background(), p, tr.out, math.Inf(-1)); err != nil {
+	if tr.Cur, err = tr.bold(context.Background(), p, tr.out, math.Inf(-1)); err != nil {
 		t.Fatal(err)
 	}
 	return f, tr
@@ -37,14 +37,13 @@ func TestLookTriesNoise(t *testing.T) {
 		return math.Sin(x[0]) + x[1]*x[2] + 0.2*rng.NormFloat64()
 	})
 	f, tr := ended(t, d, startAt(gp.MinParam, 2, 2, 2))
-	before := tr.cur.ev.LML
-	var r Result
-	better, err := f.otherNoise(context.Background(), tr, &r)
+	before := tr.Cur.Ev.LML
+	better, err := f.otherNoise(context.Background(), tr)
 	if err != nil || !better {
-		t.Fatal(better, err, r.Starts)
+		t.Fatal(better, err, f.Starts)
 	}
-	if tr.cur.p.Noise < 1e-4 || tr.cur.ev.LML < before+100 {
-		t.Errorf("noise %g, L %v, at the floor %v", tr.cur.p.Noise, tr.cur.ev.LML, before)
+	if tr.Cur.P.Noise < 1e-4 || tr.Cur.Ev.LML < before+100 {
+		t.Errorf("noise %g, L %v, at the floor %v", tr.Cur.P.Noise, tr.Cur.Ev.LML, before)
 	}
 }
 
@@ -53,13 +52,13 @@ func TestLookTriesLessNoise(t *testing.T) {
 	d, want := hidden("sine")
 	start := startAt(0.5, 2)
 	f, tr := ended(t, d, start)
-	f.opt.Start = &start // else dense evaluations have compared many starts
-	r := Result{Starts: []Candidate{{From: "given", Parameters: start}}}
-	if _, err := f.lookAbout(context.Background(), tr, &r, "converged"); err != nil {
+	f.Config.Start = &start // else dense evaluations have compared many starts
+	f.Starts = []Candidate{{From: "given", Parameters: start}}
+	if _, err := f.lookAbout(context.Background(), tr, "converged"); err != nil {
 		t.Fatal(err)
 	}
-	if tr.cur.ev.LML < want-1 {
-		t.Errorf("L %v, want %v; %+v", tr.cur.ev.LML, want, r.Starts)
+	if tr.Cur.Ev.LML < want-1 {
+		t.Errorf("L %v, want %v; %+v", tr.Cur.Ev.LML, want, f.Starts)
 	}
 }
 
@@ -68,7 +67,7 @@ func TestLookTriesLessNoise(t *testing.T) {
 func TestRunnerUp(t *testing.T) {
 	d, want := hidden("sine")
 	good, bad := startAt(1e-4, 0.1), startAt(0.5, 2)
-	for _, first := range []Params{bad, good} {
+	for _, first := range []gp.Params{bad, good} {
 		f, tr := ended(t, d, first)
 		other := good
 		if first.Noise == good.Noise {
@@ -77,16 +76,17 @@ func TestRunnerUp(t *testing.T) {
 			}
 			other = bad
 		}
-		r := Result{Starts: []Candidate{{From: "first", Parameters: first}, {From: "other", Parameters: other, Dropped: "behind"}}}
-		tr.second = &r.Starts[1]
-		if _, err := f.runnerUp(context.Background(), tr, &r, "converged"); err != nil {
+		f.Starts = []Candidate{{From: "first", Parameters: first},
+			{From: "other", Parameters: other, Dropped: "behind"}}
+		tr.second = &f.Starts[1]
+		if _, err := f.runnerUp(context.Background(), tr, "converged"); err != nil {
 			t.Fatal(err)
 		}
-		if tr.cur.ev.LML < want-1 {
-			t.Errorf("from noise %g: L %v, want %v", first.Noise, tr.cur.ev.LML, want)
+		if tr.Cur.Ev.LML < want-1 {
+			t.Errorf("from noise %g: L %v, want %v", first.Noise, tr.Cur.Ev.LML, want)
 		}
-		if won := live(r.Starts); len(won) != 1 || won[0].Parameters.Noise > 1e-3 {
-			t.Errorf("from noise %g: %+v", first.Noise, r.Starts)
+		if won := Live(f.Starts); len(won) != 1 || won[0].Parameters.Noise > 1e-3 {
+			t.Errorf("from noise %g: %+v", first.Noise, f.Starts)
 		}
 	}
 }
@@ -94,8 +94,10 @@ func TestRunnerUp(t *testing.T) {
 // Two evaluations whose standard errors leave the order open make a runner-up, others do not.
 func TestSecond(t *testing.T) {
 	c := &Candidate{}
-	a, near, far := &evidence.Value{LML: -10, StdErr: 2}, &evidence.Value{LML: -13, StdErr: 2}, &evidence.Value{LML: -20, StdErr: 2}
-	if second(c, a, near) != c || second(c, a, far) != nil || second(c, a, &evidence.Value{Rejected: true, StdErr: 9}) != nil {
+	a, near, far := &evidence.Value{LML: -10, StdErr: 2}, &evidence.Value{LML: -13, StdErr: 2},
+		&evidence.Value{LML: -20, StdErr: 2}
+	if second(c, a, near) != c || second(c, a, far) != nil ||
+		second(c, a, &evidence.Value{Rejected: true, StdErr: 9}) != nil {
 		t.Error("2.8 nats of standard error: 3 nats are open, 10 are not, and a rejected candidate is behind")
 	}
 }
@@ -109,7 +111,7 @@ func TestCoarseLetsInputsBack(t *testing.T) {
 		}
 		return math.Sin(2*x[0]) + 0.3*math.Sin(x[1]) + 0.1*rng.NormFloat64()
 	})
-	s, err := newCoarse(coarseFit(t, d, Options{}))
+	s, err := newCoarse(searchOf(t, d, true))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package bbgp
+package train
 
 import (
 	"math"
@@ -27,7 +27,7 @@ type information interface {
 	scaled(s []float64) information
 	// system returns B = updates(F) + λ diag(F) restricted to the free variables;
 	// the others have a unit diagonal.
-	system(m *metric, free []bool) system
+	system(m *quadraticModel, free []bool) system
 }
 
 // A system is a matrix B that steps are made with.
@@ -40,18 +40,18 @@ type system interface {
 	solve(e *linalg.Engine, q []float64, open []bool) []float64
 }
 
-// A metric is the model's matrix B with its damping.
-type metric struct {
-	e      *linalg.Engine
-	base   information // nil: not measured yet
-	pairs  []pair      // nil for levenberg
-	keep   bool        // collect pairs
-	lambda float64
+// A quadraticModel is the model's matrix B with its damping.
+type quadraticModel struct {
+	e       *linalg.Engine
+	base    information // nil: not measured yet
+	pairs   []pair      // nil for levenberg
+	keep    bool        // collect pairs
+	damping float64
 }
 
 // push adds the pair of a step s over which the gradient of L went from g0 to
 // g1, if its curvature is positive beyond rounding.
-func (m *metric) push(s, g0, g1 []float64) {
+func (m *quadraticModel) push(s, g0, g1 []float64) {
 	if !m.keep {
 		return
 	}
@@ -76,7 +76,7 @@ func (m *metric) push(s, g0, g1 []float64) {
 // variables, by projected Newton steps (Bertsekas 1982): variables at a wall
 // that the gradient presses against stay there, the others take a Newton step
 // that is cut back to the box. It returns δ and the model's gain.
-func (m *metric) step(g, lo, hi []float64, free []bool) (delta []float64, gain float64) {
+func (m *quadraticModel) step(g, lo, hi []float64, free []bool) (delta []float64, gain float64) {
 	n := len(g)
 	b := m.base.system(m, free)
 	delta = make([]float64, n)

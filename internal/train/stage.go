@@ -1,4 +1,4 @@
-package bbgp
+package train
 
 import (
 	"context"
@@ -54,12 +54,12 @@ const (
 	flatStages, flatExact = 2, 4
 )
 
-// A trainer climbs one objective.
-type trainer struct {
+// A Trainer climbs one objective.
+type Trainer struct {
 	e     *linalg.Engine
 	obj   evidence.Estimator
 	d     *gp.Table // standardised
-	opt   *Options
+	opt   *Config
 	eval  evidence.Options
 	phase string
 	// stages end after so many steps, training after so many evaluations
@@ -69,15 +69,15 @@ type trainer struct {
 	constant             []bool     // inputs without variation: out for good
 	second               *Candidate // that choose could not tell from the best
 
-	out   []bool    // inputs out of the distance: +Inf
-	back  []float64 // lengthscales that the next step takes inputs in with, 0: none
-	hold  bool      // no input goes out or in for the rest of the stage
-	met   metric
-	cur   point
-	stage int
-	box   float64 // of the stage: |log θ - log θ at its start|
-	reach float64 // of the next step: |δ|
-	cut   float64 // of the lengths that inputs come in with
+	out         []bool    // inputs out of the distance: +Inf
+	reentry     []float64 // lengthscales that the next step takes inputs in with, 0: none
+	hold        bool      // no input goes out or in for the rest of the stage
+	met         quadraticModel
+	Cur         Iterate
+	stage       int
+	stageRadius float64 // of the stage: |log θ - log θ at its start|
+	radius      float64 // of the next step: |δ|
+	cut         float64 // of the lengths that inputs come in with
 	// fresh: cur was evaluated with the objective's preconditioner and probes,
 	// made there. kept is the last step's gain.
 	fresh bool
@@ -86,76 +86,78 @@ type trainer struct {
 	// measured is where the metric was computed; looks counts second ones, which have other rows.
 	measured []float64
 	looks    uint64
-	count    *counters
+	count    *Counters
 }
 
-// counters are shared by the phases of a fit.
-type counters struct {
-	start    time.Time
-	cpu0     float64
-	evals    int
-	passes   int
-	progress func(Step)
-	trace    []Step
-	seconds  map[string]float64
+// Counters are shared by the phases of a fit.
+type Counters struct {
+	Start    time.Time
+	CPU0     float64
+	Evals    int
+	Passes   int
+	Progress func(Step)
+	Trace    []Step
+	Seconds  map[string]float64
 }
 
-// A point is a place with its evaluation and the gradient in logarithms.
-type point struct {
-	p   Params
+// A Iterate is a place with its evaluation and the gradient in logarithms.
+type Iterate struct {
+	P   gp.Params
 	z   []float64
-	ev  *evidence.Value
+	Ev  *evidence.Value
 	g   []float64
 	eps float64 // of the evaluation
 }
 
 // evaluate evaluates p; target, if finite, is what the value has to reach.
-func (t *trainer) evaluate(ctx context.Context, p Params, target float64) (point, error) {
+func (t *Trainer) evaluate(ctx context.Context, p gp.Params, target float64) (Iterate, error) {
 	opt := t.eval
 	if !math.IsInf(target, -1) {
 		opt.Reject = func(upper float64) bool { return upper < target }
 	}
 	ev, err := t.obj.Evaluate(ctx, p, opt)
 	if err != nil {
-		return point{}, err
+		return Iterate{}, err
 	}
-	t.count.evals++
-	t.count.passes += ev.Passes
+	t.count.Evals++
+	t.count.Passes += ev.Passes
 	for k, s := range ev.SecondsByPhase {
-		t.count.seconds[k] += s
+		t.count.Seconds[k] += s
 	}
-	pt := point{p: p, z: logVector(p), ev: ev, eps: opt.Eps}
+	pt := Iterate{P: p, z: logVector(p), Ev: ev, eps: opt.Eps}
 	if !ev.Rejected && ev.Gradient != nil {
-		pt.g = logGradient(ev.Gradient, p)
+		pt.g = LogGradient(ev.Gradient, p)
 	}
 	return pt, nil
 }
 
 // report tells Progress and the trace about an evaluation.
-func (t *trainer) report(pt point, accepted bool) {
+func (t *Trainer) report(pt Iterate, accepted bool) {
 	c := t.count
-	s := Step{Phase: t.phase, Stage: t.stage, Step: len(c.trace) + 1, Accepted: accepted, Rejected: pt.ev.Rejected,
-		LML: pt.ev.LML, Lower: pt.ev.Lower, Upper: pt.ev.Upper, StdErr: pt.ev.StdErr, Evaluations: c.evals, Passes: c.passes,
-		Seconds: time.Since(c.start).Seconds(), Parameters: pt.p.Clone()}
-	s.CPUSeconds = usage.CPUSeconds() - c.cpu0
+	s := Step{Phase: t.phase, Stage: t.stage, Step: len(c.Trace) + 1, Accepted: accepted, Rejected: pt.Ev.Rejected,
+		LML: pt.Ev.LML, Lower: pt.Ev.Lower, Upper: pt.Ev.Upper, StdErr: pt.Ev.StdErr, Evaluations: c.Evals,
+		Passes:  c.Passes,
+		Seconds: time.Since(c.Start).Seconds(), Parameters: pt.P.Clone()}
+	s.CPUSeconds = usage.CPUSeconds() - c.CPU0
 	if s.Rejected { // nothing is known but the upper bound
 		s.LML, s.Lower, s.StdErr = 0, math.Inf(-1), 0
 	}
-	c.trace = append(c.trace, s)
-	if c.progress != nil {
-		c.progress(s)
+	c.Trace = append(c.Trace, s)
+	if c.Progress != nil {
+		c.Progress(s)
 	}
 }
 
 // run climbs from p and returns why it ended: converged, stalled or max-steps.
 // t.cur holds the best point, also when an error ends it.
-func (t *trainer) run(ctx context.Context, p Params) (string, error) {
+func (t *Trainer) run(ctx context.Context, p gp.Params) (string, error) {
 	t.out = t.outOf(p)
-	t.met = metric{e: t.e, keep: t.opt.Optimizer == "lbfgs" && !cost.Wide(t.d.X.Rows, t.d.X.Cols), lambda: firstLambda}
-	t.box, t.reach = firstBox, firstBox
+	t.met = quadraticModel{e: t.e, keep: t.opt.Optimizer == "lbfgs" && !cost.Wide(t.d.X.Rows, t.d.X.Cols),
+		damping: firstLambda}
+	t.stageRadius, t.radius = firstBox, firstBox
 	t.cut, t.kept = 0.25, math.Inf(1)
-	if t.cur.ev == nil { // choose has evaluated no start
-		t.cur = point{p: withOut(p, t.out), z: logVector(p)}
+	if t.Cur.Ev == nil { // choose has evaluated no start
+		t.Cur = Iterate{P: withOut(p, t.out), z: logVector(p)}
 	}
 	quiet, level, flat := 0, math.Inf(-1), 0
 	for t.stage = 1; ; t.stage++ {
@@ -164,34 +166,34 @@ func (t *trainer) run(ctx context.Context, p Params) (string, error) {
 				return "", err
 			}
 			// Within a stage the steps also fit its probes; what stages begin with does not.
-			if t.cur.ev.LML > level+t.worth() {
-				level, flat = t.cur.ev.LML, 0
-			} else if flat++; flat >= flatExact || flat == flatStages && t.cur.ev.StdErr > 0 {
+			if t.Cur.Ev.LML > level+t.worth() {
+				level, flat = t.Cur.Ev.LML, 0
+			} else if flat++; flat >= flatExact || flat == flatStages && t.Cur.Ev.StdErr > 0 {
 				return "converged", nil
 			}
 		}
-		began := t.cur.ev
+		began := t.Cur.Ev
 		gain, hitBox, err := t.runStage(ctx)
 		if err != nil {
 			return "", err
 		}
-		moved := t.cur.ev != began
-		if t.count.evals >= t.maxEvals {
+		moved := t.Cur.Ev != began
+		if t.count.Evals >= t.maxEvals {
 			return "max-steps", nil
 		}
 		if t.fresh { // a bold step, or the comparison needs a new start
-			t.box = min(1.5*t.box, largestBox)
+			t.stageRadius = min(1.5*t.stageRadius, largestBox)
 			continue
 		}
 		switch {
 		case gain < t.worth() && t.stale():
 			// Bold steps have come to their end; closer ones may go on.
 			t.kept = 0
-		case gain >= t.worth() || hitBox && t.box < largestBox:
+		case gain >= t.worth() || hitBox && t.stageRadius < largestBox:
 			quiet = 0
-		case t.met.lambda >= maxLambda:
+		case t.met.damping >= maxLambda:
 			return "stalled", nil
-		case quiet > 0 || t.rough || noiseShare*t.cur.ev.StdErr > t.eps:
+		case quiet > 0 || t.rough || noiseShare*t.Cur.Ev.StdErr > t.eps:
 			// A second look is worth its cost where the probes see eps.
 			return "converged", nil
 		default:
@@ -199,22 +201,22 @@ func (t *trainer) run(ctx context.Context, p Params) (string, error) {
 			// evaluation and the preconditioner that are there if no step was taken.
 			quiet++
 			t.looks++
-			t.met.pairs, t.measured, t.reach = nil, nil, max(t.reach, firstBox)
-			t.met.lambda = firstLambda
+			t.met.pairs, t.measured, t.radius = nil, nil, max(t.radius, firstBox)
+			t.met.damping = firstLambda
 			t.fresh = !moved && !t.moved
 		}
 		if hitBox {
-			t.box = min(1.5*t.box, largestBox)
+			t.stageRadius = min(1.5*t.stageRadius, largestBox)
 		}
 	}
 }
 
 // worth is the gain that is worth a stage: a smaller one cannot be told from
 // fitting the noise of the probes.
-func (t *trainer) worth() float64 { return max(t.eps, noiseShare*t.cur.ev.StdErr) }
+func (t *Trainer) worth() float64 { return max(t.eps, noiseShare*t.Cur.Ev.StdErr) }
 
 // outOf returns which inputs are out at p.
-func (t *trainer) outOf(p Params) []bool {
+func (t *Trainer) outOf(p gp.Params) []bool {
 	out := slices.Clone(t.constant)
 	for j, l := range p.Lengthscales {
 		out[j] = out[j] || math.IsInf(l, 1)
@@ -223,7 +225,7 @@ func (t *trainer) outOf(p Params) []bool {
 }
 
 // withOut returns p with the inputs that are out at +Inf.
-func withOut(p Params, out []bool) Params {
+func withOut(p gp.Params, out []bool) gp.Params {
 	q := p.Clone()
 	for j, o := range out {
 		if o {
@@ -234,29 +236,29 @@ func withOut(p Params, out []bool) Params {
 }
 
 // begin starts a stage at t.cur with new preconditioner and probes.
-func (t *trainer) begin(ctx context.Context) error {
+func (t *Trainer) begin(ctx context.Context) error {
 	if t.known() {
-		t.fresh, t.moved, t.cur.eps = true, false, 0
+		t.fresh, t.moved, t.Cur.eps = true, false, 0
 		return nil
 	}
 	t.eval.Seed = t.opt.Seed + uint64(t.stage)*7919
 	t.eval.Eps = coarseEps * t.eps
-	if t.cur.ev != nil {
+	if t.Cur.Ev != nil {
 		t.eval.Eps = min(max(t.worth()/4, t.eps), t.eval.Eps)
 	}
-	var first point
+	var first Iterate
 	_, err := evidence.Retry(t.eval, t.d.X.Rows, func(opt evidence.Options) (err error) {
 		t.eval = opt // an answer holds for the rest of the training
-		if err = t.rebuild(ctx, t.cur.p, t.stageSteps); err == nil {
-			first, err = t.evaluate(ctx, t.far(t.cur.p, t.out), math.Inf(-1))
+		if err = t.rebuild(ctx, t.Cur.P, t.stageSteps); err == nil {
+			first, err = t.evaluate(ctx, t.far(t.Cur.P, t.out), math.Inf(-1))
 		}
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("evaluating the start of a stage: %w", err)
 	}
-	first.p = t.cur.p
-	t.cur, t.fresh, t.moved = first, true, false
+	first.P = t.Cur.P
+	t.Cur, t.fresh, t.moved = first, true, false
 	t.report(first, true)
 	return nil
 }
@@ -264,8 +266,8 @@ func (t *trainer) begin(ctx context.Context) error {
 // known says whether an evaluation at t.cur would bring nothing: without probes it
 // is what it was, and without inputs that are out but may return no derivative
 // is wanted that it does not have.
-func (t *trainer) known() bool {
-	if t.cur.ev == nil || t.cur.g == nil || t.cur.ev.BoundKind != "exact" {
+func (t *Trainer) known() bool {
+	if t.Cur.Ev == nil || t.Cur.g == nil || t.Cur.Ev.BoundKind != "exact" {
 		return false
 	}
 	for j, o := range t.out {
@@ -277,9 +279,9 @@ func (t *trainer) known() bool {
 }
 
 // rebuild makes a preconditioner for so many evaluations at p.
-func (t *trainer) rebuild(ctx context.Context, p Params, uses int) error {
+func (t *Trainer) rebuild(ctx context.Context, p gp.Params, uses int) error {
 	t.eval.Uses = uses
-	if ev := t.cur.ev; ev != nil {
+	if ev := t.Cur.Ev; ev != nil {
 		ev.Note(&t.eval.Seen)
 	}
 	return t.obj.Rebuild(ctx, p, t.eval)
@@ -287,17 +289,17 @@ func (t *trainer) rebuild(ctx context.Context, p Params, uses int) error {
 
 // runStage runs one stage from t.cur, where it has begun. It returns the gain in nats and whether
 // the end lies on the wall of the box.
-func (t *trainer) runStage(ctx context.Context) (gain float64, hitBox bool, err error) {
+func (t *Trainer) runStage(ctx context.Context) (gain float64, hitBox bool, err error) {
 	if err := t.measure(ctx); err != nil {
 		return 0, false, err
 	}
 	t.readmit()
 	t.hold = false
-	home, first := slices.Clone(t.cur.z), t.cur.ev.LML
+	home, first := slices.Clone(t.Cur.z), t.Cur.Ev.LML
 	away := slices.Clone(t.out) // inputs without a place in the box
-	steps, fails, fewest := 0, 0, t.cur.ev.Passes
+	steps, fails, fewest := 0, 0, t.Cur.Ev.Passes
 	share := firstStep
-	for steps < t.stageSteps && fails < mostFails && t.count.evals < t.maxEvals {
+	for steps < t.stageSteps && fails < mostFails && t.count.Evals < t.maxEvals {
 		ok, small, err := t.try(ctx, home, share)
 		share = smallStep
 		if err != nil {
@@ -311,31 +313,32 @@ func (t *trainer) runStage(ctx context.Context) (gain float64, hitBox bool, err 
 			continue
 		}
 		if t.fresh { // the next stage begins here
-			return t.cur.ev.LML - first, false, nil
+			return t.Cur.Ev.LML - first, false, nil
 		}
 		fails = 0
 		steps++
-		if fewest = min(fewest, t.cur.ev.Passes); 2*t.cur.ev.Passes > 3*fewest+4 {
+		if fewest = min(fewest, t.Cur.Ev.Passes); 2*t.Cur.Ev.Passes > 3*fewest+4 {
 			break // the preconditioner of the stage no longer fits
 		}
-		if t.cur.ev.StdErr > 0 && t.kept < smallStep*t.worth() {
+		if t.Cur.Ev.StdErr > 0 && t.kept < smallStep*t.worth() {
 			break // what follows a step that gained so little gains less
 		}
 	}
 	t.fresh = false
-	for i, z := range t.cur.z {
-		if i != len(home)-1 && !t.isOut(i) && (i >= len(away) || !away[i]) && math.Abs(z-home[i]) > 0.999*t.box {
+	for i, z := range t.Cur.z {
+		if i != len(home)-1 && !t.isOut(i) && (i >= len(away) || !away[i]) &&
+			math.Abs(z-home[i]) > 0.999*t.stageRadius {
 			hitBox = true
 		}
 	}
-	return t.cur.ev.LML - first, hitBox, nil
+	return t.Cur.Ev.LML - first, hitBox, nil
 }
 
-func (t *trainer) isOut(i int) bool { return i < len(t.out) && t.out[i] }
+func (t *Trainer) isOut(i int) bool { return i < len(t.out) && t.out[i] }
 
 // far returns p with FarLength in place of +Inf for the inputs that are out but
 // may return: the value is the same, and the gradient tells which would gain.
-func (t *trainer) far(p Params, out []bool) Params {
+func (t *Trainer) far(p gp.Params, out []bool) gp.Params {
 	q := p.Clone()
 	for j := range q.Lengthscales {
 		if out[j] && !t.constant[j] {
@@ -348,18 +351,18 @@ func (t *trainer) far(p Params, out []bool) Params {
 // measure sets the metric to the Fisher information at t.cur.
 //
 // It keeps the last one while no coordinate has moved far since.
-func (t *trainer) measure(ctx context.Context) error {
+func (t *Trainer) measure(ctx context.Context) error {
 	start := time.Now()
 	d := t.d.X.Cols
 	if t.near(t.measured) {
 		return nil
 	}
-	t.measured = append(t.measured[:0], t.cur.z...)
-	fs, err := newFisher(ctx, t.e, t.d, t.far(t.cur.p, t.out), t.eval.Seed+t.looks)
+	t.measured = append(t.measured[:0], t.Cur.z...)
+	fs, err := newFisher(ctx, t.e, t.d, t.far(t.Cur.P, t.out), t.eval.Seed+t.looks)
 	if err != nil && !evidence.NotFinite(err) {
 		return err
 	}
-	t.count.seconds["fisher"] += time.Since(start).Seconds()
+	t.count.Seconds["fisher"] += time.Since(start).Seconds()
 	if err != nil {
 		// The subset's matrix is singular in float64 (σ_n² at its floor): the
 		// last metric serves on; without one, a unit of curvature per row.
@@ -369,7 +372,7 @@ func (t *trainer) measure(ctx context.Context) error {
 		return nil
 	}
 	// F_cc of all rows is between that of the subset and n / rows times it.
-	info := t.cur.ev.MeanInfo
+	info := t.Cur.Ev.MeanInfo
 	if info == 0 {
 		info = math.Sqrt(fs.meanSub * fs.meanAll)
 	}
@@ -378,11 +381,11 @@ func (t *trainer) measure(ctx context.Context) error {
 }
 
 // near says whether every coordinate in use is within measureAgain of z.
-func (t *trainer) near(z []float64) bool {
+func (t *Trainer) near(z []float64) bool {
 	if len(z) == 0 {
 		return false
 	}
-	for i, v := range t.cur.z[:len(z)-1] { // c does not enter the information
+	for i, v := range t.Cur.z[:len(z)-1] { // c does not enter the information
 		if !t.isOut(i) && math.Abs(v-z[i]) > measureAgain {
 			return false
 		}

@@ -1,4 +1,4 @@
-package bbgp
+package train
 
 import (
 	"context"
@@ -6,17 +6,18 @@ import (
 	"slices"
 
 	"bbgp.dev/internal/evidence"
+	"bbgp.dev/internal/gp"
 )
 
 // The steps of a stage.
 
 // try takes one trial step. ok: it was accepted; small: the model promises less
 // than that share of the gain worth a stage.
-func (t *trainer) try(ctx context.Context, home []float64, share float64) (ok, small bool, err error) {
+func (t *Trainer) try(ctx context.Context, home []float64, share float64) (ok, small bool, err error) {
 	out, change := t.inputs(home)
 	delta, gain := t.step(home, out)
-	for gain < share*t.worth() && t.reach < largestBox && t.held(delta) {
-		t.reach *= 2 // failed steps have kept the promise small
+	for gain < share*t.worth() && t.radius < largestBox && t.held(delta) {
+		t.radius *= 2 // failed steps have kept the promise small
 		delta, gain = t.step(home, out)
 	}
 	if gain < share*t.worth() && !change {
@@ -27,43 +28,43 @@ func (t *trainer) try(ctx context.Context, home []float64, share float64) (ok, s
 	if !bold && t.stale() {
 		return true, false, t.begin(ctx)
 	}
-	p, target := fromLog(t.cur.p.Kernel, z, out), t.cur.ev.LML
-	var pt point
+	p, target := fromLog(t.Cur.P.Kernel, z, out), t.Cur.Ev.LML
+	var pt Iterate
 	if bold {
 		t.eval.Eps = min(max(gain/50, coarseEps*t.eps), boldEps*t.eps)
 		pt, err = t.bold(ctx, p, out, target)
 	} else {
-		t.eval.Eps = t.cur.eps
+		t.eval.Eps = t.Cur.eps
 		pt, err = t.evaluate(ctx, p, target)
 	}
 	if err != nil && !evidence.NotFinite(err) {
 		return false, false, err
 	}
-	if err != nil || pt.ev.Rejected || !(pt.ev.LML > t.cur.ev.LML) {
+	if err != nil || pt.Ev.Rejected || !(pt.Ev.LML > t.Cur.Ev.LML) {
 		if err == nil {
 			t.report(pt, false)
 		}
 		// The change of inputs or the step may be at fault: both give in.
 		t.shrink(pt, delta, err)
-		if t.hold = t.hold || change; change && t.back != nil {
+		if t.hold = t.hold || change; change && t.reentry != nil {
 			t.cut /= 4
 		}
-		flat := err == nil && !pt.ev.Rejected && t.cur.ev.LML-pt.ev.LML < smallStep*t.worth()
-		return false, flat && !change || t.met.lambda > maxLambda, nil
+		flat := err == nil && !pt.Ev.Rejected && t.Cur.Ev.LML-pt.Ev.LML < smallStep*t.worth()
+		return false, flat && !change || t.met.damping > maxLambda, nil
 	}
 	t.report(pt, true)
-	t.kept = pt.ev.LML - t.cur.ev.LML
+	t.kept = pt.Ev.LML - t.Cur.Ev.LML
 	if ratio := t.kept / gain; ratio > 0.7 {
-		t.met.lambda /= 4
-		t.reach = min(2*t.reach, largestBox)
+		t.met.damping /= 4
+		t.radius = min(2*t.radius, largestBox)
 	} else if ratio < 0.2 {
-		t.met.lambda = max(2*t.met.lambda, 0.01)
+		t.met.damping = max(2*t.met.damping, 0.01)
 	}
-	t.met.push(delta, t.cur.g, pt.g)
-	t.cur, t.out, t.fresh = pt, out, bold
-	if change && t.back != nil {
+	t.met.push(delta, t.Cur.g, pt.g)
+	t.Cur, t.out, t.fresh = pt, out, bold
+	if change && t.reentry != nil {
 		// Inputs that came in need their information at the place where they are.
-		t.back, t.cut, t.measured = nil, min(4*t.cut, 1), nil
+		t.reentry, t.cut, t.measured = nil, min(4*t.cut, 1), nil
 		if !bold {
 			return true, false, t.measure(ctx)
 		}
@@ -72,12 +73,12 @@ func (t *trainer) try(ctx context.Context, home []float64, share float64) (ok, s
 }
 
 // trialAt returns the place of a trial step δ, where change lets inputs come back.
-func (t *trainer) trialAt(delta []float64, change bool) []float64 {
-	z := slices.Clone(t.cur.z)
+func (t *Trainer) trialAt(delta []float64, change bool) []float64 {
+	z := slices.Clone(t.Cur.z)
 	for i := range z {
 		z[i] += delta[i]
 	}
-	for i, l := range t.back {
+	for i, l := range t.reentry {
 		if change && l > 0 {
 			z[i] = math.Log(l)
 		}
@@ -87,12 +88,12 @@ func (t *trainer) trialAt(delta []float64, change bool) []float64 {
 
 // inputs returns which inputs are out in the next trial, and whether that
 // changes.
-func (t *trainer) inputs(home []float64) (out []bool, change bool) {
+func (t *Trainer) inputs(home []float64) (out []bool, change bool) {
 	if t.hold {
 		return t.out, false
 	}
 	out = t.prune(home)
-	for i, l := range t.back {
+	for i, l := range t.reentry {
 		if l > 0 {
 			out[i] = false
 		}
@@ -101,29 +102,29 @@ func (t *trainer) inputs(home []float64) (out []bool, change bool) {
 }
 
 // step maximises the model around t.cur within reach and the box around home.
-func (t *trainer) step(home []float64, out []bool) (delta []float64, gain float64) {
+func (t *Trainer) step(home []float64, out []bool) (delta []float64, gain float64) {
 	d := t.d.X.Cols
 	low, high := logRange(d)
-	high[d] = min(high[d], t.cur.z[d+1]+math.Log(mostCondition/float64(t.d.X.Rows)))
-	low[d+1] = max(low[d+1], t.cur.z[d]-math.Log(mostCondition/float64(t.d.X.Rows)))
+	high[d] = min(high[d], t.Cur.z[d+1]+math.Log(mostCondition/float64(t.d.X.Rows)))
+	low[d+1] = max(low[d+1], t.Cur.z[d]-math.Log(mostCondition/float64(t.d.X.Rows)))
 	free := make([]bool, d+3)
 	for i := range free {
 		free[i] = i >= d || !out[i] && !t.out[i]
-		box, reach := t.box, t.reach
+		box, reach := t.stageRadius, t.radius
 		if i == d+2 {
 			free[i] = !t.opt.FixMean
 			box, reach = math.Inf(1), math.Inf(1)
 		}
-		low[i] = min(max(max(low[i], home[i]-box)-t.cur.z[i], -reach), 0)
-		high[i] = max(min(min(high[i], home[i]+box)-t.cur.z[i], reach), 0)
+		low[i] = min(max(max(low[i], home[i]-box)-t.Cur.z[i], -reach), 0)
+		high[i] = max(min(min(high[i], home[i]+box)-t.Cur.z[i], reach), 0)
 	}
-	return t.met.step(t.cur.g, low, high, free)
+	return t.met.step(t.Cur.g, low, high, free)
 }
 
 // held says whether δ ends where the reach does.
-func (t *trainer) held(delta []float64) bool {
+func (t *Trainer) held(delta []float64) bool {
 	for _, v := range delta[:len(delta)-1] {
-		if math.Abs(v) > 0.99*t.reach {
+		if math.Abs(v) > 0.99*t.radius {
 			return true
 		}
 	}
@@ -131,51 +132,51 @@ func (t *trainer) held(delta []float64) bool {
 }
 
 // isBold says whether a step that promises gain is to be a bold one.
-func (t *trainer) isBold(gain float64) bool {
-	noise := t.cur.ev.StdErr
+func (t *Trainer) isBold(gain float64) bool {
+	noise := t.Cur.Ev.StdErr
 	return noise > 0 && gain > boldGain*noise && t.kept > boldKept*noise
 }
 
 // stale says whether the objective's preconditioner was made elsewhere, for a
 // bold step that failed, or t.cur was evaluated too coarsely to compare.
-func (t *trainer) stale() bool { return t.moved || t.cur.eps > coarseEps*t.eps }
+func (t *Trainer) stale() bool { return t.moved || t.Cur.eps > coarseEps*t.eps }
 
 // bold evaluates p with a preconditioner made there.
-func (t *trainer) bold(ctx context.Context, p Params, out []bool, target float64) (point, error) {
+func (t *Trainer) bold(ctx context.Context, p gp.Params, out []bool, target float64) (Iterate, error) {
 	t.moved = true
 	if err := t.rebuild(ctx, p, 1); err != nil {
-		return point{}, err
+		return Iterate{}, err
 	}
 	pt, err := t.evaluate(ctx, t.far(p, out), target)
 	if err != nil {
 		return pt, err
 	}
-	pt.p = p
-	t.moved = pt.ev.Rejected || !(pt.ev.LML > target)
+	pt.P = p
+	t.moved = pt.Ev.Rejected || !(pt.Ev.LML > target)
 	return pt, nil
 }
 
 // shrink answers a failed step δ. The value and slope at its start and the
 // value (or its upper bound) at its end fix a parabola along it, whose top is
 // a fair length for the next step.
-func (t *trainer) shrink(pt point, delta []float64, err error) {
+func (t *Trainer) shrink(pt Iterate, delta []float64, err error) {
 	longest, slope := 0.0, 0.0
 	for i, v := range delta {
-		slope += t.cur.g[i] * v
+		slope += t.Cur.g[i] * v
 		if i < len(delta)-1 {
 			longest = max(longest, math.Abs(v))
 		}
 	}
 	cut := 0.25
 	if err == nil {
-		end := pt.ev.LML
-		if pt.ev.Rejected {
-			end = pt.ev.Upper
+		end := pt.Ev.LML
+		if pt.Ev.Rejected {
+			end = pt.Ev.Upper
 		}
-		if drop := t.cur.ev.LML + slope - end; drop > 0 {
+		if drop := t.Cur.Ev.LML + slope - end; drop > 0 {
 			cut = min(max(slope/(2*drop), 0.1), 0.5)
 		}
 	}
-	t.reach = cut * longest
-	t.met.lambda = max(2*t.met.lambda, 0.01)
+	t.radius = cut * longest
+	t.met.damping = max(2*t.met.damping, 0.01)
 }

@@ -1,0 +1,68 @@
+package train
+
+import (
+	"context"
+	"math"
+
+	"bbgp.dev/internal/cost"
+	"bbgp.dev/internal/evidence"
+)
+
+// Last evaluates the likelihood at the best point with a new P and enough
+// probes for opt.LMLStdErr, in runs of at most ProbesAtOnce whose means are
+// combined; the bounds of each run hold for its own probes, so do their means.
+func (f *Search) Last(ctx context.Context, t *Trainer) (*evidence.Value, error) {
+	t.phase, t.stage = "final", t.stage+1
+	best := t.Cur
+	want := f.Config.LMLStdErr * float64(f.Raw.X.Rows)
+	opt := t.eval
+	opt.Gradient, opt.Reject, opt.Eps = false, nil, f.Config.Eps
+	opt.Probes = max(cost.MinLastProbes, f.Config.Probes)
+	opt.Uses = 2
+	best.Ev.Note(&opt.Seen)
+	var sum *evidence.Value
+	square := 0.0 // Σ over runs of (probes · stderr)²
+	for run, total := 0, 0; ; run++ {
+		opt.Seed = f.Config.Seed + 1<<32 + uint64(run)
+		ev, used, err := evidence.Escalate(ctx, t.obj, f.Raw.X.Rows, best.P, opt)
+		if err != nil {
+			return nil, err
+		}
+		opt = used
+		f.Count.Evals++
+		f.Count.Passes += ev.Passes
+		w := float64(ev.Probes)
+		square += w * w * ev.StdErr * ev.StdErr
+		total += ev.Probes
+		if sum == nil {
+			c := *ev
+			sum = &c
+		} else {
+			a := w / float64(total)
+			sum.Law = sum.Law.Merge(ev.Law)
+			sum.LML += a * (ev.LML - sum.LML)
+			sum.Lower += a * (ev.Lower - sum.Lower)
+			sum.Upper += a * (ev.Upper - sum.Upper)
+			if ev.BoundKind != "rigorous" {
+				sum.BoundKind = ev.BoundKind
+			}
+		}
+		sum.Probes, sum.StdErr = total, math.Sqrt(square)/float64(total)
+		need := lastProbes(total, sum.StdErr, want) - total
+		if need <= 0 {
+			t.report(Iterate{P: best.P, z: best.z, Ev: sum}, true)
+			return sum, nil
+		}
+		opt.Probes = min(need, cost.ProbesAtOnce)
+	}
+}
+
+// lastProbes is the number of probes that brings the standard error of an
+// evaluation with s probes and error se down to want, at least 16.
+func lastProbes(s int, se, want float64) int {
+	if s < 1 || !(want > 0) {
+		return cost.MinLastProbes
+	}
+	need := math.Ceil(float64(s) * se * se / (want * want))
+	return int(min(max(need, cost.MinLastProbes), cost.MaxLastProbes))
+}

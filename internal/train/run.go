@@ -1,0 +1,89 @@
+package train
+
+import (
+	"context"
+
+	"bbgp.dev/internal/cost"
+	"bbgp.dev/internal/evidence"
+	"bbgp.dev/internal/gp"
+)
+
+// ClimbAll searches for starts, and climbs from the best on all rows. It returns why
+// that ended; the trainer holds the best point, also with an error.
+func (f *Search) ClimbAll(ctx context.Context) (*Trainer, string, error) {
+	starts, err := f.search(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	if foreseen := f.Config.Foreseen; foreseen != nil {
+		if err := foreseen(ctx, starts[0].Parameters); err != nil {
+			return nil, "", err
+		}
+	}
+	obj, err := f.Config.New(f.Std, starts[0].Parameters)
+	if err != nil {
+		return nil, "", err
+	}
+	t := f.trainer(obj, f.Std, "train")
+	t.constant = f.Flat
+	t.stageSteps, t.maxEvals = StageStepsOf(f.Config.Method), f.Count.Evals+f.Config.MaxSteps
+	start, err := t.choose(ctx, starts)
+	if err != nil {
+		return t, "", err
+	}
+	why, err := f.ascend(ctx, t, start)
+	return t, why, err
+}
+
+// wantsPolish says whether the noise of the probes hides gains that dense
+// evaluations would see, where predictions come from a dense factor in any case.
+func (f *Search) wantsPolish(t *Trainer) bool {
+	ev, n := t.Cur.Ev, f.Raw.X.Rows
+	return f.Config.Method == "bbgp" && f.Config.Optimizer != "adam" && n <= cost.DenseRows && f.denseFits(n) &&
+		ev.StdErr > polishWorth*f.Config.Eps && f.Count.Evals < t.maxEvals
+}
+
+// polish goes on with dense evaluations, which for few rows cost little more.
+func (f *Search) polish(ctx context.Context, t *Trainer) error {
+	obj, err := evidence.NewExact(f.Config.Engine, f.Std, t.Cur.P)
+	if err != nil {
+		return err
+	}
+	last := f.trainer(f.Config.Wrap(obj, f.Std), f.Std, "train")
+	last.constant = f.Flat
+	last.eps, last.rough = min(last.eps, polishWorth*f.Config.Eps), true
+	last.stageSteps, last.maxEvals = StageStepsOf("exact"), min(f.Count.Evals+polishEvals, t.maxEvals)
+	_, err = last.run(ctx, t.Cur.P)
+	switch {
+	case last.Cur.Ev != nil:
+		t.Cur = last.Cur
+	case evidence.NotFinite(err): // rounding: the probes' word stands
+		return nil
+	}
+	return err
+}
+
+// StageStepsOf is the number of accepted steps in a stage. A new stage of the
+// sparse methods chooses new inducing rows, which changes the function.
+func StageStepsOf(method string) int {
+	switch method {
+	case "sgpr", "cglb":
+		return 20
+	}
+	return 5
+}
+
+// exactWorth is the gain a row that is worth a stage of method exact, in nats:
+// four rows at two places gain two nats in all.
+const exactWorth = 1e-3
+
+func (f *Search) trainer(obj evidence.Estimator, d *gp.Table, phase string) *Trainer {
+	eps := f.Config.Eps
+	if f.Config.Method == "exact" {
+		eps = min(eps, exactWorth*float64(d.X.Rows))
+	}
+	eval := f.Config.Eval
+	eval.Seen = f.Seen
+	return &Trainer{e: f.Config.Engine, obj: obj, d: d, opt: f.Config, eval: eval, eps: eps, phase: phase,
+		count: f.Count}
+}

@@ -26,11 +26,9 @@
 //	y        Data.Y                 n
 //	α        Model.weights          n, K̂⁻¹ (y - c)
 //	ε        Options.Eps            width of the bias bounds, nats
-//	L        Evaluation.LML         between Lower and Upper but for StdErr
-//	F        fisher                 information matrix in log parameters
+//	L        LMLReport.LML          between Lower and Upper but for StdErr
 //	V, B     gauge.cols, gauge.low  n×m, V'K̂V = I, B = K̂V
 //	ω, ε     gauge.cols, gauge.own  n×S, probes with covariance K̂⁻¹, ε = K̂ω
-//	u        softplus coordinates   p = 1e-6 + log(1 + e^u)
 //
 // # Use
 //

@@ -27,6 +27,22 @@ var ours = map[string][]string{
 	"internal": {"internal", "bbgp", "kernelmv", "linalg", "asm"},
 }
 
+// inside says which packages of internal/ one of them may import, tests apart; bbgp may import all.
+var inside = map[string][]string{
+	"usage":              {},
+	"outfile":            {},
+	"gp":                 {},
+	"gptest":             {"gp"},
+	"cost":               {"gp"},
+	"evidence":           {"gp", "cost"},
+	"evidence/lanczos":   {"gp", "cost", "evidence"},
+	"evidence/inducing":  {"gp", "evidence"},
+	"evidence/iterative": {"gp", "evidence"},
+	"cost/calibrate":     {"gp", "cost", "evidence", "usage"},
+	"checkpoint":         {"gp", "evidence"},
+	"train":              {"gp", "cost", "evidence", "checkpoint", "usage"},
+}
+
 // theirs says which files may import a module of others; tests may import gonum
 // and x/sys besides.
 var theirs = map[string][]string{
@@ -118,6 +134,8 @@ func forbidden(path, name string) string {
 			return "nobody imports gen"
 		case strings.HasPrefix(path, "bbgp/score/") && name != "bbgp.dev/bbgp/score":
 			return "score stands alone: all others may score by it"
+		case top == "internal" && !test:
+			return withinInternal(path, strings.TrimPrefix(name, "bbgp.dev/"), to)
 		case to == top:
 			return ""
 		case test && to == "bench":
@@ -144,6 +162,21 @@ func forbidden(path, name string) string {
 		return "only " + strings.Join(places, ", ") + " may"
 	}
 	return "a new dependency; add it to this test if it is wanted"
+}
+
+// withinInternal says why a file of a package of internal/ must not import another package of ours.
+func withinInternal(path, name, to string) string {
+	own := strings.TrimPrefix(path[:strings.LastIndex(path, "/")], "internal/")
+	of, known := inside[own]
+	switch {
+	case !known:
+		return "internal/" + own + " is not in the table of packages"
+	case to == "internal" && !slices.Contains(of, strings.TrimPrefix(name, "internal/")):
+		return "against the table of packages"
+	case to == "internal" || slices.Contains([]string{"kernelmv", "linalg", "asm"}, to):
+		return ""
+	}
+	return "against the picture"
 }
 
 // Goroutines are started in linalg.Par alone: there the results are made

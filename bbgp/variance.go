@@ -193,13 +193,17 @@ type regressing struct {
 	low  linalg.Matrix // B of all of them
 	kg   linalg.Matrix // [V'k*, (ω - V V'ε)'k*]
 	own  []float64     // rounding of entries
+	tol  float64
+	// settled says of a row that rounding alone keeps its bounds apart: more rows would not help.
+	settled []bool
 }
 
 // regress brackets the given rows of std, at most varianceBlock, by regressions
 // and the gauge, and returns those that stay wider than tol.
 func (m *Model) regress(ctx context.Context, p *prepared, std linalg.Matrix, rows []int, tol float64, v *varianceBounds) (wide []int, err error) {
 	g, n := p.gauge, m.N()
-	r := &regressing{m: m, p: p, v: v, rows: rows, xs: linalg.NewMatrix(len(rows), std.Cols), own: make([]float64, len(rows))}
+	r := &regressing{m: m, p: p, v: v, rows: rows, xs: linalg.NewMatrix(len(rows), std.Cols), tol: tol,
+		own: make([]float64, len(rows)), settled: make([]bool, len(rows))}
 	for c, i := range rows {
 		copy(r.xs.Row(c), std.Row(i))
 	}
@@ -220,7 +224,7 @@ func (m *Model) regress(ctx context.Context, p *prepared, std linalg.Matrix, row
 	narrower := func() {
 		left := at[:0]
 		for _, c := range at {
-			if i := rows[c]; !narrow(tol, v.lo[i], v.hi[i]) {
+			if i := rows[c]; !r.settled[c] && !narrow(tol, v.lo[i], v.hi[i]) {
 				left = append(left, c)
 			}
 		}
@@ -301,6 +305,8 @@ func (r *regressing) bracket(c int, variance float64, near []int32, coef []float
 		return // coefficients that are nothing but rounding
 	}
 	r.v.meet(i, lo, hi)
+	lo, hi = g.between(variance, 0, sum, 0)
+	r.settled[c] = narrow(r.tol, max(lo, 0), max(hi, 0))
 	gap := g.most * sum
 	size := comb.size
 	if g.rank > 0 {

@@ -149,7 +149,7 @@ func wholeQuoted(recs []record) bool {
 	}
 	for _, r := range recs {
 		t := bytes.TrimSpace(r.text)
-		if len(t) < 3 || t[0] != '"' || t[len(t)-1] != '"' || bytes.IndexAny(t, ",;\t|") < 0 {
+		if len(t) < 3 || t[0] != '"' || t[len(t)-1] != '"' || !bytes.ContainsAny(t, ",;\t|") {
 			return false
 		}
 		for _, d := range []byte(",;\t|") {

@@ -45,7 +45,7 @@ func alignment(recs []record) layout {
 		if bytes.IndexByte(r.text, '\t') >= 0 {
 			return nil
 		}
-		if isRule(r.text) && bytes.IndexAny(r.text, "|+") < 0 && i < 3 {
+		if isRule(r.text) && !bytes.ContainsAny(r.text, "|+") && i < 3 {
 			rule = runs(filledAt(nil, r.text))
 			continue
 		}

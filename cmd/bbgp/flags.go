@@ -163,7 +163,7 @@ func (r *reading) options() (table.ReadOptions, error) {
 	return r.budget(o)
 }
 
-// budget bounds what a table may take.
+// budget bounds what a table may take, and keeps the process near it.
 func (r *reading) budget(o table.ReadOptions) (table.ReadOptions, error) {
 	var err error
 	if r.memory != nil {
@@ -172,6 +172,8 @@ func (r *reading) budget(o table.ReadOptions) (table.ReadOptions, error) {
 	if o.Memory == 0 {
 		o.Memory = defaultMemory()
 	}
+	keepWithin(o.Memory)
+	o.Memory /= 2 // what is made of the table takes as much again
 	return o, err
 }
 

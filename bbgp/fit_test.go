@@ -9,23 +9,10 @@ import (
 	"time"
 
 	"bbgp.dev/internal/evidence"
+	"bbgp.dev/internal/evidence/evidencetest"
 	"bbgp.dev/internal/gp"
 	"bbgp.dev/internal/gptest"
 )
-
-// exactAt returns the exact likelihood of standardised data.
-func exactAt(t *testing.T, std *gp.Table, p Params) float64 {
-	t.Helper()
-	obj, err := evidence.NewExact(gptest.Engine(t), std, p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ev, err := obj.Evaluate(context.Background(), p, evidence.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return ev.LML
-}
 
 // TestFitGolden fits the 2000-row subsets with the defaults: the exact
 // likelihood at the result is within 5 nats of the golden optimum (bike 50), and
@@ -46,7 +33,7 @@ func TestFitGolden(t *testing.T) {
 			if name == "bike" {
 				within = 50
 			}
-			r, l := &m.Result, exactAt(t, std, m.Parameters)
+			r, l := &m.Result, evidencetest.Exact(t, std, m.Parameters, evidence.Options{}).LML
 			t.Logf("exact L %.2f (golden %.2f), reported %.2f in [%.2f, %.2f] ± %.2g, %d evaluations, %d passes, %.1f CPU s",
 				l, float64(g.Optimum.LML), r.LML, r.Lower, r.Upper, r.StdErr, r.Evaluations, r.Passes, r.CPUSeconds)
 			if l < float64(g.Optimum.LML)-within {
@@ -132,7 +119,7 @@ func TestFitAdam(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := exactAt(t, std, m.Parameters)
+	l := evidencetest.Exact(t, std, m.Parameters, evidence.Options{}).LML
 	t.Logf("exact L %.2f (golden %.2f) after %d evaluations, %d passes, %.1f CPU s", l, float64(g.Optimum.LML), m.Result.Evaluations, m.Result.Passes, m.Result.CPUSeconds)
 	if l < float64(g.Optimum.LML)-30 {
 		t.Errorf("exact L %.3f is more than 30 below %.3f", l, float64(g.Optimum.LML))

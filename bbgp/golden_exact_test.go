@@ -1,11 +1,11 @@
 package bbgp
 
 import (
-	"context"
 	"math"
 	"testing"
 
 	"bbgp.dev/internal/evidence"
+	"bbgp.dev/internal/evidence/evidencetest"
 	"bbgp.dev/internal/gp"
 	"bbgp.dev/internal/gptest"
 )
@@ -37,14 +37,7 @@ func TestExactGolden(t *testing.T) {
 func checkGolden(t *testing.T, what string, d *gp.Table, g goldenPoint, tolValue, tolGrad float64) {
 	t.Helper()
 	p := g.params()
-	o, err := evidence.NewExact(gptest.Engine(t), d, p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ev, err := o.Evaluate(context.Background(), p, evidence.Options{Gradient: !math.IsInf(tolGrad, 1)})
-	if err != nil {
-		t.Fatalf("%s: %v", what, err)
-	}
+	ev := evidencetest.Exact(t, d, p, evidence.Options{Gradient: !math.IsInf(tolGrad, 1)})
 	if e := gptest.Relative(ev.LML, float64(g.LML)); e > tolValue {
 		t.Errorf("%s: L = %.12g, want %.12g: relative error %.2g", what, ev.LML, float64(g.LML), e)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"bbgp.dev/internal/cost"
 	"bbgp.dev/internal/evidence"
+	"bbgp.dev/internal/evidence/evidencetest"
 	"bbgp.dev/internal/evidence/lanczos"
 	"bbgp.dev/internal/gp"
 	"bbgp.dev/internal/gptest"
@@ -69,20 +70,6 @@ func searchOf(t *testing.T, d *gp.Table, standardise bool) *Search {
 	}
 	return &Search{Config: c, Raw: raw, Std: std, Flat: make([]bool, inputs),
 		Count: &Counters{Seconds: map[string]float64{}}}
-}
-
-// exactAt is the likelihood of standardised rows, without what repeated ones add.
-func exactAt(t *testing.T, std *gp.Table, p gp.Params) float64 {
-	t.Helper()
-	obj, err := evidence.NewExact(gptest.Engine(t), std, p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ev, err := obj.Evaluate(context.Background(), p, evidence.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return ev.LML
 }
 
 // filled returns n rows of d inputs and a target.
@@ -156,7 +143,7 @@ func TestCoarseFinds(t *testing.T) {
 			best := math.Inf(-1)
 			for _, c := range got {
 				if c.Dropped == "" {
-					best = max(best, exactAt(t, f.Std, c.Parameters))
+					best = max(best, evidencetest.Exact(t, f.Std, c.Parameters, evidence.Options{}).LML)
 				}
 			}
 			if best < want-1 {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"bbgp.dev/internal/evidence"
+	"bbgp.dev/internal/evidence/evidencetest"
 	"bbgp.dev/internal/gp"
 	"bbgp.dev/internal/gptest"
 	"bbgp.dev/linalg"
@@ -73,14 +74,7 @@ func TestSparseBounds(t *testing.T) {
 	}
 	ctx := context.Background()
 	data, p := gptest.SparseCase(150, 3)
-	exact, err := evidence.NewExact(e, data, p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	truth, err := exact.Evaluate(ctx, p, evidence.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	truth := evidencetest.Exact(t, data, p, evidence.Options{})
 	for _, conjugate := range []bool{false, true} {
 		for _, rank := range []int{1, 20, 150} {
 			s, err := New(e, data, p, rank, conjugate)

@@ -7,6 +7,7 @@ import (
 
 	"bbgp.dev/internal/cost"
 	"bbgp.dev/internal/evidence"
+	"bbgp.dev/internal/evidence/evidencetest"
 	"bbgp.dev/internal/gptest"
 	"bbgp.dev/linalg"
 )
@@ -20,14 +21,7 @@ func TestIterative(t *testing.T) {
 	}
 	ctx := context.Background()
 	data, p := gptest.SparseCase(300, 3)
-	exact, err := evidence.NewExact(e, data, p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	truth, err := exact.Evaluate(ctx, p, evidence.Options{Gradient: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	truth := evidencetest.Exact(t, data, p, evidence.Options{Gradient: true})
 	for _, roulette := range []bool{false, true} {
 		s, err := New(e, data, p, roulette)
 		if err != nil {

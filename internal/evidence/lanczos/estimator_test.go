@@ -7,6 +7,7 @@ import (
 
 	"bbgp.dev/internal/cost"
 	"bbgp.dev/internal/evidence"
+	"bbgp.dev/internal/evidence/evidencetest"
 	"bbgp.dev/internal/gp"
 	"bbgp.dev/internal/gptest"
 	"bbgp.dev/linalg"
@@ -46,14 +47,7 @@ func TestUnitProbes(t *testing.T) {
 func checkUnitProbes(t *testing.T, kernel string, noise float64, n, nn int, gradient bool) {
 	t.Helper()
 	d, p := gptest.SmoothTable(n, 3, 0.1), gptest.TestParams(kernel, 3, noise)
-	exact, err := evidence.NewExact(gptest.Engine(t), d, p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := exact.Evaluate(context.Background(), p, evidence.Options{Gradient: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := evidencetest.Exact(t, d, p, evidence.Options{Gradient: true})
 	o := mustObjective(t, d, p)
 	o.basis64, o.exactGrad = true, true
 	opt := evidence.Options{Request: cost.Request{Rank: 20, Neighbours: nn}, Eps: 1e-6, Precision: "f64",

@@ -7,6 +7,7 @@ import (
 
 	"bbgp.dev/internal/cost"
 	"bbgp.dev/internal/evidence"
+	"bbgp.dev/internal/evidence/evidencetest"
 	"bbgp.dev/internal/gptest"
 )
 
@@ -31,14 +32,7 @@ func TestIntervals(t *testing.T) {
 	all, in95, in999 := 0, 0, 0
 	for number := range uint64(200) {
 		d, p, rank, near := gptest.Drawn(number)
-		exact, err := evidence.NewExact(gptest.Engine(t), d, p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want, err := exact.Evaluate(ctx, p, evidence.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := evidencetest.Exact(t, d, p, evidence.Options{})
 		for seed := range uint64(10) {
 			probes := []int{7, 2, 15, 7, 1}[seed%5]
 			ev, err := mustObjective(t, d, p).Evaluate(ctx, p,

@@ -8,6 +8,7 @@ import (
 
 	"bbgp.dev/internal/cost"
 	"bbgp.dev/internal/evidence"
+	"bbgp.dev/internal/evidence/evidencetest"
 	"bbgp.dev/internal/gp"
 	"bbgp.dev/internal/gptest"
 	"bbgp.dev/linalg"
@@ -21,14 +22,7 @@ func TestPrecisionFallback(t *testing.T) {
 	for j := range p.Lengthscales {
 		p.Lengthscales[j] *= 8
 	}
-	exact, err := evidence.NewExact(gptest.Engine(t), d, p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := exact.Evaluate(context.Background(), p, evidence.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := evidencetest.Exact(t, d, p, evidence.Options{})
 	o := mustObjective(t, d, p)
 	opt := evidence.Options{Request: cost.Request{Probes: 15, Rank: 0, Neighbours: 10}, Eps: 0.5}
 	ev, err := o.Evaluate(context.Background(), p, opt)
@@ -131,14 +125,7 @@ func TestSmallEvaluations(t *testing.T) {
 					copy(d.X.Row(i), d.X.Row(0))
 				}
 			}
-			exact, err := evidence.NewExact(gptest.Engine(t), d, p)
-			if err != nil {
-				t.Fatal(err)
-			}
-			want, err := exact.Evaluate(context.Background(), p, evidence.Options{Gradient: true})
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := evidencetest.Exact(t, d, p, evidence.Options{Gradient: true})
 			o := mustObjective(t, d, p)
 			o.basis64, o.exactGrad = true, true
 			opt := evidence.Options{Request: cost.Request{Rank: 0, Neighbours: 0}, Eps: 1e-6, Precision: "f64",

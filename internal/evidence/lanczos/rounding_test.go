@@ -8,6 +8,7 @@ import (
 
 	"bbgp.dev/internal/cost"
 	"bbgp.dev/internal/evidence"
+	"bbgp.dev/internal/evidence/evidencetest"
 	"bbgp.dev/internal/gp"
 	"bbgp.dev/internal/gptest"
 	"bbgp.dev/linalg"
@@ -33,14 +34,7 @@ func TestRounding(t *testing.T) {
 			p := gp.Params{Kernel: kernel, Variance: 1, Noise: noise, Lengthscales: []float64{3, 3}}
 			var first *evidence.Value
 			for range 4 {
-				o, err := evidence.NewExact(gptest.Engine(t), d, p)
-				if err != nil {
-					t.Fatal(err)
-				}
-				ev, err := o.Evaluate(ctx, p, evidence.Options{})
-				if err != nil {
-					t.Fatal(err)
-				}
+				ev := evidencetest.Exact(t, d, p, evidence.Options{})
 				if first == nil {
 					first = ev
 				}
@@ -81,14 +75,7 @@ func TestFloat32Asked(t *testing.T) {
 					d.Y[i] = math.Sin(2*d.X.At(i, 0)) + 1e-3*rng.NormFloat64()
 				}
 				p := gp.Params{Kernel: kernel, Variance: 1, Noise: noise, Lengthscales: []float64{1, 1}[:inputs]}
-				exact, err := evidence.NewExact(gptest.Engine(t), d, p)
-				if err != nil {
-					t.Fatal(err)
-				}
-				want, err := exact.Evaluate(ctx, p, evidence.Options{})
-				if err != nil {
-					t.Fatal(err)
-				}
+				want := evidencetest.Exact(t, d, p, evidence.Options{})
 				ev, err := mustObjective(t, d, p).Evaluate(ctx, p,
 					evidence.Options{Request: cost.Request{Probes: 7, Rank: 0, Neighbours: 32}, Eps: 1,
 						Precision: "f32"})

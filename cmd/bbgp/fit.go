@@ -241,7 +241,6 @@ func (f *fitFlags) options(ctx context.Context, a *app) (bbgp.Options, error) {
 	if err != nil {
 		return opt, err
 	}
-	keepWithin(opt.Memory)
 	if f.out == table.Stdin {
 		return opt, usagef("--out - is no place for a model; name a file")
 	}

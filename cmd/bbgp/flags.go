@@ -163,17 +163,14 @@ func (r *reading) options() (table.ReadOptions, error) {
 	return r.budget(o)
 }
 
-// budget bounds what a table may take, and keeps the process near it.
+// budget bounds what a table may take: half, for what is made of it takes as much again.
 func (r *reading) budget(o table.ReadOptions) (table.ReadOptions, error) {
-	var err error
+	flag := ""
 	if r.memory != nil {
-		o.Memory, err = parseBytes(*r.memory)
+		flag = *r.memory
 	}
-	if o.Memory == 0 {
-		o.Memory = defaultMemory()
-	}
-	keepWithin(o.Memory)
-	o.Memory /= 2 // what is made of the table takes as much again
+	budget, err := memoryBudget(flag)
+	o.Memory = budget / 2
 	return o, err
 }
 
@@ -251,9 +248,7 @@ func (m *modelling) options(e *linalg.Engine) (bbgp.Options, error) {
 	if o.Neighbours, err = autoNumber("neighbours", m.neighbours); err != nil {
 		return o, err
 	}
-	if o.Memory, err = parseBytes(m.memory); o.Memory == 0 {
-		o.Memory = defaultMemory()
-	}
+	o.Memory, err = memoryBudget(m.memory)
 	return o, err
 }
 
@@ -287,6 +282,16 @@ func defaultMemory() int64 {
 
 // ownMemory is what the process has beside the collector's: its text, tables and stacks.
 const ownMemory = 16 << 20
+
+// memoryBudget reads --memory, empty for the default, and keeps the process within it.
+func memoryBudget(flag string) (int64, error) {
+	budget, err := parseBytes(flag)
+	if budget == 0 {
+		budget = defaultMemory()
+	}
+	keepWithin(budget)
+	return budget, err
+}
 
 // keepWithin makes the collector keep the process within the budget; run undoes it.
 func keepWithin(budget int64) {

@@ -61,7 +61,6 @@ func (a *app) lml(ctx context.Context, data string, f *lmlFlags) error {
 	if opt.Costs, err = readCosts(ctx, e, f.model.costs); err != nil {
 		return err
 	}
-	keepWithin(opt.Memory)
 	opt.NoGradient = f.plain
 	p, err := readParams(f.params)
 	if err != nil {

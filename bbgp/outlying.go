@@ -34,26 +34,42 @@ const (
 // e nil means the default engine. Robust models, whose noise explains such rows, have
 // none.
 func (m *Model) Outlying(ctx context.Context, e *linalg.Engine) ([]Outlier, error) {
-	n := m.N()
-	if m.Result.ConstantTarget || m.Result.NoiseDF > 0 || n < 8 {
+	if m.Result.ConstantTarget || m.Result.NoiseDF > 0 || m.N() < 8 {
 		return nil, nil
 	}
+	var out []Outlier
+	err := m.look(ctx, e, func(l *lookout) (err error) {
+		out, err = l.outlying(ctx)
+		return err
+	})
+	return out, err
+}
+
+// look calls f with a model that is prepared and held.
+func (m *Model) look(ctx context.Context, e *linalg.Engine, f func(*lookout) error) error {
 	e, err := m.engineOr(e)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	p, err := m.prepare(ctx, e, false)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	l := &lookout{m: m, p: p, gone: map[int32]bool{}}
+	return f(&lookout{m: m, p: p, gone: map[int32]bool{}})
+}
+
+// outlying finds the rows one after the other.
+func (l *lookout) outlying(ctx context.Context) ([]Outlier, error) {
+	n := l.m.N()
 	order := make([]int, n)
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(math.Abs(m.weights[b]), math.Abs(m.weights[a])) })
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Compare(math.Abs(l.m.weights[b]), math.Abs(l.m.weights[a]))
+	})
 	l.rows = order[:min(outlyingLooked, n)]
 	looked := len(l.rows)
 	for k := range min(outlyingSampled, n) {
@@ -96,22 +112,17 @@ func (m *Model) Around(ctx context.Context, e *linalg.Engine, rows []int) ([]Out
 			return nil, fmt.Errorf("bbgp: row %d of %d training rows", i, m.N())
 		}
 	}
-	e, err := m.engineOr(e)
-	if err != nil {
-		return nil, err
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	p, err := m.prepare(ctx, e, false)
-	if err != nil {
-		return nil, err
-	}
-	l := &lookout{m: m, p: p, rows: rows}
-	if err := l.find(ctx); err != nil {
-		return nil, err
-	}
-	err = l.residuals(ctx)
-	return l.at, err
+	var at []Outlier
+	err := m.look(ctx, e, func(l *lookout) error {
+		l.rows = rows
+		if err := l.find(ctx); err != nil {
+			return err
+		}
+		err := l.residuals(ctx)
+		at = l.at
+		return err
+	})
+	return at, err
 }
 
 // A lookout predicts rows from those around them.

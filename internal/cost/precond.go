@@ -77,9 +77,9 @@ const rowPower = 0.6
 // 64, 128, 192; pol: 10, 8, 7, 5 with 48, 64, 96, 128).
 const nearPower = 0.75
 
-// PredictedPasses is how many passes an evaluation of n rows with nn neighbours will take.
+// predictedPasses is how many passes an evaluation of n rows with nn neighbours will take.
 // Without neighbours then or now it is as many as s says, but for the rows.
-func (s History) PredictedPasses(n, nn int) float64 {
+func (s History) predictedPasses(n, nn int) float64 {
 	passes := float64(s.Passes)
 	if s.Neighbours > 0 && nn > 0 {
 		passes *= math.Pow(float64(s.Neighbours)/float64(nn), nearPower)
@@ -111,7 +111,7 @@ func nearCost(n int, work float64, d, nn, m, uses int, prec kernelmv.Precision, 
 		build *= searchShare
 	}
 	pass := c.pair(d, prec)*work + c.Column*float64(m) + c.Neighbour*float64(nn)
-	return build + float64(uses)*(s.PredictedPasses(n, nn)+1)*pass
+	return build + float64(uses)*(s.predictedPasses(n, nn)+1)*pass
 }
 
 // A Request says what a preconditioner and probes are chosen for.

@@ -185,7 +185,7 @@ func TestCoarseValue(t *testing.T) {
 		t.Fatal(err)
 	}
 	gptest.CloseTo(t, "value", a.value, ev.LML, 1e-10*math.Abs(ev.LML))
-	for i, g := range LogGradient(ev.Gradient, p) {
+	for i, g := range logGradient(ev.Gradient, p) {
 		gptest.CloseTo(t, fmt.Sprint("derivative ", i), a.grad[i], g, 1e-9*math.Abs(ev.LML))
 	}
 }

@@ -42,8 +42,8 @@ func fromLog(kernel string, z []float64, out []bool) gp.Params {
 	return p
 }
 
-// LogGradient returns ∂L/∂z at p.
-func LogGradient(g *evidence.Gradient, p gp.Params) []float64 {
+// logGradient returns ∂L/∂z at p.
+func logGradient(g *evidence.Gradient, p gp.Params) []float64 {
 	d := len(p.Lengthscales)
 	v := make([]float64, d+3)
 	for j, l := range p.Lengthscales {

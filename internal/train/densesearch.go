@@ -154,6 +154,6 @@ func (f *Search) denseSurface(d *gp.Table) (surface, error) {
 		if err != nil {
 			return 0, nil, 0, err
 		}
-		return ev.LML, LogGradient(ev.Gradient, p)[:len(p.Lengthscales)+2], obj.Mean, nil
+		return ev.LML, logGradient(ev.Gradient, p)[:len(p.Lengthscales)+2], obj.Mean, nil
 	}, nil
 }

@@ -126,7 +126,7 @@ func (t *Trainer) evaluate(ctx context.Context, p gp.Params, target float64) (It
 	}
 	pt := Iterate{P: p, z: logVector(p), Ev: ev, eps: opt.Eps}
 	if !ev.Rejected && ev.Gradient != nil {
-		pt.g = LogGradient(ev.Gradient, p)
+		pt.g = logGradient(ev.Gradient, p)
 	}
 	return pt, nil
 }

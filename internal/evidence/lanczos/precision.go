@@ -45,14 +45,13 @@ func (o *Estimator) precision(p gp.Params, opt evidence.Options) (prec kernelmv.
 	if o.op.Linear() {
 		return kernelmv.F64, "with one input products cost little and are float64 in any case"
 	}
-	if o.n < least32 && opt.Precision != "f64" {
-		return kernelmv.F64, fmt.Sprintf("of fewer than %d rows products cost little and are float64 in any case", least32)
-	}
-	switch opt.Precision {
-	case "f32":
-		return kernelmv.F32, "as asked"
-	case "f64":
+	switch {
+	case opt.Precision == "f64":
 		return kernelmv.F64, "as asked"
+	case o.n < least32:
+		return kernelmv.F64, fmt.Sprintf("of fewer than %d rows products cost little and are float64 in any case", least32)
+	case opt.Precision == "f32":
+		return kernelmv.F32, "as asked"
 	}
 	ratio := slices.Min(o.op.Noise()) / p.Variance
 	// Inputs with a far longer lengthscale than the shortest hardly count.

@@ -31,7 +31,8 @@ func At(ctx context.Context, d *Data, p Params, opt Options) (*Model, error) {
 	if err := opt.budget().Check(raw.X.Rows, full.X.Rows, raw.X.Cols); err != nil {
 		return nil, err
 	}
-	f := &fit{opt: &opt, full: full, Search: &train.Search{Raw: raw, Count: &train.Counters{Start: time.Now(), CPU0: usage.CPUSeconds(), Seconds: map[string]float64{}}}}
+	f := &fit{opt: &opt, full: full, Search: &train.Search{Raw: raw,
+		Count: &train.Counters{Start: time.Now(), CPU0: usage.CPUSeconds(), Seconds: map[string]float64{}}}}
 	m := f.newModel()
 	if gp.Constant(full.Y) {
 		f.constantModel(m)

@@ -27,7 +27,8 @@ func TestAt(t *testing.T) {
 	}
 	mean := want.Mean
 	// Parameters that are given are not in doubt, those of a fit of 60 rows are.
-	if want, err = same.Predict(ctx, gptest.Engine(t), d.X, PredictOptions{SD: true}); err != nil || !slices.Equal(want.Mean, mean) {
+	if want, err = same.Predict(ctx, gptest.Engine(t), d.X, PredictOptions{SD: true}); err != nil ||
+		!slices.Equal(want.Mean, mean) {
 		t.Fatalf("other predictions: %v", err)
 	}
 	other, err := At(ctx, d, m.Parameters, Options{Method: "bbgp", NoDense: true, Engine: gptest.Engine(t)})

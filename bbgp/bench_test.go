@@ -49,7 +49,8 @@ func BenchmarkEvaluation(b *testing.B) {
 	for _, method := range []string{"bbgp", "cglb", "exact"} {
 		b.Run(method, func(b *testing.B) {
 			for b.Loop() {
-				if _, err := bbgp.LogMarginalLikelihood(context.Background(), d, waveParams(6), bbgp.Options{Method: method}); err != nil {
+				if _, err := bbgp.LogMarginalLikelihood(context.Background(), d, waveParams(6),
+					bbgp.Options{Method: method}); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -65,8 +65,9 @@ type bracketWork struct {
 // newBracketWork returns the work areas for the variances at xs.
 func newBracketWork(m *Model, p *prepared, tol float64, lo, hi []float64, xs linalg.Matrix) (*bracketWork, error) {
 	n := m.N()
-	w := &bracketWork{m: m, p: p, tol: tol, lo: lo, hi: hi, size: make([]float64, len(lo)), entry: make([]float64, len(lo)),
-		cg: linalg.NewCG(p.e, n, bracketBatch)}
+	w := &bracketWork{m: m, p: p, tol: tol, lo: lo, hi: hi, size: make([]float64, len(lo)),
+		entry: make([]float64, len(lo)),
+		cg:    linalg.NewCG(p.e, n, bracketBatch)}
 	if err := p.op.EntryRounding(w.entry, xs); err != nil {
 		return nil, err
 	}
@@ -82,7 +83,8 @@ func newBracketWork(m *Model, p *prepared, tol float64, lo, hi []float64, xs lin
 	if !p.pre.NodeIsOne() {
 		w.near = min(bracketNearest, n)
 	}
-	w.k, w.x, w.rho = linalg.NewMatrix(n, bracketBatch), linalg.NewMatrix(n, bracketBatch), linalg.NewMatrix(n, bracketBatch)
+	w.k, w.x, w.rho = linalg.NewMatrix(n, bracketBatch), linalg.NewMatrix(n, bracketBatch),
+		linalg.NewMatrix(n, bracketBatch)
 	return w, nil
 }
 
@@ -211,7 +213,8 @@ func (w *bracketWork) run(ctx context.Context, combs []combination, k, x, rho li
 }
 
 // residual sets rho = k - K̂x in float64 and brackets anew from it; done: closely enough.
-func (w *bracketWork) residual(ctx context.Context, combs []combination, k, x, rho linalg.Matrix, lo, hi []float64) (done bool, err error) {
+func (w *bracketWork) residual(ctx context.Context, combs []combination, k, x, rho linalg.Matrix, lo,
+	hi []float64) (done bool, err error) {
 	y := linalg.NewMatrix(k.Rows, k.Cols)
 	if err := w.wide.MulTo(ctx, y, x.Clone()); err != nil {
 		return false, err

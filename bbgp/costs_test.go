@@ -87,7 +87,8 @@ func TestBadCosts(t *testing.T) {
 	for _, v := range []float64{0, -1, math.NaN(), math.Inf(1)} {
 		c := changed(func(c *Costs) { c.DenseEntry.Input = v })
 		var bad *OptionError
-		if _, err := Fit(t.Context(), d, Options{Costs: c}); !errors.As(err, &bad) || bad.Option != "costs" || !strings.Contains(bad.Reason, "dense_entry.input") {
+		if _, err := Fit(t.Context(), d, Options{Costs: c}); !errors.As(err, &bad) || bad.Option != "costs" ||
+			!strings.Contains(bad.Reason, "dense_entry.input") {
 			t.Errorf("%v: %v", v, err)
 		}
 	}

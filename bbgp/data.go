@@ -100,7 +100,8 @@ func (d *Data) table() *gp.Table {
 
 // withTable returns t with the names of d.
 func (d *Data) withTable(t *gp.Table) *Data {
-	return &Data{X: t.X, Y: t.Y, NoiseScale: t.NoiseScale, NoiseExtra: t.NoiseExtra, repeats: t.Repeats, Names: d.Names, Target: d.Target}
+	return &Data{X: t.X, Y: t.Y, NoiseScale: t.NoiseScale, NoiseExtra: t.NoiseExtra, repeats: t.Repeats, Names: d.Names,
+		Target: d.Target}
 }
 
 // check returns a *DataError for the first thing that makes d unusable.
@@ -142,7 +143,8 @@ func (d *Data) check(needY bool) error {
 		}
 	}
 	if d.NoiseScale != nil {
-		if err := d.checkColumn("noise scale", d.NoiseScale, math.SmallestNonzeroFloat64, "positive and finite"); err != nil {
+		if err := d.checkColumn("noise scale", d.NoiseScale, math.SmallestNonzeroFloat64,
+			"positive and finite"); err != nil {
 			return err
 		}
 	}

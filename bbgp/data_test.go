@@ -110,10 +110,13 @@ func TestUnits(t *testing.T) {
 		return m, p
 	}
 	m, p := fit(1, 1)
-	for _, u := range [][2]float64{{1, 1e-12}, {1e-12, 1}, {1e-10, 1e12}, {1e12, 1e-7}, {1e-150, 1e100}, {1e-3, 1e-170}} {
+	for _, u := range [][2]float64{{1, 1e-12}, {1e-12, 1}, {1e-10, 1e12}, {1e12, 1e-7}, {1e-150, 1e100},
+		{1e-3, 1e-170}} {
 		um, up := fit(u[0], u[1])
-		if gptest.Relative(um.Result.LML, m.Result.LML) > 1e-9 || gptest.Relative(up.Mean[0]/u[1], p.Mean[0]) > 1e-9 || gptest.Relative(up.SD[0]/u[1], p.SD[0]) > 1e-9 {
-			t.Errorf("units %v: LML %v, mean %v, sd %v; in others %v, %v, %v", u, um.Result.LML, up.Mean[0]/u[1], up.SD[0]/u[1],
+		if gptest.Relative(um.Result.LML, m.Result.LML) > 1e-9 || gptest.Relative(up.Mean[0]/u[1], p.Mean[0]) > 1e-9 ||
+			gptest.Relative(up.SD[0]/u[1], p.SD[0]) > 1e-9 {
+			t.Errorf("units %v: LML %v, mean %v, sd %v; in others %v, %v, %v", u, um.Result.LML, up.Mean[0]/u[1],
+				up.SD[0]/u[1],
 				m.Result.LML, p.Mean[0], p.SD[0])
 		}
 	}
@@ -127,8 +130,10 @@ func TestStandardise(t *testing.T) {
 		v            []float64
 		floor, scale float64
 	}{
-		{[]float64{tenth + 0.2, 0.3, 0.3}, 0, 1}, {[]float64{5, 5}, 0, 1}, {[]float64{5, 5}, PaperFloor, PaperFloor}, {[]float64{0, 0}, 0, 1},
-		{[]float64{-1e-13, 1e-13}, 0, 1e-13}, {[]float64{1 - 1e-9, 1 + 1e-9}, 0, 1e-9}, {[]float64{-2e200, 2e200}, 0, 2e200},
+		{[]float64{tenth + 0.2, 0.3, 0.3}, 0, 1}, {[]float64{5, 5}, 0, 1}, {[]float64{5, 5}, PaperFloor, PaperFloor},
+		{[]float64{0, 0}, 0, 1},
+		{[]float64{-1e-13, 1e-13}, 0, 1e-13}, {[]float64{1 - 1e-9, 1 + 1e-9}, 0, 1e-9},
+		{[]float64{-2e200, 2e200}, 0, 2e200},
 		{[]float64{-2, 2}, PaperFloor, 2 + PaperFloor}, {[]float64{-3e-200, 3e-200}, 0, 3e-200},
 	} {
 		s := Standardise(&Data{X: linalg.Matrix{Rows: len(c.v), Cols: 1, Stride: 1, Data: c.v}, Y: c.v}, c.floor)
@@ -136,7 +141,8 @@ func TestStandardise(t *testing.T) {
 			t.Errorf("%v with floor %v: scale %v and %v, not %v", c.v, c.floor, s.XScale[0], s.YScale, c.scale)
 		}
 	}
-	if _, err := Fit(t.Context(), &Data{X: linalg.NewMatrix(2, 1), Y: []float64{1, 2}}, Options{ScaleFloor: -1}); err == nil {
+	if _, err := Fit(t.Context(), &Data{X: linalg.NewMatrix(2, 1), Y: []float64{1, 2}},
+		Options{ScaleFloor: -1}); err == nil {
 		t.Error("a negative floor was taken")
 	}
 }

@@ -143,7 +143,8 @@ func FuzzRead(f *testing.F) {
 		// What is accepted predicts or says why not; it does not panic.
 		xs := linalg.NewMatrix(1, m.D())
 		if m.N() < 100 && m.D() < 100 {
-			if p, err := m.Predict(context.Background(), nil, xs, PredictOptions{SD: true}); err == nil && math.IsNaN(p.SD[0]) {
+			if p, err := m.Predict(context.Background(), nil, xs, PredictOptions{SD: true}); err == nil &&
+				math.IsNaN(p.SD[0]) {
 				t.Error("NaN deviation")
 			}
 		}

@@ -70,7 +70,8 @@ func (h *fileHeader) checkResult() error {
 	case r.D == 0 && r.N == 0:
 		return nil // no report
 	case r.D != h.D || r.N < h.N || r.Distinct != 0 && r.Distinct != h.N:
-		return fault("the report is of %d rows, %d different ones, and %d inputs; the model has %d and %d", r.N, r.Distinct, r.D, h.N, h.D)
+		return fault("the report is of %d rows, %d different ones, and %d inputs; the model has %d and %d", r.N,
+			r.Distinct, r.D, h.N, h.D)
 	case !reflect.DeepEqual(r.Parameters, h.Parameters):
 		return fault("the report has other parameters")
 	case !reflect.DeepEqual(r.Scaling, h.Scaling):
@@ -100,7 +101,8 @@ func (h *fileHeader) checkResult() error {
 // finite.
 func (m *Model) checkNumbers() error {
 	s, p := &m.Scaling, &m.Parameters
-	for _, v := range [][]float64{m.x.Data, m.y, m.weights, m.noiseScale, m.noiseExtra, s.XMean, s.XScale, {s.YMean, s.YScale}} {
+	for _, v := range [][]float64{m.x.Data, m.y, m.weights, m.noiseScale, m.noiseExtra, s.XMean, s.XScale,
+		{s.YMean, s.YScale}} {
 		for _, x := range v {
 			if !gp.Finite(x) {
 				return fault("a number is not finite")
@@ -119,13 +121,15 @@ func (m *Model) checkNumbers() error {
 	}
 	most, sum := 0.0, 0.0
 	for i, noise := range gp.NoiseOf(*p, m.data()) {
-		if !gp.Finite(noise) || noise <= 0 || m.noiseScale != nil && m.noiseScale[i] <= 0 || m.noiseExtra != nil && m.noiseExtra[i] < 0 {
+		if !gp.Finite(noise) || noise <= 0 || m.noiseScale != nil && m.noiseScale[i] <= 0 || m.noiseExtra != nil &&
+			m.noiseExtra[i] < 0 {
 			return fault("the noise variance of row %d", i+1)
 		}
 		most, sum = max(most, noise), sum+math.Abs(m.weights[i])
 	}
 	switch {
-	case !(math.Abs(s.YMean)+s.YScale*(math.Abs(p.Mean)+p.Variance*sum) <= mostPredicted), !(s.YScale*s.YScale*(p.Variance+p.Noise) <= mostPredicted), !(p.Variance+most <= mostPredicted):
+	case !(math.Abs(s.YMean)+s.YScale*(math.Abs(p.Mean)+p.Variance*sum) <= mostPredicted),
+		!(s.YScale*s.YScale*(p.Variance+p.Noise) <= mostPredicted), !(p.Variance+most <= mostPredicted):
 		return fault("predictions would not be finite")
 	case m.Result.ConstantTarget && (!gp.Constant(m.y) || sum > 0):
 		return fault("the target is said to be constant and is not")
@@ -163,7 +167,8 @@ func (m *Model) checkWeights(ctx context.Context, p *prepared) error {
 	for k := range rows {
 		i := k * n / rows
 		r := m.y[i] - m.Parameters.Mean - out.Data[k] - noise[i]*m.weights[i]
-		limit := 10*m.meanError*math.Sqrt(float64(n)+noise[i]/variance) + 1e-6 + 1e-9*(variance*sum+noise[i]*math.Abs(m.weights[i]))
+		limit := 10*m.meanError*math.Sqrt(float64(n)+noise[i]/variance) + 1e-6 +
+			1e-9*(variance*sum+noise[i]*math.Abs(m.weights[i]))
 		if !(math.Abs(r) <= limit) {
 			return fault("the weights do not belong to the rows and parameters: row %d is off by %.3g standard deviations of the target", i+1, r)
 		}

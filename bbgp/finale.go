@@ -48,10 +48,12 @@ func (f *fit) adopt(ctx context.Context, m *Model, p Params, ev *evidence.Value)
 	r.LML, r.StdErr, r.BoundKind = ev.LML, ev.StdErr, ev.BoundKind
 	r.Lower, r.Upper = evidence.Ordered(ev)
 	r.Interval95, r.Interval999 = ev.Interval(0.95), ev.Interval(0.999)
-	r.Precision, r.PrecisionReason, r.Rank, r.Neighbours, r.Probes, r.Reason = ev.Precision, ev.PrecisionReason, ev.Rank, ev.Neighbours, ev.Probes, ev.Reason
+	r.Precision, r.PrecisionReason, r.Rank, r.Neighbours, r.Probes, r.Reason = ev.Precision, ev.PrecisionReason,
+		ev.Rank, ev.Neighbours, ev.Probes, ev.Reason
 	r.Product, r.Tolerance, r.ProductDoubt = lanczos.ProductName(ev), ev.Tolerance, ev.ProductDoubt
 	if r.Probes > f.opt.Probes {
-		r.ProbesReason += fmt.Sprintf("; at the end at least %d, and what the standard error asked for takes", cost.MinLastProbes)
+		r.ProbesReason += fmt.Sprintf("; at the end at least %d, and what the standard error asked for takes",
+			cost.MinLastProbes)
 	}
 	if ev.Replayed > 0 {
 		r.warn("two-pass mode: %d passes were made twice, the basis did not fit the memory budget", ev.Replayed)
@@ -107,7 +109,8 @@ const rivalNats = 3
 func (r *Result) rival() {
 	for _, c := range r.Starts {
 		behind := r.LML - float64(c.LML)
-		if !c.Ended || c.Dropped == "" || c.Bounded || !(behind < rivalNats) || !train.Elsewhere(c.Parameters, r.Parameters) {
+		if !c.Ended || c.Dropped == "" || c.Bounded || !(behind < rivalNats) ||
+			!train.Elsewhere(c.Parameters, r.Parameters) {
 			continue
 		}
 		r.warn("another maximum is only %.2g nats lower, with noise variance %.3g for %.3g and lengthscales %.3g for %.3g (standardised): the data hardly tell the two apart; see \"starts\", and docs/MAXIMUM.md",

@@ -88,7 +88,8 @@ func (f *fit) newModel() *Model {
 	f.Flat = make([]bool, f.Raw.X.Cols)
 	r := &m.Result
 	r.N, r.Distinct, r.D, r.Scaling = f.full.X.Rows, f.Raw.X.Rows, f.Raw.X.Cols, s
-	r.Method, r.MethodReason, r.Optimizer, r.Seed, r.ISA = f.opt.Method, f.opt.methodReason, f.opt.Optimizer, f.opt.Seed, f.opt.Engine.Impl.Name
+	r.Method, r.MethodReason, r.Optimizer, r.Seed, r.ISA = f.opt.Method, f.opt.methodReason, f.opt.Optimizer,
+		f.opt.Seed, f.opt.Engine.Impl.Name
 	r.Costs, r.ProbesReason = f.opt.Costs, f.opt.probesReason
 	eval := f.opt.evalOptions()
 	r.PredictedBytes = f.opt.budget().PeakBytes(r.Distinct, r.N, r.D, eval.Rank, eval.Neighbours)
@@ -128,7 +129,8 @@ func (f *fit) constantModel(m *Model) {
 	m.Parameters.Mean = f.Std.Y[0]
 	m.weights = make([]float64, f.Raw.X.Rows)
 	r := &m.Result
-	r.ConstantTarget, r.Stopped, r.Parameters, r.Method, r.BoundKind = true, "converged", m.Parameters, "constant", "exact"
+	r.ConstantTarget, r.Stopped, r.Parameters, r.Method, r.BoundKind = true, "converged", m.Parameters, "constant",
+		"exact"
 	r.SecondsByPhase = map[string]float64{}
 	if f.full.X.Rows == 1 {
 		r.warn("one row only: the model predicts its target, %v, everywhere", f.full.Y[0])

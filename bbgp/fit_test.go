@@ -58,7 +58,8 @@ func TestFitGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			t.Logf("RMSE %.5f (golden %.5f), NLPD %.4f (golden %.4f)", s.RMSEStd, float64(g.Optimum.RMSE), s.NLPDStd, float64(g.Optimum.NLPD))
+			t.Logf("RMSE %.5f (golden %.5f), NLPD %.4f (golden %.4f)", s.RMSEStd, float64(g.Optimum.RMSE), s.NLPDStd,
+				float64(g.Optimum.NLPD))
 			if s.RMSEStd > 1.01*float64(g.Optimum.RMSE) {
 				t.Errorf("RMSE %.5f, golden %.5f", s.RMSEStd, float64(g.Optimum.RMSE))
 			}
@@ -115,12 +116,14 @@ func TestFitAdam(t *testing.T) {
 		t.Skip("hundreds of evaluations of 2000 rows")
 	}
 	g, train, std := loadGolden(t, "elevators")
-	m, err := Fit(context.Background(), train, Options{Engine: gptest.Engine(t), Optimizer: "adam", Method: "bbgp", MaxSteps: 400})
+	m, err := Fit(context.Background(), train, Options{Engine: gptest.Engine(t), Optimizer: "adam", Method: "bbgp",
+		MaxSteps: 400})
 	if err != nil {
 		t.Fatal(err)
 	}
 	l := evidencetest.Exact(t, std, m.Parameters, evidence.Options{}).LML
-	t.Logf("exact L %.2f (golden %.2f) after %d evaluations, %d passes, %.1f CPU s", l, float64(g.Optimum.LML), m.Result.Evaluations, m.Result.Passes, m.Result.CPUSeconds)
+	t.Logf("exact L %.2f (golden %.2f) after %d evaluations, %d passes, %.1f CPU s", l, float64(g.Optimum.LML),
+		m.Result.Evaluations, m.Result.Passes, m.Result.CPUSeconds)
 	if l < float64(g.Optimum.LML)-30 {
 		t.Errorf("exact L %.3f is more than 30 below %.3f", l, float64(g.Optimum.LML))
 	}
@@ -133,7 +136,8 @@ func TestFitSmall(t *testing.T) {
 		d := randomData(200, 3, 4)
 		d.NoiseScale, d.NoiseExtra = nil, nil
 		steps := 0
-		m, err := Fit(context.Background(), d, Options{Engine: gptest.Engine(t), Optimizer: optimizer, Progress: func(Step) { steps++ }})
+		m, err := Fit(context.Background(), d, Options{Engine: gptest.Engine(t), Optimizer: optimizer,
+			Progress: func(Step) { steps++ }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -145,8 +149,10 @@ func TestFitSmall(t *testing.T) {
 		if l := m.Parameters.Lengthscales; l[1] < 5*l[0] {
 			t.Errorf("%s: lengthscales %v; the second input has no effect", optimizer, l)
 		}
-		if r.Method != "exact" || r.Optimizer != optimizer || steps != len(r.Trace) || r.Evaluations < 1 || len(r.Starts) < 8 || !(r.Upper-r.Lower <= 1e-5) {
-			t.Errorf("%s: %s/%s, %d of %d steps, %d evaluations, [%v, %v]", optimizer, r.Method, r.Optimizer, steps, len(r.Trace), r.Evaluations, r.Lower, r.Upper)
+		if r.Method != "exact" || r.Optimizer != optimizer || steps != len(r.Trace) || r.Evaluations < 1 ||
+			len(r.Starts) < 8 || !(r.Upper-r.Lower <= 1e-5) {
+			t.Errorf("%s: %s/%s, %d of %d steps, %d evaluations, [%v, %v]", optimizer, r.Method, r.Optimizer, steps,
+				len(r.Trace), r.Evaluations, r.Lower, r.Upper)
 		}
 		if _, err := json.Marshal(r); err != nil {
 			t.Errorf("%s: %v", optimizer, err)
@@ -217,7 +223,8 @@ func TestOptionErrors(t *testing.T) {
 		opt  Options
 		name string
 	}{
-		{Options{Kernel: "rbf"}, "kernel"}, {Options{Method: "magic"}, "method"}, {Options{Optimizer: "sgd"}, "optimizer"},
+		{Options{Kernel: "rbf"}, "kernel"}, {Options{Method: "magic"}, "method"},
+		{Options{Optimizer: "sgd"}, "optimizer"},
 		{Options{Eps: -1}, "eps"}, {Options{Probes: 100}, "probes"}, {Options{Precision: "f16"}, "precision"},
 		{Options{Method: "rr", Optimizer: "lbfgs"}, "optimizer"},
 	} {

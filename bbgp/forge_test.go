@@ -61,12 +61,17 @@ func TestForgedHeaders(t *testing.T) {
 	}
 	for path, values := range map[string][]any{
 		"n": {0, -1, 19, 21, 1 << 62}, "d": {0, 2, 4}, "names": {nil, []string{"a"}}, "mean_error": {-1},
-		"scaling.y_scale": {0, -1, 1e308, 2}, "scaling.y_mean": {1e305, 7}, "scaling.x_mean": {[]float64{}, []float64{1, 2, 3}}, "scaling.x_scale": {[]float64{0, 1, 1}},
+		"scaling.y_scale": {0, -1, 1e308, 2}, "scaling.y_mean": {1e305, 7},
+		"scaling.x_mean": {[]float64{}, []float64{1, 2, 3}}, "scaling.x_scale": {[]float64{0, 1, 1}},
 		"parameters.noise": {0, -1, 1e308, 5}, "parameters.variance": {0, 1e308, 5}, "parameters.mean": {1e301, 3},
-		"parameters.kernel": {"x", "gaussian"}, "parameters.lengthscales": {[]float64{}, []float64{1}, []float64{1, 2, -3}, []float64{1, 2, 3, 4}},
+		"parameters.kernel": {"x", "gaussian"}, "parameters.lengthscales": {[]float64{}, []float64{1},
+			[]float64{1, 2, -3}, []float64{1, 2, 3, 4}},
 		"recipe.rank": {-2, 21, 1 << 40}, "recipe.neighbours": {-7, 21, 1_000_000_000}, "recipe.node": {-1, 2},
-		"noise_scale": {false}, "noise_extra": {false}, "result.d": {2, 99}, "result.n": {1, 19}, "result.distinct_rows": {7}, "result.constant_target": {true},
-		"result.constant_inputs": {[]string{"nobody"}}, "result.parameters.noise": {3}, "result.trace": {[]any{map[string]any{"parameters": map[string]any{"variance": 1, "noise": 1, "lengthscales": []float64{1}}}}},
+		"noise_scale": {false}, "noise_extra": {false}, "result.d": {2, 99}, "result.n": {1, 19},
+		"result.distinct_rows": {7}, "result.constant_target": {true},
+		"result.constant_inputs": {[]string{"nobody"}}, "result.parameters.noise": {3},
+		"result.trace": {[]any{map[string]any{"parameters": map[string]any{"variance": 1, "noise": 1,
+			"lengthscales": []float64{1}}}}},
 		"result.costs.unit": {-1},
 	} {
 		for _, v := range values {
@@ -212,7 +217,8 @@ func TestDamagedCheckpoints(t *testing.T) {
 		if i%2 == 1 && m.Result.LML != truth.Result.LML {
 			t.Errorf("%d: LML %v, without damage %v", i, m.Result.LML, truth.Result.LML)
 		}
-		if p, err := m.Predict(context.Background(), nil, d.X, PredictOptions{SD: true}); err == nil && !gp.Finite(p.Mean[0]) || err != nil && !typed(err) {
+		if p, err := m.Predict(context.Background(), nil, d.X, PredictOptions{SD: true}); err == nil &&
+			!gp.Finite(p.Mean[0]) || err != nil && !typed(err) {
 			t.Errorf("%d: %v", i, err)
 		}
 	}

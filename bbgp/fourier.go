@@ -43,7 +43,8 @@ func frequencies(k kernelmv.Kernel, count int, rng *rand.Rand) linalg.Matrix {
 
 // drawFeatures sets f to draws of sums of features at the rows of x, and the errors
 // of their covariance in s.
-func (m *Model) drawFeatures(ctx context.Context, p *prepared, x, f linalg.Matrix, rng *rand.Rand, s *Samples, opt SampleOptions) error {
+func (m *Model) drawFeatures(ctx context.Context, p *prepared, x, f linalg.Matrix, rng *rand.Rand, s *Samples,
+	opt SampleOptions) error {
 	const block = 256
 	count := opt.Features
 	if count < 0 {

@@ -32,7 +32,8 @@ var frozenFits = []frozenFit{
 	{"few-rows", 12, 3, bbgp.Options{}},
 	{"bbgp", 250, 2, bbgp.Options{Method: "bbgp", MaxSteps: 8, NoDense: true, LMLStdErr: 0.1}},
 	{"one-input", 80, 1, bbgp.Options{Method: "bbgp", MaxSteps: 8, NoDense: true, LMLStdErr: 0.1}},
-	{"f64-levenberg", 100, 3, bbgp.Options{Method: "bbgp", Optimizer: "levenberg", Precision: "f64", MaxSteps: 8, PrefitRows: -1, LMLStdErr: 0.1}},
+	{"f64-levenberg", 100, 3, bbgp.Options{Method: "bbgp", Optimizer: "levenberg", Precision: "f64", MaxSteps: 8,
+		PrefitRows: -1, LMLStdErr: 0.1}},
 	{"sgpr", 200, 2, bbgp.Options{Method: "sgpr", Rank: 20, MaxSteps: 8, PrefitRows: -1}},
 	{"cglb", 200, 2, bbgp.Options{Method: "cglb", Rank: 20, MaxSteps: 8, PrefitRows: -1}},
 	{"iterative", 150, 2, bbgp.Options{Method: "iterative", MaxSteps: 5, PrefitRows: -1}},
@@ -137,7 +138,8 @@ func (l *frozenLog) fit(t *testing.T, c frozenFit, dir string) {
 		}
 	}
 	l.params(c.name, m.Parameters)
-	l.add(c.name+" lml", r.LML, float64(r.Lower), float64(r.Upper), r.StdErr, float64(r.Evaluations), float64(r.Passes), float64(r.Rank), float64(r.Neighbours))
+	l.add(c.name+" lml", r.LML, float64(r.Lower), float64(r.Upper), r.StdErr, float64(r.Evaluations), float64(r.Passes),
+		float64(r.Rank), float64(r.Neighbours))
 	for _, s := range r.Starts {
 		l.params(c.name+" start "+s.From, s.Parameters)
 	}
@@ -231,14 +233,16 @@ func (l *frozenLog) likelihoods(t *testing.T, e *linalg.Engine) {
 		for _, noise := range []float64{0.1, 1e-4} {
 			p := bbgp.Params{Kernel: kernel, Mean: 0.2, Variance: 1.5, Noise: noise, Lengthscales: []float64{0.7, 3}}
 			for _, method := range bbgp.Methods() {
-				r, err := bbgp.LogMarginalLikelihood(context.Background(), d, p, bbgp.Options{Method: method, Seed: 4, Engine: e})
+				r, err := bbgp.LogMarginalLikelihood(context.Background(), d, p,
+					bbgp.Options{Method: method, Seed: 4, Engine: e})
 				name := fmt.Sprintf("%s %g %s", kernel, noise, method)
 				if err != nil {
 					fmt.Fprintln(l, name, err)
 					continue
 				}
 				g := r.Gradient
-				l.add(name, append([]float64{r.LML, float64(r.Lower), float64(r.Upper), r.StdErr, float64(r.Passes), g.Mean, g.Variance, g.Noise}, g.Lengthscales...)...)
+				l.add(name, append([]float64{r.LML, float64(r.Lower), float64(r.Upper), r.StdErr, float64(r.Passes),
+					g.Mean, g.Variance, g.Noise}, g.Lengthscales...)...)
 			}
 		}
 	}

@@ -172,7 +172,8 @@ func (m *Model) gaugeProbes(ctx context.Context, p *prepared, g *gauge) (linalg.
 // without.
 func (m *Model) gaugeBasis(ctx context.Context, p *prepared, g *gauge) error {
 	n := m.N()
-	v, _, _, err := linalg.PivotedCholesky(ctx, p.e, p.op, linalg.PivotOptions{MaxRank: min(gaugeRank, n/8), Seed: m.recipe.Seed})
+	v, _, _, err := linalg.PivotedCholesky(ctx, p.e, p.op,
+		linalg.PivotOptions{MaxRank: min(gaugeRank, n/8), Seed: m.recipe.Seed})
 	if err != nil || v.Cols == 0 {
 		return err
 	}

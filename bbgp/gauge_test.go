@@ -22,7 +22,8 @@ func TestChiSquareBounds(t *testing.T) {
 		}
 	}
 	// The far tail: P(χ²_2 > x) = exp(-x/2).
-	if low, high := chiSquareBounds(2, 1e-6); gptest.Relative(high, -2*math.Log(1e-6)) > 1e-9 || gptest.Relative(low, -2*math.Log1p(-1e-6)) > 1e-9 {
+	if low, high := chiSquareBounds(2, 1e-6); gptest.Relative(high, -2*math.Log(1e-6)) > 1e-9 ||
+		gptest.Relative(low, -2*math.Log1p(-1e-6)) > 1e-9 {
 		t.Errorf("1e-6: %v and %v", low, high)
 	}
 }
@@ -183,7 +184,8 @@ func TestGaugeFewRows(t *testing.T) {
 			}
 			for i, sd := range want.SD {
 				if sd < got.SDLower[i]-1e-7 || sd > got.SDUpper[i]+1e-7 {
-					t.Errorf("%d rows, %+v, row %d: sd %v outside [%v, %v]", n, r, i, sd, got.SDLower[i], got.SDUpper[i])
+					t.Errorf("%d rows, %+v, row %d: sd %v outside [%v, %v]", n, r, i, sd, got.SDLower[i],
+						got.SDUpper[i])
 				}
 			}
 			if _, err := m.LeaveOneOut(ctx, gptest.Engine(t)); err != nil {
@@ -215,12 +217,14 @@ func TestGaugeNewWeights(t *testing.T) {
 		}
 		for i, v := range want.Mean {
 			if v < got.MeanLower[i]-1e-9 || v > got.MeanUpper[i]+1e-9 {
-				t.Fatalf("tolerance %g, row %d: mean %v outside [%v, %v]", tol, i, v, got.MeanLower[i], got.MeanUpper[i])
+				t.Fatalf("tolerance %g, row %d: mean %v outside [%v, %v]", tol, i, v, got.MeanLower[i],
+					got.MeanUpper[i])
 			}
 		}
 	}
 	kept := m.prep.gauge
-	if _, err := m.Predict(ctx, e, test.X, PredictOptions{SD: true, MeanTol: 1e-300}); err != nil || m.prep.gauge != kept {
+	if _, err := m.Predict(ctx, e, test.X, PredictOptions{SD: true, MeanTol: 1e-300}); err != nil ||
+		m.prep.gauge != kept {
 		t.Errorf("what cannot be reached was tried again; %v", err)
 	}
 }
@@ -237,7 +241,8 @@ func TestGaugeBetween(t *testing.T) {
 		t.Errorf("[%v, %v] for a variance known to 0.01", a, b)
 	}
 	d := 0.1 / math.Sqrt(gaugeProbes)
-	if a, b := g.between(1, 0, 10, d); gptest.Relative(a, 1-0.015*math.Pow(math.Sqrt(10)+0.1, 2)) > 1e-12 || gptest.Relative(b, 1-0.004*math.Pow(math.Sqrt(10)-0.1, 2)) > 1e-12 {
+	if a, b := g.between(1, 0, 10, d); gptest.Relative(a, 1-0.015*math.Pow(math.Sqrt(10)+0.1, 2)) > 1e-12 ||
+		gptest.Relative(b, 1-0.004*math.Pow(math.Sqrt(10)-0.1, 2)) > 1e-12 {
 		t.Errorf("[%v, %v] for probes known to %v", a, b, d)
 	}
 	v := newVarianceBounds(1, 0.5)

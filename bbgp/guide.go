@@ -36,5 +36,6 @@ func (r *Result) remarkGuide(g evidence.Prior) {
 	if g.Weight < 1 {
 		words = "hardly identify"
 	}
-	r.warn("%d rows %s the lengthscales of %d inputs: weak priors keep the parameters bounded; intervals rest on them", r.N, words, r.D)
+	r.warn("%d rows %s the lengthscales of %d inputs: weak priors keep the parameters bounded; intervals rest on them",
+		r.N, words, r.D)
 }

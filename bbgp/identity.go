@@ -27,7 +27,8 @@ func (o *Options) identity(d *gp.Table) ([]byte, error) {
 		"kernel": o.Kernel, "method": o.Method, "optimizer": o.Optimizer, "eps": o.Eps, "probes": o.Probes,
 		"lml_stderr": o.LMLStdErr, "rank": o.Rank, "neighbours": o.Neighbours, "precision": o.Precision,
 		"product": o.Product, "tolerance": o.Tolerance,
-		"no_scale": o.NoScale, "scale_floor": o.ScaleFloor, "fix_mean": o.FixMean, "seed": o.Seed, "prefit_rows": o.PrefitRows, "restarts": o.Restarts,
+		"no_scale": o.NoScale, "scale_floor": o.ScaleFloor, "fix_mean": o.FixMean, "seed": o.Seed,
+		"prefit_rows": o.PrefitRows, "restarts": o.Restarts,
 		"memory": o.Memory, "costs": o.Costs, "start": o.Start, "isa": o.Engine.Impl.Name,
 	})
 }

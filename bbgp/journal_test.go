@@ -30,9 +30,11 @@ func journalFit(t *testing.T, ctx context.Context, path string, d *Data, opt Opt
 
 func sameFit(t *testing.T, what string, a, b *Model) {
 	t.Helper()
-	if a.Result.LML != b.Result.LML || a.Result.StdErr != b.Result.StdErr || a.Result.Lower != b.Result.Lower || len(a.Result.Trace) != len(b.Result.Trace) ||
+	if a.Result.LML != b.Result.LML || a.Result.StdErr != b.Result.StdErr || a.Result.Lower != b.Result.Lower ||
+		len(a.Result.Trace) != len(b.Result.Trace) ||
 		a.Parameters.Noise != b.Parameters.Noise || a.Parameters.Variance != b.Parameters.Variance {
-		t.Fatalf("%s: L %v after %d steps, want %v after %d", what, b.Result.LML, len(b.Result.Trace), a.Result.LML, len(a.Result.Trace))
+		t.Fatalf("%s: L %v after %d steps, want %v after %d", what, b.Result.LML, len(b.Result.Trace), a.Result.LML,
+			len(a.Result.Trace))
 	}
 	for i, w := range a.weights {
 		if b.weights[i] != w {
@@ -138,12 +140,14 @@ func TestJournalOfAnotherFit(t *testing.T) {
 	}
 	other := opt
 	other.Eps = 0.5
-	if _, _, err := journalFit(t, context.Background(), path, d, other); err == nil || !strings.Contains(err.Error(), "eps was 1 and is 0.5") {
+	if _, _, err := journalFit(t, context.Background(), path, d, other); err == nil ||
+		!strings.Contains(err.Error(), "eps was 1 and is 0.5") {
 		t.Error(err)
 	}
 	changed := repeated(60, "plain", 9)
 	changed.Y[3]++
-	if _, _, err := journalFit(t, context.Background(), path, changed, opt); err == nil || !strings.Contains(err.Error(), "the data differ") {
+	if _, _, err := journalFit(t, context.Background(), path, changed, opt); err == nil ||
+		!strings.Contains(err.Error(), "the data differ") {
 		t.Error(err)
 	}
 	if _, err := CreateJournal(path); !errors.Is(err, os.ErrExist) {

@@ -61,7 +61,8 @@ func TestGoldenGradient(t *testing.T) {
 			const seeds = 6
 			sum, square := make([]float64, len(want)), make([]float64, len(want))
 			for seed := range uint64(seeds) {
-				opt := evidence.Options{Request: cost.Request{Probes: 15, Rank: -1, Neighbours: -1}, Eps: 0.1, Seed: seed, Gradient: true}
+				opt := evidence.Options{Request: cost.Request{Probes: 15, Rank: -1, Neighbours: -1}, Eps: 0.1,
+					Seed: seed, Gradient: true}
 				if err := o.Rebuild(context.Background(), p, opt); err != nil {
 					t.Fatal(err)
 				}
@@ -78,7 +79,8 @@ func TestGoldenGradient(t *testing.T) {
 				se := math.Sqrt(max(square[i]-sum[i]*sum[i], 0) / (seeds - 1))
 				// eps is a bias of the value; the gradient may carry the like of it.
 				if math.Abs(sum[i]-v) > 6*se+0.2+2e-3*math.Abs(v) {
-					t.Errorf("%s noise %g, component %d: mean %.5g, standard error %.2g, exact %.5g", name, p.Noise, i, sum[i], se, v)
+					t.Errorf("%s noise %g, component %d: mean %.5g, standard error %.2g, exact %.5g", name, p.Noise, i,
+						sum[i], se, v)
 				}
 			}
 		}

@@ -82,7 +82,8 @@ func (m *Model) observeLeftOut(o *LeftOut) {
 		law := func(sd float64) score.Law { return l.whole(mean, sd*sd, d, e) }
 		o.Laws[i] = law(o.SDObs[i])
 		if l.all != nil || l.own != nil {
-			o.SDObs[i], o.SDObsLower[i], o.SDObsUpper[i] = o.Laws[i].SD(), law(o.SDObsLower[i]).SD(), law(o.SDObsUpper[i]).SD()
+			o.SDObs[i], o.SDObsLower[i], o.SDObsUpper[i] = o.Laws[i].SD(), law(o.SDObsLower[i]).SD(),
+				law(o.SDObsUpper[i]).SD()
 		}
 	}
 }

@@ -86,10 +86,11 @@ func LogMarginalLikelihood(ctx context.Context, d *Data, p Params, opt Options) 
 	}
 	r := &LMLReport{
 		LML: ev.LML, StdErr: ev.StdErr, BoundKind: ev.BoundKind,
-		Gradient: ev.Gradient, Passes: ev.Passes, Products: ev.Products, Rank: ev.Rank, Neighbours: ev.Neighbours, Reason: ev.Reason,
-		Probes: ev.Probes, ProbesReason: ev.ProbesReason, GradColumns: ev.GradColumns,
-		Method: opt.Method, MethodReason: opt.methodReason, Costs: opt.Costs, Precision: ev.Precision, PrecisionReason: ev.PrecisionReason,
-		Product: lanczos.ProductName(ev), Tolerance: ev.Tolerance, ProductDoubt: ev.ProductDoubt,
+		Gradient: ev.Gradient, Passes: ev.Passes, Products: ev.Products, Rank: ev.Rank, Neighbours: ev.Neighbours,
+		Reason: ev.Reason, Probes: ev.Probes, ProbesReason: ev.ProbesReason, GradColumns: ev.GradColumns,
+		Method: opt.Method, MethodReason: opt.methodReason, Costs: opt.Costs, Precision: ev.Precision,
+		PrecisionReason: ev.PrecisionReason,
+		Product:         lanczos.ProductName(ev), Tolerance: ev.Tolerance, ProductDoubt: ev.ProductDoubt,
 		ISA: opt.Engine.Impl.Name, SecondsByPhase: ev.SecondsByPhase, Warnings: []string{},
 	}
 	r.Interval95, r.Interval999 = ev.Interval(0.95), ev.Interval(0.999)

@@ -87,7 +87,8 @@ func (m *Model) LeaveOneOut(ctx context.Context, e *linalg.Engine) (*LeftOut, er
 func (l *LeftOut) set(m *Model, i int, meanLo, meanHi, lo, hi float64) {
 	s := &m.Scaling
 	unit := func(v float64) float64 { return s.YMean + s.YScale*v }
-	l.Y[i], l.Mean[i], l.MeanLower[i], l.MeanUpper[i] = unit(m.y[i]), unit((meanLo+meanHi)/2), unit(meanLo), unit(meanHi)
+	l.Y[i], l.Mean[i], l.MeanLower[i], l.MeanUpper[i] = unit(m.y[i]), unit((meanLo+meanHi)/2), unit(meanLo),
+		unit(meanHi)
 	l.SDObsLower[i], l.SDObsUpper[i] = s.YScale*math.Sqrt(lo), s.YScale*math.Sqrt(hi)
 	l.SDObs[i] = (l.SDObsLower[i] + l.SDObsUpper[i]) / 2
 }
@@ -131,7 +132,8 @@ func (m *Model) looGauge(ctx context.Context, p *prepared, l *LeftOut) error {
 	if err != nil {
 		return errors.Join(errors.New("leaving one out"), err)
 	}
-	b := &looBounds{lo: slices.Clone(p.op.Noise()), hi: make([]float64, n), size: make([]float64, n), gap: make([]float64, n)}
+	b := &looBounds{lo: slices.Clone(p.op.Noise()), hi: make([]float64, n), size: make([]float64, n),
+		gap: make([]float64, n)}
 	at := make([]int, n)
 	for i := range at {
 		at[i], b.hi[i] = i, math.Inf(1)

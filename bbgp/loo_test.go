@@ -66,7 +66,8 @@ func TestLeaveOneOutBounds(t *testing.T) {
 		if c.noise < 1e-3 {
 			d.NoiseExtra = nil
 		}
-		p := Params{Kernel: "matern32", Variance: c.variance, Noise: c.noise, Lengthscales: []float64{1, 3, math.Inf(1)}}
+		p := Params{Kernel: "matern32", Variance: c.variance, Noise: c.noise,
+			Lengthscales: []float64{1, 3, math.Inf(1)}}
 		dense, iter := pairOfModels(t, d, p, c.r)
 		want, err := dense.LeaveOneOut(ctx, gptest.Engine(t))
 		if err != nil {
@@ -79,10 +80,12 @@ func TestLeaveOneOutBounds(t *testing.T) {
 		wide := 0
 		for i, sd := range want.SDObs {
 			if sd < got.SDObsLower[i]*(1-1e-9) || sd > got.SDObsUpper[i]*(1+1e-9) {
-				t.Errorf("noise %g, row %d: sd %v outside [%v, %v]", c.noise, i, sd, got.SDObsLower[i], got.SDObsUpper[i])
+				t.Errorf("noise %g, row %d: sd %v outside [%v, %v]", c.noise, i, sd, got.SDObsLower[i],
+					got.SDObsUpper[i])
 			}
 			if w := want.Mean[i]; w < got.MeanLower[i]-1e-9 || w > got.MeanUpper[i]+1e-9 {
-				t.Errorf("noise %g, row %d: mean %v outside [%v, %v]", c.noise, i, w, got.MeanLower[i], got.MeanUpper[i])
+				t.Errorf("noise %g, row %d: mean %v outside [%v, %v]", c.noise, i, w, got.MeanLower[i],
+					got.MeanUpper[i])
 			}
 			if !narrow(0.05, got.SDObsLower[i]*got.SDObsLower[i], got.SDObsUpper[i]*got.SDObsUpper[i]) {
 				wide++

@@ -18,7 +18,8 @@ func TestManyMeans(t *testing.T) {
 		d.X.Set(i, 1, 2*rng.Float64())
 		d.Y[i] = math.Sin(9*d.X.At(i, 0)) + 0.1*rng.NormFloat64()
 	}
-	m, err := At(ctx, d, Params{Kernel: "matern32", Variance: 1, Noise: 0.02, Lengthscales: []float64{0.5, 0.7}}, Options{})
+	m, err := At(ctx, d, Params{Kernel: "matern32", Variance: 1, Noise: 0.02, Lengthscales: []float64{0.5, 0.7}},
+		Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

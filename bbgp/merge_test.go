@@ -19,7 +19,8 @@ func TestMergedRowsAreExact(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			d := repeated(150, kind, 3)
 			m := d.table().Merged()
-			if most := map[string]int{"plain": 20, "weights": 20, "variances": 60, "both": 40}[kind]; m.X.Rows > most || m.Repeats == nil {
+			if most := map[string]int{"plain": 20, "weights": 20, "variances": 60, "both": 40}[kind]; m.X.Rows > most ||
+				m.Repeats == nil {
 				t.Fatalf("%d rows after merging", m.X.Rows)
 			}
 			s := NewScaling(d, false)

@@ -67,7 +67,8 @@ func (o *Options) inducing() int {
 
 // insistExact is Escalate with the dense computation as last answer. The remark
 // says which answer was needed.
-func (o *Options) insistExact(ctx context.Context, obj evidence.Estimator, d *gp.Table, p Params, opt evidence.Options) (ev *evidence.Value, remark string, err error) {
+func (o *Options) insistExact(ctx context.Context, obj evidence.Estimator, d *gp.Table, p Params,
+	opt evidence.Options) (ev *evidence.Value, remark string, err error) {
 	n := d.X.Rows
 	ev, used, err := evidence.Escalate(ctx, obj, n, p, opt)
 	if err != nil && evidence.NeedsEscalation(err) && o.Method == "bbgp" && o.budget().HasRoom(cost.ExactBytes(n)) {
@@ -80,7 +81,8 @@ func (o *Options) insistExact(ctx context.Context, obj evidence.Estimator, d *gp
 		}
 	}
 	if err == nil && (used.Rank != opt.Rank || used.Neighbours != opt.Neighbours) {
-		remark = fmt.Sprintf("the bounds did not close at first; answered by rank %d, %d neighbours and float64", ev.Rank, ev.Neighbours)
+		remark = fmt.Sprintf("the bounds did not close at first; answered by rank %d, %d neighbours and float64",
+			ev.Rank, ev.Neighbours)
 	}
 	return ev, remark, err
 }

@@ -118,8 +118,10 @@ func (m *Model) File() (FileInfo, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r := m.recipe
-	return FileInfo{Format: fileVersion, Bytes: int64(w), Writer: m.writer(), MeanError: Bound(m.meanError), Dense: r.Dense, Rank: r.Rank,
-		Neighbours: r.Neighbours, Node: r.Node, Seed: r.Seed, NoiseScale: m.noiseScale != nil, NoiseExtra: m.noiseExtra != nil}, nil
+	return FileInfo{Format: fileVersion, Bytes: int64(w), Writer: m.writer(), MeanError: Bound(m.meanError),
+		Dense: r.Dense, Rank: r.Rank,
+		Neighbours: r.Neighbours, Node: r.Node, Seed: r.Seed, NoiseScale: m.noiseScale != nil,
+		NoiseExtra: m.noiseExtra != nil}, nil
 }
 
 // writer returns Writer, or the version of this package.

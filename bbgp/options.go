@@ -142,7 +142,8 @@ func (o Options) settle(n, d int) (Options, error) {
 		of          []string
 	}{
 		{"kernel", o.Kernel, Families()}, {"method", o.Method, methods},
-		{"optimizer", o.Optimizer, optimizers}, {"precision", o.Precision, precisions}, {"product", o.Product, Products()},
+		{"optimizer", o.Optimizer, optimizers}, {"precision", o.Precision, precisions},
+		{"product", o.Product, Products()},
 	} {
 		if !slices.Contains(c.of, c.value) {
 			return o, &OptionError{Option: c.name, Reason: fmt.Sprintf("%q is not one of %v", c.value, c.of)}
@@ -182,7 +183,8 @@ func (o *Options) checkNumbers() error {
 	case o.Probes < 0 || o.Probes > 63:
 		return &OptionError{Option: "probes", Reason: fmt.Sprintf("%d is not between 1 and 63", o.Probes)}
 	case o.Restarts < 0 || o.Restarts > train.MostRestarts:
-		return &OptionError{Option: "restarts", Reason: fmt.Sprintf("%d is not between 0 and %d", o.Restarts, train.MostRestarts)}
+		return &OptionError{Option: "restarts", Reason: fmt.Sprintf("%d is not between 0 and %d", o.Restarts,
+			train.MostRestarts)}
 	case o.MaxSteps < 0:
 		return &OptionError{Option: "maxsteps", Reason: fmt.Sprintf("%d is negative", o.MaxSteps)}
 	}
@@ -197,7 +199,8 @@ func setNumber[T int | float64](p *T, v T) {
 
 // evalOptions returns what the options say about single evaluations.
 func (o *Options) evalOptions() evidence.Options {
-	e := evidence.Options{Eps: o.Eps, Seed: o.Seed, Precision: o.Precision, Product: o.Product, Tolerance: o.Tolerance, Gradient: true, Memory: o.Memory}
+	e := evidence.Options{Eps: o.Eps, Seed: o.Seed, Precision: o.Precision, Product: o.Product, Tolerance: o.Tolerance,
+		Gradient: true, Memory: o.Memory}
 	size := func(v int) int {
 		switch {
 		case v == 0:
@@ -215,5 +218,6 @@ func (o *Options) evalOptions() evidence.Options {
 // budget returns what the options say about memory.
 func (o *Options) budget() *cost.Budget {
 	e := o.evalOptions()
-	return &cost.Budget{Method: o.Method, Bytes: o.Memory, Probes: o.Probes, Rank: e.Rank, Neighbours: e.Neighbours, Inducing: o.inducing(), Costs: o.Costs}
+	return &cost.Budget{Method: o.Method, Bytes: o.Memory, Probes: o.Probes, Rank: e.Rank, Neighbours: e.Neighbours,
+		Inducing: o.inducing(), Costs: o.Costs}
 }

@@ -89,7 +89,10 @@ func (l *lookout) outlying(ctx context.Context) ([]Outlier, error) {
 		}
 		slices.Sort(size)
 		far := max(outlyingZ, outlyingSpreads*size[len(size)/2]/0.6744897501960817) // 75 % quantile of N(0, 1)
-		worst := slices.MaxFunc(l.at[:looked], func(a, b Outlier) int { return cmp.Compare(math.Abs(a.Z), math.Abs(b.Z)) })
+		worst := slices.MaxFunc(l.at[:looked], func(a, b Outlier) int {
+			return cmp.Compare(math.Abs(a.Z),
+				math.Abs(b.Z))
+		})
 		if !(math.Abs(worst.Z) > far) {
 			break
 		}
@@ -163,7 +166,8 @@ func (l *lookout) residuals(ctx context.Context) error {
 		}
 	}
 	coef, variance := linalg.NewMatrix(count, outlyingNear), make([]float64, count)
-	if err := l.p.e.Regress(ctx, l.p.op, linalg.Matrix{Rows: m.N()}, l.p.op.Noise(), lists, coef, variance); err != nil {
+	if err := l.p.e.Regress(ctx, l.p.op, linalg.Matrix{Rows: m.N()}, l.p.op.Noise(), lists, coef,
+		variance); err != nil {
 		return err
 	}
 	s := &m.Scaling
@@ -175,7 +179,8 @@ func (l *lookout) residuals(ctx context.Context) error {
 				mean += b * (m.y[r] - m.Parameters.Mean)
 			}
 		}
-		o := Outlier{Row: i, Y: s.YMean + s.YScale*m.y[i], Mean: s.YMean + s.YScale*mean, SDObs: s.YScale * sd, Z: (m.y[i] - mean) / sd}
+		o := Outlier{Row: i, Y: s.YMean + s.YScale*m.y[i], Mean: s.YMean + s.YScale*mean, SDObs: s.YScale * sd,
+			Z: (m.y[i] - mean) / sd}
 		if l.gone[int32(i)] {
 			o.Z = 0
 		}

@@ -41,7 +41,8 @@ func checkFit(ctx context.Context, d *Data, opt *Options) error {
 		return &OptionError{Option: "journal", Reason: "is empty; journals come from CreateJournal or ResumeJournal"}
 	}
 	if opt.Neighbours > mostNeighbours {
-		return &OptionError{Option: "neighbours", Reason: fmt.Sprintf("%d is more than %d", opt.Neighbours, mostNeighbours)}
+		return &OptionError{Option: "neighbours", Reason: fmt.Sprintf("%d is more than %d", opt.Neighbours,
+			mostNeighbours)}
 	}
 	return d.check(true)
 }
@@ -108,7 +109,8 @@ func (m *Model) ready() error {
 	}
 	d := m.D()
 	if len(m.Names) != d || len(m.Scaling.XMean) != d || len(m.Scaling.XScale) != d {
-		return &DataError{Row: -1, Reason: fmt.Sprintf("%d names, %d means and %d scales for %d inputs", len(m.Names), len(m.Scaling.XMean), len(m.Scaling.XScale), d)}
+		return &DataError{Row: -1, Reason: fmt.Sprintf("%d names, %d means and %d scales for %d inputs", len(m.Names),
+			len(m.Scaling.XMean), len(m.Scaling.XScale), d)}
 	}
 	return m.Parameters.Check(d)
 }

@@ -20,7 +20,8 @@ func typed(err error) bool {
 		file   *FileError
 		memory *MemoryError
 	)
-	return errors.As(err, &data) || errors.As(err, &option) || errors.As(err, &param) || errors.As(err, &file) || errors.As(err, &memory)
+	return errors.As(err, &data) || errors.As(err, &option) || errors.As(err, &param) || errors.As(err, &file) ||
+		errors.As(err, &memory)
 }
 
 // refuses calls f, which must return such an error and not panic.
@@ -52,20 +53,31 @@ func TestOutsideData(t *testing.T) {
 	}
 	y := make([]float64, 4)
 	for what, d := range map[string]*Data{
-		"nil": nil, "zero": {}, "no target": {X: mat(4, 2, 2, 8)}, "short data": {X: mat(4, 2, 2, 7), Y: y}, "no data": {X: mat(4, 2, 2, 0), Y: y},
-		"negative stride": {X: mat(4, 2, -2, 8), Y: y}, "overlapping rows": {X: mat(4, 2, 1, 8), Y: y}, "stride 0": {X: mat(4, 2, 0, 8), Y: y},
-		"negative rows": {X: mat(-4, 2, 2, 8), Y: y}, "most rows": {X: mat(math.MaxInt, math.MaxInt, math.MaxInt, 8), Y: y}, "long stride": {X: mat(4, 2, math.MaxInt, 8), Y: y},
-		"short target": {X: mat(4, 2, 2, 8), Y: y[:3]}, "huge input": huge, "huge target": hugeY, "bytes": {X: mat(4, 1, 1, 4), Y: y, Names: []string{"caf\xe9"}},
-		"huge noise": {X: mat(4, 1, 1, 4), Y: y, NoiseExtra: []float64{0, 0, 0, 1e200}}, "names": {X: mat(4, 2, 2, 8), Y: y, Names: []string{"a"}},
+		"nil": nil, "zero": {}, "no target": {X: mat(4, 2, 2, 8)}, "short data": {X: mat(4, 2, 2, 7), Y: y},
+		"no data":         {X: mat(4, 2, 2, 0), Y: y},
+		"negative stride": {X: mat(4, 2, -2, 8), Y: y}, "overlapping rows": {X: mat(4, 2, 1, 8), Y: y},
+		"stride 0":      {X: mat(4, 2, 0, 8), Y: y},
+		"negative rows": {X: mat(-4, 2, 2, 8), Y: y}, "most rows": {X: mat(math.MaxInt, math.MaxInt, math.MaxInt, 8),
+			Y: y}, "long stride": {X: mat(4, 2, math.MaxInt, 8), Y: y},
+		"short target": {X: mat(4, 2, 2, 8), Y: y[:3]}, "huge input": huge, "huge target": hugeY,
+		"bytes":      {X: mat(4, 1, 1, 4), Y: y, Names: []string{"caf\xe9"}},
+		"huge noise": {X: mat(4, 1, 1, 4), Y: y, NoiseExtra: []float64{0, 0, 0, 1e200}},
+		"names":      {X: mat(4, 2, 2, 8), Y: y, Names: []string{"a"}},
 	} {
 		refuses(t, "Fit, "+what, fit(d, Options{}))
 		refuses(t, "At, "+what, func() error { _, err := At(ctx, d, DefaultParams("", 2), Options{}); return err })
-		refuses(t, "LogMarginalLikelihood, "+what, func() error { _, err := LogMarginalLikelihood(ctx, d, DefaultParams("", 2), Options{}); return err })
+		refuses(t, "LogMarginalLikelihood, "+what, func() error {
+			_,
+				err := LogMarginalLikelihood(ctx, d, DefaultParams("", 2), Options{})
+			return err
+		})
 		refuses(t, "NewPlan, "+what, func() error { _, err := NewPlan(ctx, d, Options{}); return err })
 	}
 	for what, opt := range map[string]Options{
-		"zero engine": {Engine: &linalg.Engine{}}, "zero journal": {Journal: &Journal{}}, "neighbours": {Neighbours: math.MaxInt}, "probes": {Probes: math.MaxInt},
-		"start": {Start: &Params{}}, "kernel": {Kernel: "x"}, "memory": {Memory: 1}, "eps": {Eps: math.NaN()}, "costs": {Costs: &Costs{}},
+		"zero engine": {Engine: &linalg.Engine{}}, "zero journal": {Journal: &Journal{}},
+		"neighbours": {Neighbours: math.MaxInt}, "probes": {Probes: math.MaxInt},
+		"start": {Start: &Params{}}, "kernel": {Kernel: "x"}, "memory": {Memory: 1}, "eps": {Eps: math.NaN()},
+		"costs": {Costs: &Costs{}},
 	} {
 		refuses(t, "Fit, "+what, fit(good(), opt))
 	}
@@ -94,11 +106,17 @@ func TestOutsideModels(t *testing.T) {
 		e   *linalg.Engine
 		x   linalg.Matrix
 	}{
-		"nil": {ctx, nil, nil, xs}, "zero": {ctx, &Model{}, nil, linalg.Matrix{}}, "nil context": {nil, m, nil, xs}, "zero engine": {ctx, m, &linalg.Engine{}, xs},
+		"nil": {ctx, nil, nil, xs}, "zero": {ctx, &Model{}, nil, linalg.Matrix{}}, "nil context": {nil, m, nil, xs},
+		"zero engine":     {ctx, m, &linalg.Engine{}, xs},
 		"no lengthscales": {ctx, broken, nil, xs}, "no names": {ctx, nameless, nil, xs},
-		"short": {ctx, m, nil, linalg.Matrix{Rows: 2, Cols: m.D(), Stride: m.D()}}, "overlap": {ctx, m, nil, linalg.Matrix{Rows: 2, Cols: m.D(), Data: xs.Data}}, "far": {ctx, m, nil, far},
+		"short":   {ctx, m, nil, linalg.Matrix{Rows: 2, Cols: m.D(), Stride: m.D()}},
+		"overlap": {ctx, m, nil, linalg.Matrix{Rows: 2, Cols: m.D(), Data: xs.Data}}, "far": {ctx, m, nil, far},
 	} {
-		refuses(t, "Predict, "+what, func() error { _, err := c.m.Predict(c.ctx, c.e, c.x, PredictOptions{SD: true}); return err })
+		refuses(t, "Predict, "+what, func() error {
+			_, err := c.m.Predict(c.ctx, c.e, c.x,
+				PredictOptions{SD: true})
+			return err
+		})
 		refuses(t, "Sample, "+what, func() error { _, err := c.m.Sample(c.ctx, c.e, c.x, SampleOptions{}); return err })
 		if what != "short" && what != "overlap" && what != "far" {
 			refuses(t, "LeaveOneOut, "+what, func() error { _, err := c.m.LeaveOneOut(c.ctx, c.e); return err })
@@ -110,17 +128,21 @@ func TestOutsideModels(t *testing.T) {
 			}
 		}
 	}
-	for what, opt := range map[string]SampleOptions{"draws": {Draws: math.MaxInt}, "features": {Features: math.MaxInt, Draws: 2}, "fewer features": {Features: math.MinInt}, "tol": {Tol: math.Inf(1)}, "negative": {Draws: -1}} {
+	for what, opt := range map[string]SampleOptions{"draws": {Draws: math.MaxInt},
+		"features": {Features: math.MaxInt, Draws: 2}, "fewer features": {Features: math.MinInt},
+		"tol": {Tol: math.Inf(1)}, "negative": {Draws: -1}} {
 		refuses(t, "Sample, "+what, func() error { _, err := m.Sample(ctx, nil, xs, opt); return err })
 	}
 	refuses(t, "Score", func() error { _, err := m.Score(nil, nil); return err })
 	refuses(t, "Read", func() error { _, err := Read(nil); return err })
-	if p, err := m.Predict(ctx, nil, linalg.NewMatrix(0, m.D()), PredictOptions{SD: true}); err != nil || len(p.Mean) != 0 {
+	if p, err := m.Predict(ctx, nil, linalg.NewMatrix(0, m.D()), PredictOptions{SD: true}); err != nil ||
+		len(p.Mean) != 0 {
 		t.Error(err)
 	}
 	// The farthest row that is predicted has the mean of the process and no NaN.
 	far.Set(1, 0, 1e149)
-	if p, err := m.Predict(ctx, nil, far, PredictOptions{SD: true}); err != nil || !gp.Finite(p.Mean[1]) || !(p.SD[1] > 0) {
+	if p, err := m.Predict(ctx, nil, far, PredictOptions{SD: true}); err != nil || !gp.Finite(p.Mean[1]) ||
+		!(p.SD[1] > 0) {
 		t.Errorf("%+v, %v", p, err)
 	}
 }

@@ -9,7 +9,8 @@ import (
 )
 
 func TestParamsJSON(t *testing.T) {
-	p := Params{Kernel: "matern52", Mean: -0.25, Variance: 9328.023505053347, Noise: 1e-6, Lengthscales: []float64{1.5, math.Inf(1), 3.453240989836742e+23}}
+	p := Params{Kernel: "matern52", Mean: -0.25, Variance: 9328.023505053347, Noise: 1e-6,
+		Lengthscales: []float64{1.5, math.Inf(1), 3.453240989836742e+23}}
 	b, err := json.Marshal(p)
 	if err != nil {
 		t.Fatal(err)
@@ -22,7 +23,8 @@ func TestParamsJSON(t *testing.T) {
 	if err := json.Unmarshal(b, &q); err != nil {
 		t.Fatal(err)
 	}
-	if q.Kernel != p.Kernel || q.Mean != p.Mean || q.Variance != p.Variance || q.Noise != p.Noise || len(q.Lengthscales) != 3 {
+	if q.Kernel != p.Kernel || q.Mean != p.Mean || q.Variance != p.Variance || q.Noise != p.Noise ||
+		len(q.Lengthscales) != 3 {
 		t.Fatalf("came back as %+v", q)
 	}
 	for j := range p.Lengthscales {
@@ -50,7 +52,8 @@ func TestParamsJSONErrors(t *testing.T) {
 		}
 	}
 	var p Params
-	if err := json.Unmarshal([]byte(`{"variance":1,"noise":1,"lengthscales":[1],"sigma":2}`), &p); err == nil || !strings.Contains(err.Error(), "sigma") {
+	if err := json.Unmarshal([]byte(`{"variance":1,"noise":1,"lengthscales":[1],"sigma":2}`), &p); err == nil ||
+		!strings.Contains(err.Error(), "sigma") {
 		t.Errorf("unknown key: error %v", err)
 	}
 	if err := DefaultParams("", 3).Check(4); err == nil || !strings.Contains(err.Error(), "lengthscales") {

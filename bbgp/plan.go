@@ -88,7 +88,8 @@ func NewPlan(ctx context.Context, d *Data, opt Options) (*Plan, error) {
 		more := 1.0
 		if searched > 0 && set.config().SearchesDense(n, d.X.Cols) {
 			more = cost.ExactCost(n, d.X.Cols, set.Costs) / cost.ExactCost(p.Sample, d.X.Cols, set.Costs) *
-				float64(set.config().DenseEvaluations(n, d.X.Cols)) / float64(set.config().DenseEvaluations(p.Sample, d.X.Cols))
+				float64(set.config().DenseEvaluations(n, d.X.Cols)) / float64(set.config().DenseEvaluations(p.Sample,
+				d.X.Cols))
 			p.Evaluations += set.config().DenseEvaluations(n, d.X.Cols)
 		}
 		p.CPUSeconds = denseCPU(r, evals/did, grow, more)
@@ -127,7 +128,8 @@ func evaluateLarger(ctx context.Context, d, sub *Data, q Params, opt Options) (a
 		return at, power, err
 	}
 	at.rows = min(planSteps*sub.X.Rows, d.X.Rows)
-	if at.LMLReport, err = LogMarginalLikelihood(ctx, d.Rows(gp.Subset(d.X.Rows, at.rows, opt.Seed+2)), q, opt); err != nil {
+	if at.LMLReport, err = LogMarginalLikelihood(ctx, d.Rows(gp.Subset(d.X.Rows, at.rows, opt.Seed+2)), q,
+		opt); err != nil {
 		return at, 0, err
 	}
 	if at.rows < 2*sub.X.Rows {

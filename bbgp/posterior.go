@@ -85,7 +85,8 @@ func (m *Model) Sample(ctx context.Context, e *linalg.Engine, xs linalg.Matrix, 
 	}
 	features := 2 * math.Abs(float64(opt.Features)) // drawn where the rows are too many to draw exactly
 	values := float64(xs.Rows+m.N()) + features
-	if err := fitsMemory("a sample of so many draws or features", 8*(3*values*float64(opt.Draws)+features*float64(m.D()+2048))); err != nil {
+	if err := fitsMemory("a sample of so many draws or features",
+		8*(3*values*float64(opt.Draws)+features*float64(m.D()+2048))); err != nil {
 		return nil, err
 	}
 	e, err := m.engineOr(e)
@@ -187,7 +188,8 @@ func (m *Model) kernelFor(p *prepared) kernelmv.Kernel {
 
 // condition adds K(X*, X) K̂⁻¹ (y - c - f - e) to the values, for draws f at the
 // training rows, which it overwrites.
-func (m *Model) condition(ctx context.Context, p *prepared, std, f linalg.Matrix, rng *rand.Rand, s *Samples, opt SampleOptions) error {
+func (m *Model) condition(ctx context.Context, p *prepared, std, f linalg.Matrix, rng *rand.Rand, s *Samples,
+	opt SampleOptions) error {
 	n := m.N()
 	for i, noise := range p.op.Noise() {
 		for c, v := range f.Row(i) {

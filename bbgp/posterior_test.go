@@ -61,7 +61,8 @@ func TestSampleMoments(t *testing.T) {
 				t.Fatal(err)
 			}
 			if s.Exact != (c.opt.Features == 0) || s.Exact != (s.CovRMS == 0) || s.CovMax > 0.1 {
-				t.Errorf("%s %+v: exact %v, covariance off by %v, at most %v", kernel, c.opt, s.Exact, s.CovRMS, s.CovMax)
+				t.Errorf("%s %+v: exact %v, covariance off by %v, at most %v", kernel, c.opt, s.Exact, s.CovRMS,
+					s.CovMax)
 			}
 			mean, cov := sampleTruth(t, dense, xs, c.opt)
 			gotMean, gotCov := moments2(s.Values)
@@ -73,7 +74,8 @@ func TestSampleMoments(t *testing.T) {
 				}
 				for j := range xs.Rows {
 					if e := math.Abs(gotCov.At(i, j) - cov.At(i, j)); e > slack {
-						t.Errorf("%s %+v: cov(%d, %d) = %v, want %v", kernel, c.opt, i, j, gotCov.At(i, j), cov.At(i, j))
+						t.Errorf("%s %+v: cov(%d, %d) = %v, want %v", kernel, c.opt, i, j, gotCov.At(i, j),
+							cov.At(i, j))
 					}
 				}
 			}
@@ -176,7 +178,8 @@ func TestCase25SamplingWhiteLike(t *testing.T) {
 		x.Data[i], y[i] = float64(i), math.Sin(float64(i))
 	}
 	p := Params{Kernel: "matern32", Variance: 1, Noise: 0.1, Lengthscales: []float64{1e-3}}
-	m := &Model{Parameters: p, Scaling: NewScaling(&Data{X: x, Y: y}, true), Names: []string{"x"}, Target: "y", x: x, y: y, recipe: recipe{Dense: true}}
+	m := &Model{Parameters: p, Scaling: NewScaling(&Data{X: x, Y: y}, true), Names: []string{"x"}, Target: "y", x: x,
+		y: y, recipe: recipe{Dense: true}}
 	xs := linalg.NewMatrix(n, 1)
 	for i := range n {
 		xs.Data[i] = float64(i)

@@ -67,7 +67,8 @@ type Prediction struct {
 //	var  = σ_f² - k*'K̂⁻¹k*
 //
 // The variance is bracketed, see variance.go; SD is the middle of its interval.
-func (m *Model) Predict(ctx context.Context, e *linalg.Engine, xs linalg.Matrix, opt PredictOptions) (*Prediction, error) {
+func (m *Model) Predict(ctx context.Context, e *linalg.Engine, xs linalg.Matrix, opt PredictOptions) (*Prediction,
+	error) {
 	if err := checkCall(ctx, e); err != nil {
 		return nil, err
 	}
@@ -192,7 +193,8 @@ func (m *Model) means(ctx context.Context, e *linalg.Engine, std linalg.Matrix, 
 }
 
 // deviations adds standard deviations and bounds to p.
-func (m *Model) deviations(ctx context.Context, e *linalg.Engine, std linalg.Matrix, p *Prediction, opt PredictOptions) error {
+func (m *Model) deviations(ctx context.Context, e *linalg.Engine, std linalg.Matrix, p *Prediction,
+	opt PredictOptions) error {
 	n := std.Rows
 	for _, v := range []*[]float64{&p.SD, &p.SDObs, &p.MeanLower, &p.MeanUpper, &p.SDLower, &p.SDUpper} {
 		*v = make([]float64, n)

@@ -55,7 +55,8 @@ func boundRows(t *testing.T, rows int) {
 		{0.1, 1, recipe{Rank: 50}}, {0.1, 200, recipe{Rank: 100}}, {1e-2, 1, recipe{Neighbours: 32}},
 		{1e-4, 3, recipe{Neighbours: 32}}, {1e-3, 30, recipe{Rank: 50, Neighbours: 16}}, {1e-6, 1, recipe{Rank: 500}},
 	} {
-		p := Params{Kernel: "matern32", Mean: 0.1, Variance: c.variance, Noise: c.noise, Lengthscales: []float64{1, 3, math.Inf(1)}}
+		p := Params{Kernel: "matern32", Mean: 0.1, Variance: c.variance, Noise: c.noise,
+			Lengthscales: []float64{1, 3, math.Inf(1)}}
 		if c.noise < 1e-3 {
 			d.NoiseExtra = nil
 		}
@@ -76,7 +77,8 @@ func boundRows(t *testing.T, rows int) {
 			// in the dense solution too.
 			slack := 1e-7*math.Sqrt(c.variance) + 1e-12*c.variance/math.Sqrt(c.noise)
 			if want.Mean[i] < got.MeanLower[i]-1e-7 || want.Mean[i] > got.MeanUpper[i]+1e-7 {
-				t.Errorf("noise %g, row %d: mean %v outside [%v, %v]", c.noise, i, want.Mean[i], got.MeanLower[i], got.MeanUpper[i])
+				t.Errorf("noise %g, row %d: mean %v outside [%v, %v]", c.noise, i, want.Mean[i], got.MeanLower[i],
+					got.MeanUpper[i])
 			}
 			if sd < got.SDLower[i]-slack || sd > got.SDUpper[i]+slack {
 				t.Errorf("noise %g, row %d: sd %v outside [%v, %v]", c.noise, i, sd, got.SDLower[i], got.SDUpper[i])
@@ -102,7 +104,8 @@ func TestPredictFixedValues(t *testing.T) {
 	d := &Data{X: x, Y: y}
 	at := linalg.Matrix{Rows: 2, Cols: 1, Stride: 1, Data: []float64{5, 10.5}}
 	for _, c := range []struct{ noise, sd, mean, lml float64 }{
-		{1e-2, 0.0274404, -0.551089, 1244.428742}, {1e-4, 0.00488887, -0.589367, 3218.540987}, {1e-6, 0.000918899, -0.599899, 4503.389366},
+		{1e-2, 0.0274404, -0.551089, 1244.428742}, {1e-4, 0.00488887, -0.589367, 3218.540987},
+		{1e-6, 0.000918899, -0.599899, 4503.389366},
 	} {
 		p := Params{Kernel: "matern32", Variance: 1, Noise: c.noise, Lengthscales: []float64{1}}
 		ctx := context.Background()

@@ -41,7 +41,8 @@ const (
 func recipeOf(opt *Options, ev *evidence.Value) recipe {
 	n := int64(len(ev.Alpha))
 	fits := opt.budget().HasRoom(4 * 8 * n * n)
-	r := recipe{Dense: opt.Method == "exact" || n <= cost.DenseRows && fits && !opt.NoDense, Rank: ev.Rank, Neighbours: ev.Neighbours, Seed: opt.Seed, Node: ev.Node}
+	r := recipe{Dense: opt.Method == "exact" || n <= cost.DenseRows && fits && !opt.NoDense, Rank: ev.Rank,
+		Neighbours: ev.Neighbours, Seed: opt.Seed, Node: ev.Node}
 	if opt.Method != "exact" && opt.Method != "bbgp" { // their ranks mean something else
 		r.Rank, r.Neighbours, r.Node = -1, -1, 0
 	}
@@ -102,10 +103,12 @@ func (m *Model) prepare(ctx context.Context, e *linalg.Engine, solver bool) (*pr
 	}
 	set := linalg.PrecondOptions{Rank: m.recipe.Rank, Neighbours: m.recipe.Neighbours, Seed: m.recipe.Seed}
 	if m.recipe.Rank < 0 {
-		set, _ = cost.Precond(m.N(), m.Parameters, p.op.Noise(), kernelmv.F64, cost.Request{Rank: -1, Neighbours: -1, Costs: m.Result.Costs})
+		set, _ = cost.Precond(m.N(), m.Parameters, p.op.Noise(), kernelmv.F64,
+			cost.Request{Rank: -1, Neighbours: -1, Costs: m.Result.Costs})
 		set.Seed = m.recipe.Seed
 	}
-	if err := fitsMemory("the preconditioner for predictions", 16*float64(m.N())*float64(set.Rank+set.Neighbours)); err != nil {
+	if err := fitsMemory("the preconditioner for predictions",
+		16*float64(m.N())*float64(set.Rank+set.Neighbours)); err != nil {
 		return nil, err
 	}
 	pre, err := linalg.NewPrecond(ctx, e, p.op, p.op.Noise(), set)
@@ -259,7 +262,8 @@ func (m *Model) sharpen(ctx context.Context, p *prepared) error {
 	if !p.pre.NodeIsOne() || rank == p.pre.Rank() {
 		return nil
 	}
-	sharp, err := linalg.NewPrecond(ctx, p.e, p.op, p.op.Noise(), linalg.PrecondOptions{Rank: rank, Seed: m.recipe.Seed})
+	sharp, err := linalg.NewPrecond(ctx, p.e, p.op, p.op.Noise(),
+		linalg.PrecondOptions{Rank: rank, Seed: m.recipe.Seed})
 	if err == nil {
 		p.sharp = sharp
 	}

@@ -35,7 +35,8 @@ func TestPriorGradient(t *testing.T) {
 
 // A fit of too few rows says so, and reports the likelihood itself.
 func TestTooFewRows(t *testing.T) {
-	d, err := NewData([][]float64{{0.032, 0.745}, {0.428, 0.916}, {0.427, 0.574}, {0.938, 0.425}, {0.999, 0.999}}, []float64{1.5244, 2.2617, 1.577, 1.79, 3}, nil)
+	d, err := NewData([][]float64{{0.032, 0.745}, {0.428, 0.916}, {0.427, 0.574}, {0.938, 0.425}, {0.999, 0.999}},
+		[]float64{1.5244, 2.2617, 1.577, 1.79, 3}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,13 +38,15 @@ func TestProductForms(t *testing.T) {
 	noises, lengths := []float64{1e-1, 1e-2, 1e-3, 1e-4, 1e-6}, []float64{0.05, 0.1, 0.3}
 	for i := range 10 {
 		d := 2 + i%5/4
-		p := Params{Kernel: kernels[i%4], Variance: 1, Noise: noises[i%5], Lengthscales: []float64{lengths[i%3], lengths[i%3], lengths[i%3]}[:d]}
+		p := Params{Kernel: kernels[i%4], Variance: 1, Noise: noises[i%5],
+			Lengthscales: []float64{lengths[i%3], lengths[i%3], lengths[i%3]}[:d]}
 		name := fmt.Sprintf("%s, %d inputs, noise %g, l %g", p.Kernel, d, p.Noise, lengths[i%3])
 		data := mapData(2500, d, i%2 == 1, p.Noise, uint64(i))
 		var got [2]*LMLReport
 		for k, product := range []string{"dense", "h2"} {
 			var err error
-			opt := Options{Method: "bbgp", Product: product, NoScale: true, Rank: -1, Neighbours: 48, Probes: 3, Seed: 3}
+			opt := Options{Method: "bbgp", Product: product, NoScale: true, Rank: -1, Neighbours: 48, Probes: 3,
+				Seed: 3}
 			if got[k], err = LogMarginalLikelihood(ctx, data, p, opt); err != nil {
 				t.Fatalf("%s: %s: %v", name, product, err)
 			}
@@ -53,8 +55,10 @@ func TestProductForms(t *testing.T) {
 			}
 		}
 		dense, fast := got[0], got[1]
-		if diff := math.Abs(dense.LML - fast.LML); diff > 0.1+float64(fast.Upper-fast.Lower) || fast.Tolerance <= 0 || fast.BoundKind != "probable" {
-			t.Errorf("%s: %v in [%v, %v], dense %v, tolerance %g, %s", name, fast.LML, fast.Lower, fast.Upper, dense.LML, fast.Tolerance, fast.BoundKind)
+		if diff := math.Abs(dense.LML - fast.LML); diff > 0.1+float64(fast.Upper-fast.Lower) || fast.Tolerance <= 0 ||
+			fast.BoundKind != "probable" {
+			t.Errorf("%s: %v in [%v, %v], dense %v, tolerance %g, %s", name, fast.LML, fast.Lower, fast.Upper,
+				dense.LML, fast.Tolerance, fast.BoundKind)
 		}
 		if fast.Lower > dense.Upper || dense.Lower > fast.Upper {
 			t.Errorf("%s: bounds [%v, %v], dense [%v, %v]", name, fast.Lower, fast.Upper, dense.Lower, dense.Upper)
@@ -74,14 +78,16 @@ func TestCoarseTolerance(t *testing.T) {
 	data := mapData(2500, 2, false, p.Noise, 5)
 	var got [2]*LMLReport
 	for k, product := range []string{"dense", "h2"} {
-		opt := Options{Method: "bbgp", Product: product, Tolerance: 1e-3, NoScale: true, Rank: -1, Neighbours: 48, Probes: 3, Seed: 3, Eps: 0.5}
+		opt := Options{Method: "bbgp", Product: product, Tolerance: 1e-3, NoScale: true, Rank: -1, Neighbours: 48,
+			Probes: 3, Seed: 3, Eps: 0.5}
 		var err error
 		if got[k], err = LogMarginalLikelihood(context.Background(), data, p, opt); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if got[1].Lower > got[0].Upper || got[0].Lower > got[1].Upper || got[1].Tolerance > 1e-5 {
-		t.Errorf("[%v, %v] with tolerance %g, dense [%v, %v]", got[1].Lower, got[1].Upper, got[1].Tolerance, got[0].Lower, got[0].Upper)
+		t.Errorf("[%v, %v] with tolerance %g, dense [%v, %v]", got[1].Lower, got[1].Upper, got[1].Tolerance,
+			got[0].Lower, got[0].Upper)
 	}
 }
 
@@ -95,7 +101,8 @@ func TestProductChoice(t *testing.T) {
 		for range c.d {
 			p.Lengthscales = append(p.Lengthscales, 0.1)
 		}
-		r, err := LogMarginalLikelihood(context.Background(), mapData(c.n, c.d, false, 1e-2, 1), p, Options{Method: "bbgp", NoScale: true, NoGradient: true, Neighbours: 32, Rank: -1})
+		r, err := LogMarginalLikelihood(context.Background(), mapData(c.n, c.d, false, 1e-2, 1), p,
+			Options{Method: "bbgp", NoScale: true, NoGradient: true, Neighbours: 32, Rank: -1})
 		if err != nil || r.Product != c.want {
 			t.Errorf("%d rows, %d inputs: %v, %v", c.n, c.d, r.Product, err)
 		}
@@ -110,7 +117,8 @@ func TestProductGradientOut(t *testing.T) {
 	for k, product := range []string{"dense", "h2"} {
 		opt := Options{Method: "bbgp", Product: product, NoScale: true, Rank: -1, Neighbours: 48, Probes: 3, Seed: 3}
 		var err error
-		if got[k], err = LogMarginalLikelihood(context.Background(), data, p, opt); err != nil || got[k].Product != product {
+		if got[k], err = LogMarginalLikelihood(context.Background(), data, p, opt); err != nil ||
+			got[k].Product != product {
 			t.Fatal(err, got[k])
 		}
 	}

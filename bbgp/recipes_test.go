@@ -48,9 +48,11 @@ func sensors(n int) func(rng *rand.Rand) *Data {
 			}
 			u := []float64{rng.Float64(), rng.Float64(), rng.Float64()}
 			slices.Sort(u)
-			copy(x, []float64{50*rng.Float64() - 10, 11 * gamma, 4 * math.Sqrt(rng.ExpFloat64()), 100 * u[1], 360 * rng.Float64(), 5 * rng.NormFloat64()})
+			copy(x, []float64{50*rng.Float64() - 10, 11 * gamma, 4 * math.Sqrt(rng.ExpFloat64()), 100 * u[1],
+				360 * rng.Float64(), 5 * rng.NormFloat64()})
 			h := (x[3] - 50) / 15
-			return 20 + 5*math.Sin(x[0]/6) + 0.03*x[1]*math.Tanh(x[2]/3) + 2*math.Exp(-h*h)*math.Cos(x[4]/40) + 0.2*math.Sqrt(math.Abs(x[5]))*x[2] + 0.5*rng.NormFloat64()
+			return 20 + 5*math.Sin(x[0]/6) + 0.03*x[1]*math.Tanh(x[2]/3) + 2*math.Exp(-h*h)*math.Cos(x[4]/40) +
+				0.2*math.Sqrt(math.Abs(x[5]))*x[2] + 0.5*rng.NormFloat64()
 		})
 	}
 }
@@ -65,8 +67,10 @@ func recipes() []hiddenRecipe {
 		}
 	}
 	return []hiddenRecipe{
-		{name: "sine", make: line(300, func(x float64) float64 { return math.Sin(32 * math.Pi * x) }), starts: []Params{startAt(1e-4, 0.1), startAt(0.01, 0.3)}},
-		{name: "trend and sine", make: line(300, func(x float64) float64 { return 3*x + math.Sin(24*math.Pi*x) }), starts: []Params{startAt(1e-4, 0.3), startAt(0.01, 1)}},
+		{name: "sine", make: line(300, func(x float64) float64 { return math.Sin(32 * math.Pi * x) }),
+			starts: []Params{startAt(1e-4, 0.1), startAt(0.01, 0.3)}},
+		{name: "trend and sine", make: line(300, func(x float64) float64 { return 3*x + math.Sin(24*math.Pi*x) }),
+			starts: []Params{startAt(1e-4, 0.3), startAt(0.01, 1)}},
 		{name: "plane", make: func(rng *rand.Rand) *Data {
 			return filled(900, 2, func(_ int, x []float64) float64 {
 				x[0], x[1] = rng.Float64(), rng.Float64()
@@ -86,7 +90,8 @@ func recipes() []hiddenRecipe {
 				height := 1 + 4*rng.Float64()
 				for range 5 + rng.IntN(8) {
 					x := 10 * rng.Float64()
-					rows, d.Y = append(rows, []float64{x, float64(g + 1)}), append(d.Y, height/(1+math.Exp(5-x))+0.1*rng.NormFloat64())
+					rows, d.Y = append(rows, []float64{x, float64(g + 1)}),
+						append(d.Y, height/(1+math.Exp(5-x))+0.1*rng.NormFloat64())
 				}
 			}
 			return filled(len(rows), 2, func(i int, x []float64) float64 { copy(x, rows[i]); return d.Y[i] })
@@ -127,7 +132,8 @@ func TestSearchRecipes(t *testing.T) {
 				}
 				best, se := math.Inf(-1), 0.0
 				for i := range r.starts {
-					ref, err := Fit(context.Background(), d, Options{Engine: gptest.Engine(t), Seed: seed, Start: &r.starts[i]})
+					ref, err := Fit(context.Background(), d, Options{Engine: gptest.Engine(t), Seed: seed,
+						Start: &r.starts[i]})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -136,9 +142,12 @@ func TestSearchRecipes(t *testing.T) {
 					}
 				}
 				got := &m.Result
-				t.Logf("seed %d: %.2f ± %.2g, from starts in the basin %.2f; noise %.3g, %.2f CPU s, by %s from %s", seed, got.LML, got.StdErr, best, got.Parameters.Noise, got.CPUSeconds, train.Live(got.Starts)[0].By, train.Live(got.Starts)[0].From)
+				t.Logf("seed %d: %.2f ± %.2g, from starts in the basin %.2f; noise %.3g, %.2f CPU s, by %s from %s",
+					seed, got.LML, got.StdErr, best, got.Parameters.Noise, got.CPUSeconds, train.Live(got.Starts)[0].By,
+					train.Live(got.Starts)[0].From)
 				if got.LML < best-1-math.Hypot(got.StdErr, se) {
-					t.Errorf("seed %d: %.2f ± %.2g, a start in the basin %.2f ± %.2g", seed, got.LML, got.StdErr, best, se)
+					t.Errorf("seed %d: %.2f ± %.2g, a start in the basin %.2f ± %.2g", seed, got.LML, got.StdErr, best,
+						se)
 				}
 			}
 		})

@@ -27,7 +27,8 @@ func TestSearchIsKept(t *testing.T) {
 			t.Fatal(replayed, err)
 		}
 		sameFit(t, "with a journal", plain, m)
-		if len(m.Result.Starts) != len(plain.Result.Starts) || m.Result.Starts[0].Value != plain.Result.Starts[0].Value {
+		if len(m.Result.Starts) != len(plain.Result.Starts) ||
+			m.Result.Starts[0].Value != plain.Result.Starts[0].Value {
 			t.Errorf("%d starts, want %d", len(m.Result.Starts), len(plain.Result.Starts))
 		}
 	}
@@ -71,12 +72,14 @@ func TestSearchFewRows(t *testing.T) {
 	}
 	for seed := range uint64(5) {
 		for _, times := range []int{2, 3, 10} {
-			m, err := Fit(context.Background(), block(times), Options{Engine: gptest.Engine(t), Kernel: "gaussian", Seed: seed})
+			m, err := Fit(context.Background(), block(times), Options{Engine: gptest.Engine(t), Kernel: "gaussian",
+				Seed: seed})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if noise := m.Parameters.Noise; noise > 1.01*gp.MinParam || once.Parameters.Noise > 1.01*gp.MinParam {
-				t.Errorf("seed %d, a block of 13 rows %d times: noise %g, once %g", seed, times, noise, once.Parameters.Noise)
+				t.Errorf("seed %d, a block of 13 rows %d times: noise %g, once %g", seed, times, noise,
+					once.Parameters.Noise)
 			}
 		}
 		for _, n := range []int{120, 200, 300, 400} {
@@ -91,7 +94,8 @@ func TestSearchFewRows(t *testing.T) {
 				t.Fatal(err)
 			}
 			if m.Parameters.Noise > 1e-4 || n == 300 && m.Result.LML < 300 {
-				t.Errorf("seed %d, %d rows of a sine of 16 periods: noise %g, L %v", seed, n, m.Parameters.Noise, m.Result.LML)
+				t.Errorf("seed %d, %d rows of a sine of 16 periods: noise %g, L %v", seed, n, m.Parameters.Noise,
+					m.Result.LML)
 			}
 		}
 	}

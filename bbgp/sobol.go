@@ -38,7 +38,8 @@ const (
 // that belong together; blocks nil stands for one an input. A group lists blocks; groups
 // nil stands for each block alone. The rows drawn follow from seed. The cost is that of
 // 256 to 4096 means for each group.
-func (m *Model) Sobol(ctx context.Context, e *linalg.Engine, blocks, groups [][]int, seed uint64) ([]Sensitivity, error) {
+func (m *Model) Sobol(ctx context.Context, e *linalg.Engine, blocks, groups [][]int, seed uint64) ([]Sensitivity,
+	error) {
 	if err := m.callable(ctx, e); err != nil {
 		return nil, err
 	}

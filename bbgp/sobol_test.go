@@ -37,7 +37,8 @@ func TestSobolIshigami(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Sensitivity{{First: 0.3139, Total: 0.5576}, {First: 0.4424, Total: 0.4424}, {First: 0, Total: 0.2437}, {}, {First: 0.5576, Total: 0.5576}}
+	want := []Sensitivity{{First: 0.3139, Total: 0.5576}, {First: 0.4424, Total: 0.4424}, {First: 0, Total: 0.2437}, {},
+		{First: 0.5576, Total: 0.5576}}
 	for i, w := range want {
 		if g := got[i]; math.Abs(g.First-w.First) > 0.06 || math.Abs(g.Total-w.Total) > 0.06 {
 			t.Errorf("group %d: %+v, want %+v", i, g, w)

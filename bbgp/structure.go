@@ -35,7 +35,8 @@ func (f *fit) judge(m *Model) {
 	n, d := r.N, r.D-len(r.Constant)
 	c := f.constantFit()
 	gain := r.LML - c.value
-	sure := gain+float64(r.Upper)-r.LML+2*r.StdErr < structureNats && (r.Stopped == "converged" || r.Stopped == "stalled")
+	sure := gain+float64(r.Upper)-r.LML+2*r.StdErr < structureNats &&
+		(r.Stopped == "converged" || r.Stopped == "stalled")
 	const advice = "look for inputs that tell more, or leave out rows that lie far off"
 	switch {
 	case sure && !evidence.TooFewRows(n, d) && n-r.Distinct < fewRepeats:

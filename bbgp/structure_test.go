@@ -46,15 +46,18 @@ func TestNoStructure(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := &m.Result
-			if !r.NoStructure || r.DF != n-1 || !strings.Contains(strings.Join(r.Warnings, "\n"), "no structure found") || len(r.Irrelevant) != 2 {
+			if !r.NoStructure || r.DF != n-1 || !strings.Contains(strings.Join(r.Warnings, "\n"),
+				"no structure found") || len(r.Irrelevant) != 2 {
 				t.Fatalf("structure in noise: %+v", r)
 			}
-			lml, err := LogMarginalLikelihood(t.Context(), d, m.Parameters, Options{Engine: gptest.Engine(t), Method: "exact"})
+			lml, err := LogMarginalLikelihood(t.Context(), d, m.Parameters,
+				Options{Engine: gptest.Engine(t), Method: "exact"})
 			if err != nil {
 				t.Fatal(err)
 			}
 			gptest.CloseTo(t, "LML", r.LML, lml.LML, 1e-9)
-			p, err := m.Predict(t.Context(), nil, d.X, PredictOptions{SD: true, NoiseScale: d.NoiseScale, NoiseExtra: d.NoiseExtra})
+			p, err := m.Predict(t.Context(), nil, d.X, PredictOptions{SD: true, NoiseScale: d.NoiseScale,
+				NoiseExtra: d.NoiseExtra})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -92,7 +95,8 @@ func TestStructureStays(t *testing.T) {
 	}
 	for name, d := range map[string]*Data{
 		"repeats": {X: linalg.Matrix{Rows: 6, Cols: 1, Stride: 1, Data: x}, Y: y},
-		"line":    {X: linalg.Matrix{Rows: 7, Cols: 1, Stride: 1, Data: []float64{1, 2, 3, 4, 5, 6, 7}}, Y: []float64{2, 4, 6, 8, 10, 12, 14}},
+		"line": {X: linalg.Matrix{Rows: 7, Cols: 1, Stride: 1, Data: []float64{1, 2, 3, 4, 5, 6, 7}},
+			Y: []float64{2, 4, 6, 8, 10, 12, 14}},
 	} {
 		m, err := Fit(t.Context(), d, Options{Engine: gptest.Engine(t)})
 		if err != nil {

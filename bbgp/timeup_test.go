@@ -19,7 +19,8 @@ func TestTimeUpBeforeAnEvaluation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fit{opt: &opt, full: d, Search: &train.Search{Raw: d.table().Merged(), Count: &train.Counters{Seconds: map[string]float64{}}}}
+	f := &fit{opt: &opt, full: d, Search: &train.Search{Raw: d.table().Merged(),
+		Count: &train.Counters{Seconds: map[string]float64{}}}}
 	m := f.newModel()
 	p := Params{Kernel: "matern32", Variance: 1.2, Noise: 0.1, Lengthscales: []float64{0.7, 1.5}, Mean: 0.1}
 	m.Result.Starts = []Candidate{{Parameters: DefaultParams("matern32", 2), Dropped: "behind"}, {Parameters: p}}

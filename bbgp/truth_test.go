@@ -226,7 +226,8 @@ func judge(t *testing.T, m *Model, test *Data) {
 		want.SD[i] = s * math.Sqrt(max(v[i], 0))
 		want.SDObs[i] = math.Hypot(want.SD[i], s*math.Sqrt(m.Parameters.Noise))
 		want.Laws = append(want.Laws, score.Normal(want.Mean[i], want.SDObs[i]))
-		if want.SD[i] < got.SDLower[i] || want.SD[i] > got.SDUpper[i] || want.Mean[i] < got.MeanLower[i] || want.Mean[i] > got.MeanUpper[i] {
+		if want.SD[i] < got.SDLower[i] || want.SD[i] > got.SDUpper[i] || want.Mean[i] < got.MeanLower[i] ||
+			want.Mean[i] > got.MeanUpper[i] {
 			outside = append(outside, i)
 		}
 		width = append(width, (got.SDUpper[i]-got.SDLower[i])/got.SD[i])
@@ -242,14 +243,18 @@ func judge(t *testing.T, m *Model, test *Data) {
 				t.Errorf("row %d: sd %v outside the dense bounds [%v, %v]", i, sd, own.SDLower[c], own.SDUpper[c])
 			}
 			if mean := m.Scaling.YMean + s*w.mean; mean < own.MeanLower[c] || mean > own.MeanUpper[c] {
-				t.Errorf("row %d: mean %v outside the dense bounds [%v, %v]", i, mean, own.MeanLower[c], own.MeanUpper[c])
+				t.Errorf("row %d: mean %v outside the dense bounds [%v, %v]", i, mean, own.MeanLower[c],
+					own.MeanUpper[c])
 			}
-			if lo, hi := s*math.Sqrt(max(w.variance-w.varOff, 0)), s*math.Sqrt(max(w.variance+w.varOff, 0)); lo < got.SDLower[i] || hi > got.SDUpper[i] {
-				t.Errorf("row %d: sd in [%v, %v], float64 %v, outside [%v, %v]", i, lo, hi, want.SD[i], got.SDLower[i], got.SDUpper[i])
+			if lo, hi := s*math.Sqrt(max(w.variance-w.varOff, 0)),
+				s*math.Sqrt(max(w.variance+w.varOff, 0)); lo < got.SDLower[i] || hi > got.SDUpper[i] {
+				t.Errorf("row %d: sd in [%v, %v], float64 %v, outside [%v, %v]", i, lo, hi, want.SD[i], got.SDLower[i],
+					got.SDUpper[i])
 			}
 			mid := m.Scaling.YMean + s*w.mean
 			if off := s * w.meanOff; mid-off < got.MeanLower[i] || mid+off > got.MeanUpper[i] {
-				t.Errorf("row %d: mean %v ± %v, float64 %v, outside [%v, %v]", i, mid, off, want.Mean[i], got.MeanLower[i], got.MeanUpper[i])
+				t.Errorf("row %d: mean %v ± %v, float64 %v, outside [%v, %v]", i, mid, off, want.Mean[i],
+					got.MeanLower[i], got.MeanUpper[i])
 			}
 		}
 	}
@@ -260,7 +265,8 @@ func judge(t *testing.T, m *Model, test *Data) {
 		t.Fatal(errA, errZ)
 	}
 	t.Logf("%d rows, bounds %s: width of the sd interval, median %.2g, 99 %% %.2g, largest %.2g of sd; %d float64 references outside, settled in twice the precision; NLPD %.5f, dense %.5f",
-		len(v), got.BoundKind, width[len(width)/2], width[len(width)*99/100], width[len(width)-1], len(outside), a.NLPDStd, z.NLPDStd)
+		len(v), got.BoundKind, width[len(width)/2], width[len(width)*99/100], width[len(width)-1], len(outside),
+		a.NLPDStd, z.NLPDStd)
 	if width[len(width)/2] > 0.05 {
 		t.Errorf("the median interval of sd is %.3f wide", width[len(width)/2])
 	}
@@ -299,8 +305,9 @@ func TestBoundsOnSets(t *testing.T) {
 // goldenModel predicts 2000 rows at the golden optimum, and not densely.
 func goldenModel(t *testing.T, g golden, train *Data, std *gp.Table) *Model {
 	t.Helper()
-	m := &Model{Parameters: g.Optimum.params(), Scaling: NewScaling(train, false), Names: make([]string, train.X.Cols), Target: "y",
-		x: std.X, y: std.Y, recipe: recipe{Rank: -1, Neighbours: -1}}
+	m := &Model{Parameters: g.Optimum.params(), Scaling: NewScaling(train, false), Names: make([]string, train.X.Cols),
+		Target: "y",
+		x:      std.X, y: std.Y, recipe: recipe{Rank: -1, Neighbours: -1}}
 	if err := m.refine(context.Background(), gptest.Engine(t), meanTol); err != nil {
 		t.Fatal(err)
 	}
@@ -327,8 +334,10 @@ func TestLeaveOneOutOnSets(t *testing.T) {
 		}
 		wide := 0
 		for i, v := range want.Mean {
-			if v < got.MeanLower[i] || v > got.MeanUpper[i] || want.SDObs[i] < got.SDObsLower[i] || want.SDObs[i] > got.SDObsUpper[i] {
-				t.Errorf("%s, row %d: %v ± %v outside [%v, %v] ± [%v, %v]", name, i, v, want.SDObs[i], got.MeanLower[i], got.MeanUpper[i], got.SDObsLower[i], got.SDObsUpper[i])
+			if v < got.MeanLower[i] || v > got.MeanUpper[i] || want.SDObs[i] < got.SDObsLower[i] ||
+				want.SDObs[i] > got.SDObsUpper[i] {
+				t.Errorf("%s, row %d: %v ± %v outside [%v, %v] ± [%v, %v]", name, i, v, want.SDObs[i], got.MeanLower[i],
+					got.MeanUpper[i], got.SDObsLower[i], got.SDObsUpper[i])
 			}
 			if got.SDObsUpper[i] > 1.1*got.SDObsLower[i] {
 				wide++

@@ -22,7 +22,8 @@ type (
 func Validate(y, mean, sdObs []float64, outliers int) (*Validation, error) {
 	n := len(y)
 	if len(mean) != n || len(sdObs) != n || n == 0 {
-		return nil, &DataError{Row: -1, Reason: fmt.Sprintf("%d truths, %d means, %d deviations", n, len(mean), len(sdObs))}
+		return nil, &DataError{Row: -1, Reason: fmt.Sprintf("%d truths, %d means, %d deviations", n, len(mean),
+			len(sdObs))}
 	}
 	laws := make([]score.Law, n)
 	for i, sd := range sdObs {
@@ -41,7 +42,8 @@ func (m *Model) Score(p *Prediction, y []float64) (Score, error) {
 		return Score{}, &DataError{Row: -1, Reason: "no model or no prediction"}
 	}
 	if len(y) != len(p.Mean) || len(p.Laws) != len(y) {
-		return Score{}, &DataError{Row: -1, Column: m.Target, Reason: fmt.Sprintf("%d truths, %d means, %d deviations", len(y), len(p.Mean), len(p.Laws))}
+		return Score{}, &DataError{Row: -1, Column: m.Target,
+			Reason: fmt.Sprintf("%d truths, %d means, %d deviations", len(y), len(p.Mean), len(p.Laws))}
 	}
 	if len(y) == 0 {
 		return Score{}, &DataError{Row: -1, Column: m.Target, Reason: "no rows to score"}

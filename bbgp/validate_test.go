@@ -15,7 +15,8 @@ func TestValidate(t *testing.T) {
 	}
 	phi := math.Exp(-0.5) / math.Sqrt(2*math.Pi)
 	crps := 2 * ((2*0.8413447460685429 - 1) + 2*phi - 1/math.Sqrt(math.Pi))
-	if math.Abs(v.CRPS-crps) > 1e-12 || v.RMSE != 2 || math.Abs(v.NLPD-(0.5+math.Log(2)+0.5*math.Log(2*math.Pi))) > 1e-12 {
+	if math.Abs(v.CRPS-crps) > 1e-12 || v.RMSE != 2 ||
+		math.Abs(v.NLPD-(0.5+math.Log(2)+0.5*math.Log(2*math.Pi))) > 1e-12 {
 		t.Errorf("%+v, want CRPS %v", v, crps)
 	}
 	if len(v.Outliers) != 1 || v.Outliers[0].Z != 1 {
@@ -35,7 +36,8 @@ func TestValidate(t *testing.T) {
 		a, b := rng.NormFloat64(), rng.NormFloat64()
 		sum += math.Abs(a-0.7) - math.Abs(a-b)/2
 	}
-	if v, err = Validate([]float64{0.7, 0.7}, []float64{0, 0}, []float64{1, 1}, 0); err != nil || math.Abs(v.CRPS-sum/float64(n)) > 5e-3 {
+	if v, err = Validate([]float64{0.7, 0.7}, []float64{0, 0}, []float64{1, 1}, 0); err != nil ||
+		math.Abs(v.CRPS-sum/float64(n)) > 5e-3 {
 		t.Errorf("CRPS %v, by sampling %v; %v", v.CRPS, sum/float64(n), err)
 	}
 

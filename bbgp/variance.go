@@ -64,7 +64,8 @@ func (v *varianceBounds) meet(i int, lo, hi float64) {
 
 // variances returns bounds lo <= var <= hi at standardised rows, 0 <= lo, with
 // the relative half width of (lo^1/2, hi^1/2) at most SDTol where rounding allows.
-func (m *Model) variances(ctx context.Context, p *prepared, std linalg.Matrix, opt PredictOptions) (*varianceBounds, error) {
+func (m *Model) variances(ctx context.Context, p *prepared, std linalg.Matrix, opt PredictOptions) (*varianceBounds,
+	error) {
 	v := newVarianceBounds(std.Rows, m.Parameters.Variance)
 	p.round.weigh(m.weights)
 	for i := range v.width {
@@ -141,7 +142,8 @@ func (m *Model) dense(ctx context.Context, p *prepared, std linalg.Matrix, v *va
 }
 
 // iterate brackets the given rows by conjugate gradients.
-func (m *Model) iterate(ctx context.Context, p *prepared, std linalg.Matrix, rows []int, tol float64, v *varianceBounds) error {
+func (m *Model) iterate(ctx context.Context, p *prepared, std linalg.Matrix, rows []int, tol float64,
+	v *varianceBounds) error {
 	if len(rows) == 0 {
 		return nil
 	}
@@ -200,7 +202,8 @@ type regressing struct {
 
 // regress brackets the given rows of std, at most varianceBlock, by regressions
 // and the gauge, and returns those that stay wider than tol.
-func (m *Model) regress(ctx context.Context, p *prepared, std linalg.Matrix, rows []int, tol float64, v *varianceBounds) (wide []int, err error) {
+func (m *Model) regress(ctx context.Context, p *prepared, std linalg.Matrix, rows []int, tol float64,
+	v *varianceBounds) (wide []int, err error) {
 	g, n := p.gauge, m.N()
 	r := &regressing{m: m, p: p, v: v, rows: rows, xs: linalg.NewMatrix(len(rows), std.Cols), tol: tol,
 		own: make([]float64, len(rows)), settled: make([]bool, len(rows))}

@@ -86,7 +86,8 @@ func TestScoreWithoutDensity(t *testing.T) {
 		var s Sum
 		s.Add(c.y, c.law)
 		r := s.Score(2)
-		if !math.IsNaN(r.NLPD) || !math.IsNaN(r.NLPDStd) || r.Coverage95 != c.coverage || r.RMSE != math.Abs(c.y-7) || !math.IsNaN(r.R2) {
+		if !math.IsNaN(r.NLPD) || !math.IsNaN(r.NLPDStd) || r.Coverage95 != c.coverage || r.RMSE != math.Abs(c.y-7) ||
+			!math.IsNaN(r.R2) {
 			t.Errorf("%+v", r)
 		}
 		v, err := Validate([]float64{c.y}, []Law{c.law}, 1)
@@ -102,7 +103,8 @@ func TestScoreWithoutDensity(t *testing.T) {
 	}
 	var s Sum
 	s.AddMean(1, 2)
-	if b, err := json.Marshal(s.Score(1)); err != nil || string(b) != `{"n":1,"rmse":1,"nlpd":null,"coverage95":null,"rmse_std":1,"nlpd_std":null,"r2":null}` {
+	if b, err := json.Marshal(s.Score(1)); err != nil ||
+		string(b) != `{"n":1,"rmse":1,"nlpd":null,"coverage95":null,"rmse_std":1,"nlpd_std":null,"r2":null}` {
 		t.Errorf("%s, %v", b, err)
 	}
 }

@@ -68,7 +68,8 @@ func (ts *trainingSet) adviseIrrelevant(r *bbgp.Result) {
 		r.Warnings = slices.Delete(r.Warnings, at, at+1)
 		return
 	}
-	r.Warnings[at] = fmt.Sprintf("%d of %d columns were found irrelevant: %s", len(not), len(columns), table.List(not, 12))
+	r.Warnings[at] = fmt.Sprintf("%d of %d columns were found irrelevant: %s", len(not), len(columns),
+		table.List(not, 12))
 	if len(not) == 1 {
 		r.Warnings[at] = fmt.Sprintf("1 of %d columns was found irrelevant: %s", len(columns), not[0])
 	}
@@ -81,7 +82,8 @@ func (ts *trainingSet) adviseLines(ctx context.Context, m *bbgp.Model, e *linalg
 	var lines []string
 	for j, l := range m.Parameters.Lengthscales {
 		in := &ts.plan.Inputs[j]
-		if math.IsInf(l, 1) || !(in.Low < in.High) || in.Kind != inputs.Number && in.Kind != inputs.Date { // two values are always on a line
+		if math.IsInf(l, 1) || !(in.Low < in.High) || in.Kind != inputs.Number &&
+			in.Kind != inputs.Date { // two values are always on a line
 			continue
 		}
 		change, bent, err := ts.along(ctx, m, e, j)
@@ -101,7 +103,8 @@ func (ts *trainingSet) adviseLines(ctx context.Context, m *bbgp.Model, e *linalg
 
 // along returns the mean change of the prediction along input j, and the root mean square
 // of what departs from the straight line of each row.
-func (ts *trainingSet) along(ctx context.Context, m *bbgp.Model, e *linalg.Engine, j int) (change, bent float64, err error) {
+func (ts *trainingSet) along(ctx context.Context, m *bbgp.Model, e *linalg.Engine, j int) (change, bent float64,
+	err error) {
 	d, in := ts.data, &ts.plan.Inputs[j]
 	count := min(d.X.Rows, lineRows)
 	x := linalg.NewMatrix(lineSteps*count, d.X.Cols)
@@ -135,7 +138,8 @@ func (ts *trainingSet) along(ctx context.Context, m *bbgp.Model, e *linalg.Engin
 }
 
 // adviseRows warns of rows that may hold wrong values.
-func (ts *trainingSet) adviseRows(ctx context.Context, f *fitFlags, m *bbgp.Model, e *linalg.Engine, at []bbgp.Outlier, warn func(string, ...any)) error {
+func (ts *trainingSet) adviseRows(ctx context.Context, f *fitFlags, m *bbgp.Model, e *linalg.Engine, at []bbgp.Outlier,
+	warn func(string, ...any)) error {
 	r := &m.Result
 	if twoValues(ts.data.Y) { // of classes, which lie off their means
 		return nil
@@ -156,12 +160,16 @@ func (ts *trainingSet) adviseRows(ctx context.Context, f *fitFlags, m *bbgp.Mode
 		mend = ", or fit with --robust, which lowers their weight"
 	}
 	if hidden := ts.alone(left, rows); len(hidden) > 0 {
-		r.Warnings = slices.DeleteFunc(r.Warnings, func(s string) bool { return strings.Contains(s, "look noise-free") })
+		r.Warnings = slices.DeleteFunc(r.Warnings, func(s string) bool {
+			return strings.Contains(s,
+				"look noise-free")
+		})
 		warn("%s far off what the rows around say, by %.2g deviations or less, and the fit goes through all the same: wrong values, or jumps of the target; look at them%s",
 			lie(hidden), math.Abs(left[0].Z), mend)
 	}
 	if len(rows) > 0 {
-		warn("%s far off the fit (more than %d spreads of the residuals); look at them%s", lie(rows), outlyingSpreads, mend)
+		warn("%s far off the fit (more than %d spreads of the residuals); look at them%s", lie(rows), outlyingSpreads,
+			mend)
 	}
 	return nil
 }
@@ -227,7 +235,8 @@ func outlying(ctx context.Context, d *bbgp.Data, m *bbgp.Model, e *linalg.Engine
 
 // confirmed keeps the rows that lie far off what the others say. Rows that repeat a place
 // are judged by each other and stay; so do all of a robust model, whose noise explains them.
-func confirmed(ctx context.Context, d *bbgp.Data, m *bbgp.Model, e *linalg.Engine, at []bbgp.Outlier, rows []int) ([]int, error) {
+func confirmed(ctx context.Context, d *bbgp.Data, m *bbgp.Model, e *linalg.Engine, at []bbgp.Outlier,
+	rows []int) ([]int, error) {
 	if len(rows) == 0 || len(at) == 0 || m.Result.NoiseDF > 0 || m.N() < len(d.Y) {
 		return rows, nil
 	}

@@ -14,12 +14,14 @@ import (
 
 // advised fits from the given parameters and returns the advice; noise is a standard
 // draw for each row.
-func advised(t *testing.T, n, d int, rng *rand.Rand, f func(x []float64) float64, noise func(x []float64) float64) *bbgp.Model {
+func advised(t *testing.T, n, d int, rng *rand.Rand, f func(x []float64) float64,
+	noise func(x []float64) float64) *bbgp.Model {
 	t.Helper()
 	x, y := linalg.NewMatrix(n, d), make([]float64, n)
 	plan := &inputs.Plan{Target: "y", Rule: "stop"}
 	for j := range d {
-		plan.Inputs = append(plan.Inputs, inputs.Input{Name: fmt.Sprintf("x%d", j), Kind: inputs.Number, Low: 0, High: 1})
+		plan.Inputs = append(plan.Inputs, inputs.Input{Name: fmt.Sprintf("x%d", j), Kind: inputs.Number, Low: 0,
+			High: 1})
 	}
 	set := &inputs.Set{X: x, Y: y}
 	for i := range n {
@@ -50,7 +52,8 @@ func TestEvenNoiseRaisesNoAlarm(t *testing.T) {
 		law := []func() float64{rng.NormFloat64, func() float64 { return rng.Float64()*3.4 - 1.7 },
 			func() float64 { return rng.NormFloat64() / math.Sqrt((rng.ExpFloat64()+rng.ExpFloat64())/2) }}[seed%3]
 		sd := []float64{0.05, 0.3, 1}[seed/3%3]
-		m := advised(t, 60+int(seed%5)*20, 1+int(seed%2), rng, func(x []float64) float64 { return math.Sin(9*x[0]) + 4*x[len(x)-1] + 9 },
+		m := advised(t, 60+int(seed%5)*20, 1+int(seed%2), rng,
+			func(x []float64) float64 { return math.Sin(9*x[0]) + 4*x[len(x)-1] + 9 },
 			func([]float64) float64 { return sd * law() })
 		for _, w := range m.Result.Warnings {
 			switch {
@@ -77,14 +80,20 @@ func TestUnevenNoiseIsSaid(t *testing.T) {
 		words []string
 		not   string
 	}{
-		{"grows with an input", func(x []float64, z float64) float64 { return math.Sin(7*x[0]) + (0.03+x[1])*z }, []string{"grows with x1", "--weight"}, "logarithm"},
-		{"falls with an input", func(x []float64, z float64) float64 { return 3*x[1] + math.Exp(-3*x[0])*z }, []string{"falls with x0", "--weight"}, "logarithm"},
-		{"lognormal", func(x []float64, z float64) float64 { return math.Exp(3*math.Sin(3*x[0])*x[1] + 0.3*z) }, []string{"grows with the prediction", "y is positive: take its logarithm"}, "--weight"},
-		{"relative", func(x []float64, z float64) float64 { return (1 + 20*x[0]*x[1]) * (1 + 0.1*z) }, []string{"grows with the prediction", "logarithm"}, "--weight"},
-		{"negative", func(x []float64, z float64) float64 { return (1+20*x[0]*x[1])*(1+0.1*z) - 9 }, []string{"grows with the prediction", "--weight"}, "logarithm"},
+		{"grows with an input", func(x []float64, z float64) float64 { return math.Sin(7*x[0]) + (0.03+x[1])*z },
+			[]string{"grows with x1", "--weight"}, "logarithm"},
+		{"falls with an input", func(x []float64, z float64) float64 { return 3*x[1] + math.Exp(-3*x[0])*z },
+			[]string{"falls with x0", "--weight"}, "logarithm"},
+		{"lognormal", func(x []float64, z float64) float64 { return math.Exp(3*math.Sin(3*x[0])*x[1] + 0.3*z) },
+			[]string{"grows with the prediction", "y is positive: take its logarithm"}, "--weight"},
+		{"relative", func(x []float64, z float64) float64 { return (1 + 20*x[0]*x[1]) * (1 + 0.1*z) },
+			[]string{"grows with the prediction", "logarithm"}, "--weight"},
+		{"negative", func(x []float64, z float64) float64 { return (1+20*x[0]*x[1])*(1+0.1*z) - 9 },
+			[]string{"grows with the prediction", "--weight"}, "logarithm"},
 	} {
 		rng := rand.New(rand.NewPCG(5, 6))
-		m := advised(t, 200, 2, rng, func(x []float64) float64 { return 0 }, func(x []float64) float64 { return c.f(x, rng.NormFloat64()) })
+		m := advised(t, 200, 2, rng, func(x []float64) float64 { return 0 },
+			func(x []float64) float64 { return c.f(x, rng.NormFloat64()) })
 		said := ""
 		for _, w := range m.Result.Warnings {
 			if strings.Contains(w, "the spread of the residuals") {
@@ -120,12 +129,17 @@ func TestTargetsOfClasses(t *testing.T) {
 		words string
 		code  int
 	}{
-		{"0 and 1", func(i int) string { return fmt.Sprint(i / 3 % 2) }, "target y has two values, 0 and 1: the mean is a rough guess of the share of 1", exitOK},
+		{"0 and 1", func(i int) string { return fmt.Sprint(i / 3 % 2) },
+			"target y has two values, 0 and 1: the mean is a rough guess of the share of 1", exitOK},
 		{"1 and 2", func(i int) string { return fmt.Sprint(1 + i/4%2) }, "target y has two values, 1 and 2", exitOK},
-		{"stars", func(i int) string { return fmt.Sprint(1 + i/2%5) }, "target y has only 5 values, 1, 2, 3, 4, 5", exitOK},
-		{"yes and no", func(i int) string { return []string{"no", "yes"}[i/3%2] }, `write 0 for "no" and 1 for "yes"`, exitData},
-		{"words", func(i int) string { return []string{"low", "mid", "high"}[i%3] }, "classes take a classifier", exitData},
-		{"names", func(i int) string { return fmt.Sprintf("n%c%d", 'a'+i%26, i) }, "name a column of numbers with --target", exitData},
+		{"stars", func(i int) string { return fmt.Sprint(1 + i/2%5) }, "target y has only 5 values, 1, 2, 3, 4, 5",
+			exitOK},
+		{"yes and no", func(i int) string { return []string{"no", "yes"}[i/3%2] }, `write 0 for "no" and 1 for "yes"`,
+			exitData},
+		{"words", func(i int) string { return []string{"low", "mid", "high"}[i%3] }, "classes take a classifier",
+			exitData},
+		{"names", func(i int) string { return fmt.Sprintf("n%c%d", 'a'+i%26, i) },
+			"name a column of numbers with --target", exitData},
 		{"a quantity", func(i int) string { return fmt.Sprint(i * i % 17) }, "", exitOK},
 	} {
 		var b strings.Builder
@@ -134,9 +148,11 @@ func TestTargetsOfClasses(t *testing.T) {
 			fmt.Fprintf(&b, "%d.5,%s\n", i, c.value(i))
 		}
 		data := write(t, dir, "d.csv", b.String())
-		for _, args := range [][]string{{"check", data, "--target", "y"}, {"fit", data, "--target", "y", "--max-steps", "3", "--progress", "none"}} {
+		for _, args := range [][]string{{"check", data, "--target", "y"},
+			{"fit", data, "--target", "y", "--max-steps", "3", "--progress", "none"}} {
 			r := want(t, c.code, args...)
-			if said := r.out + r.err; !strings.Contains(said, c.words) || c.words == "" && strings.Contains(said, "target y has") || strings.Contains(said, "far off") {
+			if said := r.out + r.err; !strings.Contains(said, c.words) || c.words == "" &&
+				strings.Contains(said, "target y has") || strings.Contains(said, "far off") {
 				t.Errorf("%s: %q: %s", c.name, args, said)
 			}
 		}
@@ -155,7 +171,8 @@ func TestStraightLineIsANote(t *testing.T) {
 	notes, warnings := strings.Join(f.report.Notes, "\n"), strings.Join(f.report.Warnings, "\n")
 	var change float64
 	_, line, _ := strings.Cut(notes, "nearly linear, with what it does to y from its least value to its greatest: ")
-	if _, err := fmt.Sscanf(line, "z (%g)", &change); err != nil || math.Abs(change-1.5) > 0.3 || strings.Contains(warnings, "z") {
+	if _, err := fmt.Sscanf(line, "z (%g)", &change); err != nil || math.Abs(change-1.5) > 0.3 ||
+		strings.Contains(warnings, "z") {
 		t.Errorf("notes %s, warnings %s", notes, warnings)
 	}
 }
@@ -163,7 +180,8 @@ func TestStraightLineIsANote(t *testing.T) {
 // Rows outside the training rows are told apart by how far outside they are.
 func TestOutsideByHowFar(t *testing.T) {
 	plan := &inputs.Plan{Target: "yield", Rule: "stop", Inputs: []inputs.Input{
-		{Name: "a", Column: "a", Kind: inputs.Number, Low: 0, High: 10}, {Name: "line", Column: "line", Kind: inputs.Number, Low: -1, High: 1},
+		{Name: "a", Column: "a", Kind: inputs.Number, Low: 0, High: 10},
+		{Name: "line", Column: "line", Kind: inputs.Number, Low: -1, High: 1},
 		{Name: "dead", Column: "dead", Kind: inputs.Number, Low: 0, High: 1}}}
 	plan.Know(inputs.Prior{Mean: 40.25, SD: 3, Scales: []float64{4, 200, math.Inf(1)}})
 	const little, between, lost = "by little", "well outside", "falls back to the mean, yield = 40.25 with an sd of 3"
@@ -171,8 +189,10 @@ func TestOutsideByHowFar(t *testing.T) {
 		x    []float64
 		want string
 	}{
-		{[]float64{5, 0, 0.5}, ""}, {[]float64{10.5, 0, 0.5}, little}, {[]float64{-0.9, 1.05, 0.5}, little}, {[]float64{13, 0, 0.5}, between},
-		{[]float64{5, 9, 0.5}, between}, {[]float64{5, 0, 30}, between}, {[]float64{19, 0, 0.5}, lost}, {[]float64{5, 900, 0.5}, lost},
+		{[]float64{5, 0, 0.5}, ""}, {[]float64{10.5, 0, 0.5}, little}, {[]float64{-0.9, 1.05, 0.5}, little},
+		{[]float64{13, 0, 0.5}, between},
+		{[]float64{5, 9, 0.5}, between}, {[]float64{5, 0, 30}, between}, {[]float64{19, 0, 0.5}, lost},
+		{[]float64{5, 900, 0.5}, lost},
 	} {
 		x := linalg.NewMatrix(1, 3)
 		copy(x.Row(0), c.x)

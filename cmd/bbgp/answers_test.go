@@ -57,14 +57,17 @@ func TestFolds(t *testing.T) {
 	for i := range 120 {
 		fmt.Fprintf(&b, "s%d,%d.5,%d.25,2024-01-%02d,%d\n", i%11, i%10, i/10, 1+i/6, i)
 	}
-	for _, f := range []foldFlags{{folds: 5}, {folds: 5, group: "site"}, {folds: 11, group: "1"}, {folds: 6, block: []string{"lon", "lat"}}, {folds: 4, block: []string{"day"}}, {folds: 7, block: []string{"lon"}}} {
+	for _, f := range []foldFlags{{folds: 5}, {folds: 5, group: "site"}, {folds: 11, group: "1"},
+		{folds: 6, block: []string{"lon", "lat"}}, {folds: 4, block: []string{"day"}},
+		{folds: 7, block: []string{"lon"}}} {
 		folds, err := splitOf(t, b.String(), f)
 		if err != nil || len(folds) != f.folds || !isPartition(folds, 120) {
 			t.Errorf("%+v: %v, %v", f, folds, err)
 		}
 		for k, fold := range folds {
 			for _, i := range fold {
-				if f.group != "" && slices.ContainsFunc(slices.Concat(slices.Delete(slices.Clone(folds), k, k+1)...), func(j int) bool { return j%11 == i%11 }) {
+				if f.group != "" && slices.ContainsFunc(slices.Concat(slices.Delete(slices.Clone(folds), k, k+1)...),
+					func(j int) bool { return j%11 == i%11 }) {
 					t.Errorf("%+v: a group is divided", f)
 				}
 			}
@@ -77,15 +80,18 @@ func TestFolds(t *testing.T) {
 		}
 	}
 	folds, err := splitOf(t, b.String(), foldFlags{folds: 3, repeats: 2})
-	if err != nil || len(folds) != 6 || !isPartition(folds[:3], 120) || !isPartition(folds[3:], 120) || slices.Equal(folds[0], folds[3]) {
+	if err != nil || len(folds) != 6 || !isPartition(folds[:3], 120) || !isPartition(folds[3:], 120) ||
+		slices.Equal(folds[0], folds[3]) {
 		t.Errorf("%v, %v", folds, err)
 	}
-	for _, f := range []foldFlags{{folds: 12, group: "site"}, {folds: 3, group: "none"}, {folds: 3, block: []string{"site"}}, {folds: 11, block: []string{"lon"}}, {folds: 1}} {
+	for _, f := range []foldFlags{{folds: 12, group: "site"}, {folds: 3, group: "none"},
+		{folds: 3, block: []string{"site"}}, {folds: 11, block: []string{"lon"}}, {folds: 1}} {
 		if _, err := splitOf(t, b.String(), f); err == nil {
 			t.Errorf("%+v is taken", f)
 		}
 	}
-	if _, err := splitOf(t, "g,y\n1,2\n,3\n2,4\n", foldFlags{folds: 2, group: "g"}); err == nil || !strings.Contains(err.Error(), "row 2 (line 3), column g") {
+	if _, err := splitOf(t, "g,y\n1,2\n,3\n2,4\n", foldFlags{folds: 2, group: "g"}); err == nil ||
+		!strings.Contains(err.Error(), "row 2 (line 3), column g") {
 		t.Error(err)
 	}
 }
@@ -99,8 +105,10 @@ func TestCVGroups(t *testing.T) {
 		fmt.Fprintf(&b, "s%d,%d,%d\n", i%4, i, i*i%13)
 	}
 	data := write(t, dir, "d.csv", b.String())
-	for kind, args := range map[string][]string{"groups": {"--group", "site", "--folds", "2"}, "blocks": {"--block", "x", "--folds", "2"}, "folds": {"--folds", "2", "--repeats", "2"}} {
-		o := object(t, want(t, exitOK, append([]string{"cv", data, "--target", "y", "--max-steps", "2", "--quiet", "--json"}, args...)...).out)
+	for kind, args := range map[string][]string{"groups": {"--group", "site", "--folds", "2"},
+		"blocks": {"--block", "x", "--folds", "2"}, "folds": {"--folds", "2", "--repeats", "2"}} {
+		o := object(t, want(t, exitOK, append([]string{"cv", data, "--target", "y", "--max-steps", "2", "--quiet",
+			"--json"}, args...)...).out)
 		rows := 40.0
 		if kind == "folds" {
 			rows = 80
@@ -109,7 +117,8 @@ func TestCVGroups(t *testing.T) {
 			t.Errorf("%s: %v, %v rows", kind, o["kind"], all["n"])
 		}
 	}
-	for _, args := range [][]string{{"--loo", "--group", "site"}, {"--group", "site", "--block", "x"}, {"--block", "x", "--repeats", "2"}, {"--repeats", "0"}} {
+	for _, args := range [][]string{{"--loo", "--group", "site"}, {"--group", "site", "--block", "x"},
+		{"--block", "x", "--repeats", "2"}, {"--repeats", "0"}} {
 		want(t, exitUsage, append([]string{"cv", data, "--target", "y"}, args...)...)
 	}
 }
@@ -123,7 +132,8 @@ func TestPredictionsToUse(t *testing.T) {
 	want(t, exitOK, "fit", data, "--target", "y", "--features", "x", "--out", model, "--quiet", "--time", "60")
 	r := want(t, exitOK, "predict", model, data, "--keep", "id,y", "--digits", "3", "--quiet")
 	lines := strings.Split(strings.TrimSpace(r.out), "\n")
-	if lines[0] != "id,y,mean" || len(lines) != 6 || !strings.HasPrefix(lines[1], `"a, 1",2.5,`) || !strings.HasPrefix(lines[2], `"b ""q""",3,`) || !strings.HasPrefix(lines[3], "003,5,") {
+	if lines[0] != "id,y,mean" || len(lines) != 6 || !strings.HasPrefix(lines[1], `"a, 1",2.5,`) ||
+		!strings.HasPrefix(lines[2], `"b ""q""",3,`) || !strings.HasPrefix(lines[3], "003,5,") {
 		t.Error(r.out)
 	}
 	for _, l := range lines[1:] {
@@ -152,7 +162,8 @@ func TestPredictionsToUse(t *testing.T) {
 			t.Errorf("%q: %s", tc.args, r.err)
 		}
 	}
-	if r := want(t, exitOK, "fit", data, "--target", "y", "--features", "x", "--holdout", "0.2", "--progress", "none"); !strings.Contains(r.err, "1 row, drawn at random: held out") {
+	if r := want(t, exitOK, "fit", data, "--target", "y", "--features", "x", "--holdout", "0.2", "--progress",
+		"none"); !strings.Contains(r.err, "1 row, drawn at random: held out") {
 		t.Error(r.err)
 	}
 	if v, w := want(t, exitOK, "version"), want(t, exitOK, "--version"); v.out != w.out {
@@ -165,10 +176,12 @@ func TestConfigReadsBack(t *testing.T) {
 	dir := t.TempDir()
 	data := write(t, dir, "d.csv", "x,y\n1,2\n2,3\n")
 	for _, target := range []string{"Druck [bar]", "[a]", "a #1", "#", "it's", "'q'", " a", "a=b", `"x"`, "a#b"} {
-		r := want(t, exitOK, "fit", data, "--target", target, "--ignore", `"a,b","[c]"`, "--na", "<0,5,-999", "--print-config")
+		r := want(t, exitOK, "fit", data, "--target", target, "--ignore", `"a,b","[c]"`, "--na", "<0,5,-999",
+			"--print-config")
 		config := write(t, dir, "c.txt", r.out)
 		again := want(t, exitOK, "fit", data, "--config", config, "--print-config")
-		if again.out != r.out || !strings.Contains(r.out, "ignore = \"a,b\",[c]\n") || !strings.Contains(r.out, "na = <0,5,-999\n") {
+		if again.out != r.out || !strings.Contains(r.out, "ignore = \"a,b\",[c]\n") ||
+			!strings.Contains(r.out, "na = <0,5,-999\n") {
 			t.Errorf("%q: %s\n%s", target, r.out, again.out)
 		}
 		f := want(t, exitData, "fit", data, "--config", config)
@@ -249,12 +262,14 @@ func TestIrrelevantColumns(t *testing.T) {
 	table := "kind,a,none,y\n"
 	for range 150 {
 		k, a := r.IntN(3), r.Float64()
-		table += fmt.Sprintf("%s,%.4f,%.4f,%.4f\n", []string{"low", "mid", "high"}[k], a, r.Float64(), float64(k)+math.Sin(6*a)+0.05*r.NormFloat64())
+		table += fmt.Sprintf("%s,%.4f,%.4f,%.4f\n", []string{"low", "mid", "high"}[k], a, r.Float64(),
+			float64(k)+math.Sin(6*a)+0.05*r.NormFloat64())
 	}
 	out := want(t, exitOK, "fit", write(t, dir, "d.csv", table), "--target", "y", "--quiet", "--json").out
 	o := object(t, out)
 	said := fmt.Sprint(o["warnings"])
-	if strings.Contains(said, "kind=") || fmt.Sprint(o["irrelevant_inputs"]) == "[]" || !strings.Contains(said, "1 of 3 columns was found irrelevant: none") {
+	if strings.Contains(said, "kind=") || fmt.Sprint(o["irrelevant_inputs"]) == "[]" ||
+		!strings.Contains(said, "1 of 3 columns was found irrelevant: none") {
 		t.Errorf("%s, %v", said, o["irrelevant_inputs"])
 	}
 }

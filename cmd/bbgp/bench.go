@@ -74,7 +74,8 @@ func (a *app) benchKernel(name, columns string, p int, short string, measure mea
 				return writeJSON(a.out, r)
 			}
 			_, err = fmt.Fprintf(a.out, "n %d, D %d, %d columns, %s, %s, %s, %d threads\nwall %.4g s, CPU %.4g s each\n%.4g ordered pairs/s, %.3g cycles per pair\n%.0f %% of the multiply-add bound; peak %.1f Gflop/s\n",
-				r.N, r.D, r.P, r.Kernel, r.Precision, r.ISA, r.Threads, r.Seconds, r.CPUSeconds, r.PairsPerS, r.CyclesPair, 100*r.FMAShare, r.PeakGFlops)
+				r.N, r.D, r.P, r.Kernel, r.Precision, r.ISA, r.Threads, r.Seconds, r.CPUSeconds, r.PairsPerS,
+				r.CyclesPair, 100*r.FMAShare, r.PeakGFlops)
 			return err
 		},
 	}
@@ -125,9 +126,11 @@ func (a *app) benchDense() *cobra.Command {
 			if asJSON {
 				return writeJSON(a.out, list)
 			}
-			fmt.Fprintf(a.out, "%-22s %9s %6s %6s %7s %7s %9s %8s %9s\n", "operation", "precision", "n", "m", "threads", "ISA", "Gflop/s", "of peak", "seconds")
+			fmt.Fprintf(a.out, "%-22s %9s %6s %6s %7s %7s %9s %8s %9s\n", "operation", "precision", "n", "m", "threads",
+				"ISA", "Gflop/s", "of peak", "seconds")
 			for _, r := range list {
-				if _, err = fmt.Fprintf(a.out, "%-22s %9s %6d %6d %7d %7s %9.1f %6.0f %% %9.4g\n", r.Op, r.Precision, r.N, r.M, r.Threads, r.ISA, r.Gflops, 100*r.FMAShare, r.Seconds); err != nil {
+				if _, err = fmt.Fprintf(a.out, "%-22s %9s %6d %6d %7d %7s %9.1f %6.0f %% %9.4g\n", r.Op, r.Precision,
+					r.N, r.M, r.Threads, r.ISA, r.Gflops, 100*r.FMAShare, r.Seconds); err != nil {
 					return err
 				}
 			}

@@ -42,7 +42,8 @@ func TestCase11Replicates(t *testing.T) {
 		t.Errorf("%d rows at %d places by method %s", f.report.N, f.report.Distinct, f.report.Method)
 	}
 	within(t, "noise sd", f.noiseSD(), 290, 315)
-	within(t, "bytes of a process of its own", played(t, "fit", data, "--target", "y", "--json", "--quiet")["peak_bytes"].(float64), 1, 500e6)
+	within(t, "bytes of a process of its own", played(t, "fit", data, "--target", "y", "--json",
+		"--quiet")["peak_bytes"].(float64), 1, 500e6)
 	mean, sd, _ := f.predictAt(t, "x", grid)
 	for x := range grid {
 		within(t, "sd of the mean curve", sd[x], 3, 14)
@@ -153,7 +154,8 @@ func TestCase23ManyPredictions(t *testing.T) {
 			continue
 		}
 		var mean, sd, obs float64
-		if k, err := fmt.Sscanf(sc.Text(), "%g,%g,%g", &mean, &sd, &obs); k != 3 || !(sd >= 0) || !(obs >= sd) || mean != wanted[got%len(period)] {
+		if k, err := fmt.Sscanf(sc.Text(), "%g,%g,%g", &mean, &sd, &obs); k != 3 || !(sd >= 0) || !(obs >= sd) ||
+			mean != wanted[got%len(period)] {
 			t.Fatalf("row %d: %s, not %v: %v", got, sc.Text(), wanted[got%len(period)], err)
 		}
 		if got++; got == 1 {
@@ -281,7 +283,8 @@ func TestCase43MeanOnly(t *testing.T) {
 	var seconds [2]float64
 	for k, args := range [][]string{{}, {"--sd"}} {
 		out := filepath.Join(dir, "p.csv")
-		r := object(t, want(t, exitOK, append([]string{"predict", f.model, test, "--out", out, "--json"}, args...)...).out)
+		r := object(t, want(t, exitOK, append([]string{"predict", f.model, test, "--out", out, "--json"},
+			args...)...).out)
 		means[k], seconds[k] = column(t, out, "mean"), r["seconds"].(float64)
 	}
 	t.Logf("mean only %.3f s, with sd %.3f s", seconds[0], seconds[1])
@@ -319,14 +322,16 @@ func TestCase45SortedBlocks(t *testing.T) {
 	dir := t.TempDir()
 	header := "frequency,angle,chord,speed,thickness,y"
 	test := csvOf(t, dir, "t.csv", header, rows[cut:])
-	f := fitCase(t, csvOf(t, dir, "d.csv", header, rows[:cut]), "--method", "bbgp", "--precision", "f32", "--rank", "100", "--neighbours", "0", "--holdout", test)
+	f := fitCase(t, csvOf(t, dir, "d.csv", header, rows[:cut]), "--method", "bbgp", "--precision", "f32", "--rank",
+		"100", "--neighbours", "0", "--holdout", test)
 	if h := f.report.Holdout; h == nil || !(h.R2 > 1-0.6*0.6) {
 		t.Errorf("holdout %+v", h)
 	}
 	if !strings.Contains(f.words, "outside the range of the training rows") {
 		t.Error(f.words)
 	}
-	if r := want(t, exitOK, "predict", f.model, test, "--out", filepath.Join(dir, "p.csv")); !strings.Contains(r.err, "outside the range of the training rows") {
+	if r := want(t, exitOK, "predict", f.model, test, "--out", filepath.Join(dir, "p.csv")); !strings.Contains(r.err,
+		"outside the range of the training rows") {
 		t.Error(r.err)
 	}
 }

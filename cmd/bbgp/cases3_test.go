@@ -12,11 +12,13 @@ import (
 // The cases of few rows, of columns and of files.
 
 func TestCase29FiveRows(t *testing.T) {
-	rows := [][]float64{{0.032, 0.745, 1.5244}, {0.428, 0.916, 2.2617}, {0.427, 0.574, 1.577}, {0.938, 0.425, 1.79}, {0.999, 0.999, 3.0}}
+	rows := [][]float64{{0.032, 0.745, 1.5244}, {0.428, 0.916, 2.2617}, {0.427, 0.574, 1.577}, {0.938, 0.425, 1.79},
+		{0.999, 0.999, 3.0}}
 	f := fitCase(t, csvOf(t, t.TempDir(), "d.csv", "x1,x2,y", rows))
 	_, _, sd := f.predictAt(t, "x1,x2", [][]float64{{0.5, 0.5}})
 	within(t, "sd", sd[0], 0.05, 5)
-	if !strings.Contains(strings.Join(f.report.Warnings, "\n"), "5 rows do not identify the lengthscales") || f.length(0) > 10 || f.length(1) > 10 {
+	if !strings.Contains(strings.Join(f.report.Warnings, "\n"), "5 rows do not identify the lengthscales") ||
+		f.length(0) > 10 || f.length(1) > 10 {
 		t.Errorf("lengthscales %v, %v: %s", f.length(0), f.length(1), f.report.Warnings)
 	}
 }
@@ -38,7 +40,8 @@ func TestCase31SaveLoadPredict(t *testing.T) {
 	}
 	const header = "a,b,c,d,e,y"
 	// Within 100 MB predictions of 2000 rows are not dense.
-	f := fitCase(t, csvOf(t, dir, "d.csv", header, draw(2000)), "--method", "bbgp", "--max-steps", "4", "--memory", "100MB")
+	f := fitCase(t, csvOf(t, dir, "d.csv", header, draw(2000)), "--method", "bbgp", "--max-steps", "4", "--memory",
+		"100MB")
 	test := csvOf(t, dir, "t.csv", header, draw(400))
 	here := want(t, exitOK, "predict", f.model, test, "--bounds", "--quiet").out
 	for range 2 {
@@ -60,12 +63,14 @@ func TestCase33MixedStrings(t *testing.T) {
 		}
 		c := "ABC"[rng.IntN(3)]
 		x := [3]float64{rng.Float64(), rng.Float64(), rng.Float64()}
-		fmt.Fprintf(&b, "%d,%c,%g,%g,%g,%g\n", i+1, c, x[0], x[1], x[2], float64(c-'A')+math.Sin(5*x[0])+0.1*rng.NormFloat64())
+		fmt.Fprintf(&b, "%d,%c,%g,%g,%g,%g\n", i+1, c, x[0], x[1], x[2],
+			float64(c-'A')+math.Sin(5*x[0])+0.1*rng.NormFloat64())
 	}
 	dir := t.TempDir()
 	data := write(t, dir, "d.csv", b.String())
 	r := want(t, exitOK, "check", data, "--target", "y")
-	for _, s := range []string{"5000 rows, 6 columns, header", "column id counts the rows like an identifier; leave it out with --ignore id", `"A"`, "cat1=B"} {
+	for _, s := range []string{"5000 rows, 6 columns, header",
+		"column id counts the rows like an identifier; leave it out with --ignore id", `"A"`, "cat1=B"} {
 		if !strings.Contains(r.out, s) {
 			t.Errorf("check does not say %q:\n%s", s, r.out)
 		}
@@ -103,7 +108,8 @@ func TestCase35MissingSpellings(t *testing.T) {
 	}
 	m := object(t, bbgpRun(t, "", "check", data, "--target", "y", "--json").out)
 	cols := m["columns"].([]any)
-	if a, z := cols[0].(map[string]any), cols[1].(map[string]any); a["missing"] != 100.0 || z["missing"] != 0.0 || len(a["missing_as"].([]any)) != 8 {
+	if a, z := cols[0].(map[string]any), cols[1].(map[string]any); a["missing"] != 100.0 || z["missing"] != 0.0 ||
+		len(a["missing_as"].([]any)) != 8 {
 		t.Errorf("columns %v", cols)
 	}
 	f := fitCase(t, data, "--missing", "drop", "--max-steps", "5")
@@ -118,10 +124,12 @@ func TestCase37OtherColumns(t *testing.T) {
 	f := fitCase(t, sample(t, dir, "d.csv", 60, 37), "--quiet")
 	plain := bbgpRun(t, "a,b,c\n0.1,0.2,0.3\n0.4,0.5,0.6\n", "predict", f.model, "-", "--sd")
 	moved := bbgpRun(t, "z,c,a,b,extra\n7,0.3,0.1,0.2,x\n8,0.6,0.4,0.5,y\n", "predict", f.model, "-", "--sd")
-	if moved.code != exitOK || moved.out != plain.out || !strings.Contains(moved.err, "columns z, extra are not used by the model") {
+	if moved.code != exitOK || moved.out != plain.out ||
+		!strings.Contains(moved.err, "columns z, extra are not used by the model") {
 		t.Errorf("exit %d: %s%s", moved.code, moved.out, moved.err)
 	}
-	if r := bbgpRun(t, "z,c,a,extra\n7,0.3,0.1,x\n", "predict", f.model, "-"); r.code != exitData || !strings.Contains(r.err, "column b: the model needs this column") {
+	if r := bbgpRun(t, "z,c,a,extra\n7,0.3,0.1,x\n", "predict", f.model, "-"); r.code != exitData ||
+		!strings.Contains(r.err, "column b: the model needs this column") {
 		t.Errorf("exit %d: %s", r.code, r.err)
 	}
 }
@@ -153,7 +161,8 @@ func TestCase41SameQuestionTwice(t *testing.T) {
 	data := sample(t, dir, "d.csv", n, 41)
 	p := write(t, dir, "p.json", `{"mean":0,"variance":1,"noise":0.02,"lengthscales":[1,1,1]}`)
 	ask := func(seed int) (lml, stderr float64) {
-		m := object(t, want(t, exitOK, "lml", data, "--target", "y", "--params", p, "--method", "bbgp", "--json", "--seed", strconv.Itoa(seed)).out)
+		m := object(t, want(t, exitOK, "lml", data, "--target", "y", "--params", p, "--method", "bbgp", "--json",
+			"--seed", strconv.Itoa(seed)).out)
 		return m["lml"].(float64), m["stderr"].(float64)
 	}
 	first, _ := ask(1)

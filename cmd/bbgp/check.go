@@ -84,7 +84,8 @@ func (a *app) check(name string, read *reading, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	r.File, r.Rows, r.Header, r.Delimiter, r.Decimal = t.File, t.Rows, t.HasHeader, string(t.Delimiter), string(t.Decimal)
+	r.File, r.Rows, r.Header, r.Delimiter, r.Decimal = t.File, t.Rows, t.HasHeader, string(t.Delimiter),
+		string(t.Decimal)
 	for _, c := range t.Columns {
 		r.Columns = append(r.Columns, describe(c))
 	}
@@ -176,10 +177,12 @@ func ranges(t *table.Table, plan *inputs.Plan) error {
 func (r *checkReport) missing(t *table.Table, opt inputs.Options) {
 	for _, c := range t.Columns {
 		if 2*c.Missing > t.Rows {
-			r.Notes = append(r.Notes, fmt.Sprintf("column %s is mostly empty: it has cells in %d of %d rows", c.Name, t.Rows-c.Missing, t.Rows))
+			r.Notes = append(r.Notes, fmt.Sprintf("column %s is mostly empty: it has cells in %d of %d rows", c.Name,
+				t.Rows-c.Missing, t.Rows))
 		}
 		if c.Name == opt.Target && c.Missing > 0 {
-			r.Notes = append(r.Notes, fmt.Sprintf("%s without %s: set aside, and predicted with --blanks FILE", table.Rows(c.Missing), c.Name))
+			r.Notes = append(r.Notes, fmt.Sprintf("%s without %s: set aside, and predicted with --blanks FILE",
+				table.Rows(c.Missing), c.Name))
 		}
 	}
 	if n := survivors(t, opt, t.Rows); n < t.Rows {
@@ -196,7 +199,8 @@ func survivors(t *table.Table, opt inputs.Options, most int) int {
 	gone := make([]bool, t.Rows)
 	n := t.Rows
 	for _, c := range t.Columns {
-		out := c.Name == opt.Target || slices.Contains(opt.Ignore, c.Name) || len(opt.Features) > 0 && !slices.Contains(opt.Features, c.Name)
+		out := c.Name == opt.Target || slices.Contains(opt.Ignore, c.Name) || len(opt.Features) > 0 &&
+			!slices.Contains(opt.Features, c.Name)
 		if out || c.Missing == 0 || c.Missing > most {
 			continue
 		}
@@ -253,7 +257,8 @@ func (r *checkReport) write(w io.Writer) error {
 	if r.Header {
 		header = "header"
 	}
-	fmt.Fprintf(w, "%s: %d rows, %d columns, %s, delimiter %q, decimal %s\n", r.File, r.Rows, len(r.Columns), header, r.Delimiter, r.Decimal)
+	fmt.Fprintf(w, "%s: %d rows, %d columns, %s, delimiter %q, decimal %s\n", r.File, r.Rows, len(r.Columns), header,
+		r.Delimiter, r.Decimal)
 	fmt.Fprintf(w, "%-24s %-7s %9s %9s  %s\n", "column", "type", "missing", "distinct", "range or samples")
 	for _, c := range r.Columns {
 		distinct := fmt.Sprint(c.Distinct)

@@ -72,7 +72,8 @@ func (a *app) completeArgs(root *cobra.Command) error {
 				return nil, cobra.ShellCompDirectiveDefault
 			}
 		}
-		for _, flag := range []string{"target", "features", "ignore", "text", "date", "weight", "noise-var", "keep", "group", "block"} {
+		for _, flag := range []string{"target", "features", "ignore", "text", "date", "weight", "noise-var", "keep",
+			"group", "block"} {
 			if c.Flags().Lookup(flag) == nil {
 				continue
 			}
@@ -147,10 +148,12 @@ func (a *app) completionCommand() *cobra.Command {
 func completeValues(root *cobra.Command) error {
 	values := map[string][]string{
 		"kernel": bbgp.Families(), "method": bbgp.Methods(), "optimizer": bbgp.Optimizers(),
-		"precision": bbgp.Precisions(), "product": bbgp.Products(), "missing": inputs.Rules, "progress": {"plain", "json", "none"},
-		"header": {"auto", "yes", "no"}, "units": {"auto", "yes", "no"}, "ragged": {"stop", "drop"},
-		"decimal": {"point", "comma"}, "delimiter": {"tab", "space"}, "comment": {"#"}, "encoding": {"utf-8", "latin1", "windows-1252", "utf-16le"},
-		"rank": {"auto", "0"}, "neighbours": {"auto", "0"}, "probes": {"auto"}, "costs": {standardCosts, measuredCosts},
+		"precision": bbgp.Precisions(), "product": bbgp.Products(), "missing": inputs.Rules,
+		"progress": {"plain", "json", "none"},
+		"header":   {"auto", "yes", "no"}, "units": {"auto", "yes", "no"}, "ragged": {"stop", "drop"},
+		"decimal": {"point", "comma"}, "delimiter": {"tab", "space"}, "comment": {"#"},
+		"encoding": {"utf-8", "latin1", "windows-1252", "utf-16le"},
+		"rank":     {"auto", "0"}, "neighbours": {"auto", "0"}, "probes": {"auto"}, "costs": {standardCosts, measuredCosts},
 	}
 	for _, im := range asm.All() {
 		values["isa"] = append(values["isa"], im.Name)

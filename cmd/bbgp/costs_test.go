@@ -16,7 +16,8 @@ func TestCosts(t *testing.T) {
 	p := write(t, dir, "p.json", `{"mean":0,"variance":1,"noise":0.1,"lengthscales":[1,1,1]}`)
 	costs := write(t, dir, "costs.json", want(t, exitOK, "bench", "costs", "--json").out)
 	lml := func(args ...string) result {
-		return want(t, exitOK, append([]string{"lml", data, "--target", "y", "--params", p, "--method", "bbgp"}, args...)...)
+		return want(t, exitOK, append([]string{"lml", data, "--target", "y", "--params", p, "--method", "bbgp"},
+			args...)...)
 	}
 	byFile := lml("--costs", costs, "--json")
 	m := object(t, byFile.out)
@@ -66,11 +67,14 @@ func TestCostsRefused(t *testing.T) {
 		{exitUsage, []string{"--costs", "measurd"}, "--costs measurd: no such file; standard, measured, or"},
 		{exitUsage, []string{"--costs", dir}, "--costs: "},
 		{exitData, []string{"--costs", data}, "holds no costs"},
-		{exitData, []string{"--costs", write(t, dir, "c.json", `{"name": "mine"}`)}, "pair32.fixed is 0, not a positive number"},
-		{exitUsage, []string{"--costs", "measured", "--checkpoint", point}, "bbgp bench costs --json > costs.json, then --costs costs.json"},
+		{exitData, []string{"--costs", write(t, dir, "c.json", `{"name": "mine"}`)},
+			"pair32.fixed is 0, not a positive number"},
+		{exitUsage, []string{"--costs", "measured", "--checkpoint", point},
+			"bbgp bench costs --json > costs.json, then --costs costs.json"},
 		{exitUsage, []string{"--probes", "many"}, "--probes many is not auto or between 1 and 63"},
 	} {
-		if r := bbgpRun(t, "", append([]string{"fit", data, "--target", "y"}, k.args...)...); r.code != k.code || !strings.Contains(r.err, k.says) {
+		if r := bbgpRun(t, "", append([]string{"fit", data, "--target", "y"}, k.args...)...); r.code != k.code ||
+			!strings.Contains(r.err, k.says) {
 			t.Errorf("%q: exit %d, %s", k.args, r.code, r.err)
 		}
 	}

@@ -187,7 +187,8 @@ func (a *app) finishCV(f *cvFlags, r *cvReport, res *cvResult) error {
 	return writeCV(a.out, r)
 }
 
-func (a *app) runFolds(ctx context.Context, f *cvFlags, ts *trainingSet, opt bbgp.Options, r *cvReport) (*cvResult, error) {
+func (a *app) runFolds(ctx context.Context, f *cvFlags, ts *trainingSet, opt bbgp.Options, r *cvReport) (*cvResult,
+	error) {
 	folds, err := f.split.split(ts, opt.Seed)
 	if err != nil {
 		return nil, err
@@ -210,7 +211,8 @@ func (a *app) runFolds(ctx context.Context, f *cvFlags, ts *trainingSet, opt bbg
 		if err != nil {
 			return nil, err
 		}
-		p, err := m.Predict(ctx, opt.Engine, test.X, bbgp.PredictOptions{SD: true, NoiseScale: test.NoiseScale, NoiseExtra: test.NoiseExtra})
+		p, err := m.Predict(ctx, opt.Engine, test.X, bbgp.PredictOptions{SD: true, NoiseScale: test.NoiseScale,
+			NoiseExtra: test.NoiseExtra})
 		if err != nil {
 			return nil, err
 		}
@@ -242,7 +244,8 @@ func (r *cvReport) widen(sdLo, sdHi, lo, hi, obs float64) {
 	}
 }
 
-func (a *app) runLOO(ctx context.Context, f *cvFlags, ts *trainingSet, opt bbgp.Options, r *cvReport) (*cvResult, error) {
+func (a *app) runLOO(ctx context.Context, f *cvFlags, ts *trainingSet, opt bbgp.Options, r *cvReport) (*cvResult,
+	error) {
 	r.Kind = "loo"
 	m, err := bbgp.Fit(ctx, ts.data, opt)
 	if err != nil {
@@ -299,7 +302,8 @@ func (ts *trainingSet) places() []int {
 
 func writeCV(w io.Writer, r *cvReport) error {
 	line := func(name string, h score.Score) {
-		fmt.Fprintf(w, "%-6s %7d %12.5g %10s %9s %% %8s\n", name, h.N, h.RMSE, known("%.4g", h.NLPD), known("%.1f", 100*h.Coverage95), known("%.4f", h.R2))
+		fmt.Fprintf(w, "%-6s %7d %12.5g %10s %9s %% %8s\n", name, h.N, h.RMSE, known("%.4g", h.NLPD),
+			known("%.1f", 100*h.Coverage95), known("%.4f", h.R2))
 	}
 	fmt.Fprintf(w, "%-6s %7s %12s %10s %11s %8s\n", r.Kind, "rows", "RMSE", "NLPD", "in 95 %", "R²")
 	for k, h := range r.Folds {
@@ -317,10 +321,12 @@ func writeCV(w io.Writer, r *cvReport) error {
 		fmt.Fprintf(w, "  %4.0f %%  %6.1f %%\n", 100*c.Probability, 100*c.Share)
 	}
 	if len(v.Outliers) > 0 {
-		fmt.Fprintf(w, "\nlargest standardised residuals: possible outliers beyond 4 or so\n  %7s %12s %12s %12s %8s\n", "row", "target", "mean", "sd_obs", "z")
+		fmt.Fprintf(w, "\nlargest standardised residuals: possible outliers beyond 4 or so\n  %7s %12s %12s %12s %8s\n",
+			"row", "target", "mean", "sd_obs", "z")
 	}
 	for _, o := range v.Outliers {
-		if _, err := fmt.Fprintf(w, "  %7d %12.5g %12.5g %12.5g %8.2f\n", o.Row, o.Y, o.Mean, o.SDObs, o.Z); err != nil {
+		if _, err := fmt.Fprintf(w, "  %7d %12.5g %12.5g %12.5g %8.2f\n", o.Row, o.Y, o.Mean, o.SDObs,
+			o.Z); err != nil {
 			return err
 		}
 	}

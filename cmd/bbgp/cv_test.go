@@ -28,10 +28,12 @@ func TestCrossValidateLOO(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, plot := filepath.Join(dir, "rows.csv"), filepath.Join(dir, "cal")
-	m := object(t, want(t, exitOK, "cv", train, "--target", "y", "--loo", "--outliers", "3", "--out", out, "--plot", plot, "--json", "--quiet").out)
+	m := object(t, want(t, exitOK, "cv", train, "--target", "y", "--loo", "--outliers", "3", "--out", out, "--plot",
+		plot, "--json", "--quiet").out)
 	v := m["validation"].(map[string]any)
 	list := v["outliers"].([]any)
-	if first := list[0].(map[string]any); len(list) != 3 || first["row"] != 124.0 || math.Abs(first["z"].(float64)) < 5 {
+	if first := list[0].(map[string]any); len(list) != 3 || first["row"] != 124.0 ||
+		math.Abs(first["z"].(float64)) < 5 {
 		t.Errorf("outliers %v", list)
 	}
 	if m["kind"] != "loo" || m["bound_kind"] != "exact" || v["n"] != 300.0 || len(v["calibration"].([]any)) < 10 {
@@ -46,7 +48,8 @@ func TestCrossValidateLOO(t *testing.T) {
 		}
 	}
 	rows, err := os.ReadFile(out)
-	if err != nil || strings.Count(string(rows), "\n") != 301 || !strings.HasPrefix(string(rows), "row,target,mean,sd_obs,z,mean_lower,mean_upper,sd_obs_lower,sd_obs_upper\n1,") {
+	if err != nil || strings.Count(string(rows), "\n") != 301 ||
+		!strings.HasPrefix(string(rows), "row,target,mean,sd_obs,z,mean_lower,mean_upper,sd_obs_lower,sd_obs_upper\n1,") {
 		t.Errorf("rows: %.60s, %v", rows, err)
 	}
 	text := string(want(t, exitOK, "cv", train, "--target", "y", "--folds", "2", "--max-steps", "5", "--quiet").out)

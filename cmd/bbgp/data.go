@@ -116,10 +116,12 @@ func (a *app) training(name string, r *reading, keepDuplicates bool) (*trainingS
 		return nil, err
 	}
 	if n := len(ts.set.Blank); n > 0 {
-		ts.notes = append(ts.notes, fmt.Sprintf("%s without %s: set aside for prediction, %s used", table.Rows(n), ts.plan.Target, table.Rows(len(ts.set.Rows))))
+		ts.notes = append(ts.notes, fmt.Sprintf("%s without %s: set aside for prediction, %s used", table.Rows(n),
+			ts.plan.Target, table.Rows(len(ts.set.Rows))))
 	}
 	if n := len(ts.set.Drop); n > 0 {
-		ts.notes = append(ts.notes, fmt.Sprintf("%s with missing inputs: dropped, %s used", table.Rows(n), table.Rows(len(ts.set.Rows))))
+		ts.notes = append(ts.notes, fmt.Sprintf("%s with missing inputs: dropped, %s used", table.Rows(n),
+			table.Rows(len(ts.set.Rows))))
 	}
 	ts.data = &bbgp.Data{X: ts.set.X, Y: ts.set.Y, Names: ts.plan.Names(), Target: ts.plan.Target,
 		NoiseScale: ts.set.Scale, NoiseExtra: ts.set.Extra}

@@ -166,7 +166,8 @@ func (a *app) demoFit(ctx context.Context, f *demoFlags, train, test string, tru
 		return err
 	}
 	r := &demoReport{Result: m.Result, Inputs: ts.plan.Names(), Holdout: &s,
-		NoiseTrue: f.noise, NoiseFit: math.Sqrt(m.Parameters.Noise) * m.Scaling.YScale, Files: []string{train, test, model}}
+		NoiseTrue: f.noise, NoiseFit: math.Sqrt(m.Parameters.Noise) * m.Scaling.YScale,
+		Files: []string{train, test, model}}
 	var off score.Sum
 	for i, y := range truth {
 		off.AddMean(y, p.Mean[i])
@@ -220,7 +221,8 @@ func tracePoints(steps []bbgp.Step) []plots.TracePoint {
 	var out []plots.TracePoint
 	for _, s := range steps {
 		if s.Accepted && s.Phase != "prefit" {
-			out = append(out, plots.TracePoint{Seconds: s.Seconds, LML: s.LML, Lower: s.Lower, Upper: s.Upper, StdErr: s.StdErr})
+			out = append(out, plots.TracePoint{Seconds: s.Seconds, LML: s.LML, Lower: s.Lower, Upper: s.Upper,
+				StdErr: s.StdErr})
 		}
 	}
 	return out
@@ -228,10 +230,12 @@ func tracePoints(steps []bbgp.Step) []plots.TracePoint {
 
 func (a *app) writeDemo(m *bbgp.Model, r *demoReport) error {
 	h := r.Holdout
-	fmt.Fprintf(a.out, "held-out rows   %d: RMSE %.4f, NLPD %.4f, %.1f %% in the 95 %% interval\n", h.N, h.RMSE, h.NLPD, 100*h.Coverage95)
+	fmt.Fprintf(a.out, "held-out rows   %d: RMSE %.4f, NLPD %.4f, %.1f %% in the 95 %% interval\n", h.N, h.RMSE, h.NLPD,
+		100*h.Coverage95)
 	fmt.Fprintf(a.out, "without noise   RMSE %.4f against the true function\n", r.RMSETruth)
 	fmt.Fprintf(a.out, "noise sd        true %.4f, found %.4f\n", r.NoiseTrue, r.NoiseFit)
-	fmt.Fprintf(a.out, "LML             %.2f, bias within [%.2f, %.2f], standard error %.2g\n", r.LML, r.Lower, r.Upper, r.StdErr)
+	fmt.Fprintf(a.out, "LML             %.2f, bias within [%.2f, %.2f], standard error %.2g\n", r.LML, r.Lower, r.Upper,
+		r.StdErr)
 	fmt.Fprintf(a.out, "lengthscales    relative to the sd of each input\n")
 	for j, name := range r.Inputs {
 		remark := ""
@@ -244,7 +248,8 @@ func (a *app) writeDemo(m *bbgp.Model, r *demoReport) error {
 		}
 		fmt.Fprintf(a.out, "  %-4s %s%s\n", name, value, remark)
 	}
-	fmt.Fprintf(a.out, "work            %d evaluations, %d passes, %.1f s on %s\n", r.Evaluations, r.Passes, r.Seconds, r.ISA)
+	fmt.Fprintf(a.out, "work            %d evaluations, %d passes, %.1f s on %s\n", r.Evaluations, r.Passes, r.Seconds,
+		r.ISA)
 	for _, w := range r.Warnings {
 		fmt.Fprintf(a.out, "warning         %s\n", w)
 	}

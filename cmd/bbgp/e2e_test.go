@@ -93,7 +93,8 @@ func TestFitPredictLML(t *testing.T) {
 			dir := t.TempDir()
 			train, test := sample(t, dir, "train.csv", 300, 1), sample(t, dir, "test.csv", 200, 2)
 			model, pred := filepath.Join(dir, "m.bbgp"), filepath.Join(dir, "p.csv")
-			r := want(t, exitOK, "fit", train, "--target", "y", "--out", model, "--holdout", test, "--method", method, "--seed", "3", "--json")
+			r := want(t, exitOK, "fit", train, "--target", "y", "--out", model, "--holdout", test, "--method", method,
+				"--seed", "3", "--json")
 			fit := object(t, r.out)
 			hasKeys(t, fit, fitKeys)
 			h := fit["holdout"].(map[string]any)
@@ -130,7 +131,8 @@ func TestFitPredictLML(t *testing.T) {
 			}
 
 			params := write(t, dir, "fit.json", r.out)
-			lml := object(t, want(t, exitOK, "lml", train, "--target", "y", "--params", params, "--method", "exact", "--json").out)
+			lml := object(t, want(t, exitOK, "lml", train, "--target", "y", "--params", params, "--method", "exact",
+				"--json").out)
 			hasKeys(t, lml, lmlKeys)
 			hasKeys(t, lml["gradient"].(map[string]any), "mean lengthscales variance noise")
 			off := math.Abs(lml["lml"].(float64) - fit["lml"].(float64))
@@ -160,7 +162,8 @@ func TestPredictSameBits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := bbgpRun(t, string(content), "predict", model, "-", "--sd", "--threads", "3"); r.code != 0 || r.out != first.out {
+	if r := bbgpRun(t, string(content), "predict", model, "-", "--sd", "--threads", "3"); r.code != 0 ||
+		r.out != first.out {
 		t.Errorf("exit %d; a pipe gives other predictions", r.code)
 	}
 	var moved strings.Builder
@@ -187,7 +190,8 @@ func TestFitSameBitsForThreads(t *testing.T) {
 	train := sample(t, dir, "train.csv", 250, 1)
 	var last map[string]any
 	for _, threads := range []string{"1", "2", "5"} {
-		m := object(t, want(t, exitOK, "fit", train, "--target", "y", "--method", "bbgp", "--max-steps", "6", "--threads", threads, "--json", "--quiet").out)
+		m := object(t, want(t, exitOK, "fit", train, "--target", "y", "--method", "bbgp", "--max-steps", "6",
+			"--threads", threads, "--json", "--quiet").out)
 		if last != nil && (fmt.Sprint(m["parameters"]) != fmt.Sprint(last["parameters"]) || m["lml"] != last["lml"]) {
 			t.Errorf("%s threads: %v, before: %v", threads, m["parameters"], last["parameters"])
 		}
@@ -206,7 +210,8 @@ func TestEnds(t *testing.T) {
 	stop()
 	<-ctx.Done()
 	var out, errw bytes.Buffer
-	if code := run(stopped, []string{"fit", train, "--target", "y", "--out", model, "--method", "bbgp"}, nil, &out, &errw); code != exitInterrupted || !strings.HasSuffix(errw.String(), "bbgp: interrupted\n") {
+	if code := run(stopped, []string{"fit", train, "--target", "y", "--out", model, "--method", "bbgp"}, nil, &out,
+		&errw); code != exitInterrupted || !strings.HasSuffix(errw.String(), "bbgp: interrupted\n") {
 		t.Errorf("interrupted: exit %d: %s", code, errw.String())
 	}
 	r := want(t, exitRefused, "fit", train, "--target", "y", "--out", model, "--memory", "1MB")
@@ -242,7 +247,8 @@ func TestDemo(t *testing.T) {
 	if found := m["noise_sd_found"].(float64); found < 0.05 || found > 0.2 {
 		t.Errorf("noise %v", found)
 	}
-	if r := want(t, exitOK, "demo", "--n", "150", "--dir", dir, "--quiet"); r.err != "" || !strings.Contains(r.out, "held-out rows   50: RMSE") {
+	if r := want(t, exitOK, "demo", "--n", "150", "--dir", dir, "--quiet"); r.err != "" ||
+		!strings.Contains(r.out, "held-out rows   50: RMSE") {
 		t.Errorf("%s%s", r.err, r.out)
 	}
 }
@@ -257,15 +263,18 @@ func TestReportAndCV(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range []string{"Model of y", "What the inputs do", "rows of --data", "Effects of single inputs", "</html>"} {
+	for _, s := range []string{"Model of y", "What the inputs do", "rows of --data", "Effects of single inputs",
+		"</html>"} {
 		if !bytes.Contains(b, []byte(s)) {
 			t.Errorf("the page has no %q", s)
 		}
 	}
-	if n := bytes.Count(b, []byte("<svg")); n < 6 || bytes.Contains(b, []byte("http-equiv")) || bytes.Contains(b, []byte("src=")) {
+	if n := bytes.Count(b, []byte("<svg")); n < 6 || bytes.Contains(b, []byte("http-equiv")) ||
+		bytes.Contains(b, []byte("src=")) {
 		t.Errorf("%d pictures, or something from outside", n)
 	}
-	m := object(t, want(t, exitOK, "cv", train, "--target", "y", "--folds", "3", "--max-steps", "5", "--json", "--quiet").out)
+	m := object(t, want(t, exitOK, "cv", train, "--target", "y", "--folds", "3", "--max-steps", "5", "--json",
+		"--quiet").out)
 	all := m["all"].(map[string]any)
 	if folds := m["folds"].([]any); len(folds) != 3 || all["n"] != 150.0 {
 		t.Errorf("%d folds, %v rows", len(folds), all["n"])
@@ -290,7 +299,9 @@ func TestWriteFileIsAtomic(t *testing.T) {
 	if left, _ := os.ReadDir(dir); len(left) != 1 {
 		t.Errorf("%d files are left", len(left))
 	}
-	if r := want(t, exitUsage, "fit", sample(t, dir, "d.csv", 20, 1), "--target", "y", "--blanks", filepath.Join(dir, "no", "x.csv"), "--out", filepath.Join(dir, "no", "m.bbgp")); !strings.Contains(r.err, "cannot be written") {
+	if r := want(t, exitUsage, "fit", sample(t, dir, "d.csv", 20, 1), "--target", "y", "--blanks",
+		filepath.Join(dir, "no", "x.csv"), "--out", filepath.Join(dir, "no", "m.bbgp")); !strings.Contains(r.err,
+		"cannot be written") {
 		t.Error(r.err)
 	}
 }

@@ -16,13 +16,16 @@ func everyCommand(t *testing.T, dir string) [][]string {
 	t.Helper()
 	d, m, p := sample(t, dir, "d.csv", 60, 3), filepath.Join(dir, "m.bbgp"), filepath.Join(dir, "p.json")
 	want(t, exitOK, "fit", d, "--target", "y", "--out", m, "--quiet")
-	if err := os.WriteFile(p, []byte(want(t, exitOK, "fit", d, "--target", "y", "--quiet", "--json").out), 0o644); err != nil {
+	if err := os.WriteFile(p, []byte(want(t, exitOK, "fit", d, "--target", "y", "--quiet", "--json").out),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	return [][]string{
 		{"fit", d, "--target", "y", "--quiet", "--start", p}, {"predict", m, d, "--quiet"}, {"sample", m, d, "--quiet"},
-		{"cv", d, "--target", "y", "--quiet", "--folds", "2"}, {"lml", d, "--target", "y", "--params", p}, {"check", d}, {"plan", d, "--target", "y"},
-		{"report", m, "--data", d, "--out", "-"}, {"info", m}, {"info"}, {"help"}, {"help", "fit"}, {"fit", "--help"}, {"--version"}, {"completion", "bash"},
+		{"cv", d, "--target", "y", "--quiet", "--folds", "2"}, {"lml", d, "--target", "y", "--params", p}, {"check", d},
+		{"plan", d, "--target", "y"},
+		{"report", m, "--data", d, "--out", "-"}, {"info", m}, {"info"}, {"help"}, {"help", "fit"}, {"fit", "--help"},
+		{"--version"}, {"completion", "bash"},
 		{"fit", d, "--target", "y", "--print-config"},
 	}
 }
@@ -33,7 +36,8 @@ func TestOutputIsNoInput(t *testing.T) {
 	tried := 0
 	for _, args := range everyCommand(t, dir) {
 		c, _, err := (&app{}).root().Find(args)
-		if err != nil || c.Flags().Lookup("out") == nil || slices.Contains(args, "--help") || slices.Contains(args, "--print-config") {
+		if err != nil || c.Flags().Lookup("out") == nil || slices.Contains(args, "--help") ||
+			slices.Contains(args, "--print-config") {
 			continue
 		}
 		for _, in := range args[1:] {
@@ -67,7 +71,8 @@ func TestOutputIsNoInput(t *testing.T) {
 		t.Errorf("%d cases", tried)
 	}
 	d := filepath.Join(dir, "d.csv")
-	for _, args := range [][]string{{"--out", "x", "--checkpoint", "x"}, {"--checkpoint", d, "--resume"}, {"--blanks", d}, {"--out", "x", "--blanks", "./x"}, {"--holdout", d, "--blanks", d}} {
+	for _, args := range [][]string{{"--out", "x", "--checkpoint", "x"}, {"--checkpoint", d, "--resume"},
+		{"--blanks", d}, {"--out", "x", "--blanks", "./x"}, {"--holdout", d, "--blanks", d}} {
 		want(t, exitUsage, append([]string{"fit", d, "--target", "y"}, args...)...)
 	}
 	want(t, exitUsage, "cv", filepath.Join(dir, "d.csv"), "--target", "y", "--plot", filepath.Join(dir, "no", "p"))
@@ -83,11 +88,13 @@ func TestFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	for _, args := range everyCommand(t, dir) {
 		errw := new(bytes.Buffer)
-		if code := run(t.Context(), args, nil, full, errw); code != exitInternal || strings.Count(errw.String(), "\n") != 1 || !strings.Contains(errw.String(), "no space left") {
+		if code := run(t.Context(), args, nil, full, errw); code != exitInternal ||
+			strings.Count(errw.String(), "\n") != 1 || !strings.Contains(errw.String(), "no space left") {
 			t.Errorf("%q: exit %d: %s", args, code, errw)
 		}
 		c, _, err := (&app{}).root().Find(args)
-		if err == nil && c.Flags().Lookup("out") != nil && !slices.Contains(args, "--help") && !slices.Contains(args, "--print-config") {
+		if err == nil && c.Flags().Lookup("out") != nil && !slices.Contains(args, "--help") &&
+			!slices.Contains(args, "--print-config") {
 			want(t, exitInternal, append(slices.Clone(args), "--out", "/dev/full")...)
 		}
 	}

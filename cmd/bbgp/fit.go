@@ -132,16 +132,15 @@ func (a *app) fit(ctx context.Context, data string, f *fitFlags) error {
 		return ts.locate(err)
 	}
 	m.Extra, m.Writer = ts.plan.Encode(), "bbgp "+versionString()
-	if m.Result.ConstantTarget {
-		a.say("%s: column %s: the target is %v in all %d rows; the model predicts it everywhere", ts.table.File, ts.plan.Target, ts.data.Y[0], len(ts.data.Y))
-	}
+	a.sayConstant(m, ts)
 	if ended == nil && m.Result.Stopped != "time" {
 		err := advise(ctx, f, ts, m, opt.Engine)
 		if ended = ctx.Err(); err != nil && ended == nil {
 			return err
 		}
 	}
-	rep := &fitReport{Inputs: ts.plan.Names(), Blank: len(ts.set.Blank), Dropped: len(ts.set.Drop), Notes: append(ts.notes, ts.learnt...), learnt: ts.learnt, Model: f.out}
+	rep := &fitReport{Inputs: ts.plan.Names(), Blank: len(ts.set.Blank), Dropped: len(ts.set.Drop),
+		Notes: append(ts.notes, ts.learnt...), learnt: ts.learnt, Model: f.out}
 	if f.out != "" {
 		if err := m.Save(f.out); err != nil {
 			return err
@@ -269,9 +268,18 @@ func (f *fitFlags) options(ctx context.Context, a *app) (bbgp.Options, error) {
 	return opt, err
 }
 
+// sayConstant says so where the target of all rows is one number.
+func (a *app) sayConstant(m *bbgp.Model, ts *trainingSet) {
+	if m.Result.ConstantTarget {
+		a.say("%s: column %s: the target is %v in all %d rows; the model predicts it everywhere", ts.table.File,
+			ts.plan.Target, ts.data.Y[0], len(ts.data.Y))
+	}
+}
+
 // afterFit predicts the rows held out, which the model keeps in mind, and those
 // without a target.
-func (a *app) afterFit(ctx context.Context, f *fitFlags, ts *trainingSet, m *bbgp.Model, e *linalg.Engine, rep *fitReport) error {
+func (a *app) afterFit(ctx context.Context, f *fitFlags, ts *trainingSet, m *bbgp.Model, e *linalg.Engine,
+	rep *fitReport) error {
 	if h := ts.held; h != nil && m.Result.Stopped == "time" {
 		a.say("the time is over: held-out rows are not scored; bbgp report MODEL --data TABLE does")
 	} else if h != nil {

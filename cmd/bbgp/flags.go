@@ -120,7 +120,8 @@ func (r *reading) addFormat(f *pflag.FlagSet) {
 
 // options returns how a table is read.
 func (r *reading) options() (table.ReadOptions, error) {
-	o := table.ReadOptions{Skip: r.skip, Comment: r.comment, NA: r.na, Encoding: r.encoding, Sheet: r.sheet, DropRows: r.ragged == "drop"}
+	o := table.ReadOptions{Skip: r.skip, Comment: r.comment, NA: r.na, Encoding: r.encoding, Sheet: r.sheet,
+		DropRows: r.ragged == "drop"}
 	switch {
 	case r.delimiter == "tab" || r.delimiter == `\t`:
 		o.Delimiter = '\t'
@@ -175,7 +176,8 @@ func (r *reading) budget(o table.ReadOptions) (table.ReadOptions, error) {
 }
 
 func (r *reading) inputs() (inputs.Options, error) {
-	o := inputs.Options{Target: r.target, Features: r.features, Ignore: r.ignore, Weight: r.weight, NoiseVar: r.noiseVar, Missing: r.missing, MaxLevels: r.levels, NA: r.na}
+	o := inputs.Options{Target: r.target, Features: r.features, Ignore: r.ignore, Weight: r.weight,
+		NoiseVar: r.noiseVar, Missing: r.missing, MaxLevels: r.levels, NA: r.na}
 	if !slices.Contains(inputs.Rules, r.missing) {
 		return o, usagef("--missing %q is not one of %s", r.missing, strings.Join(inputs.Rules, ", "))
 	}
@@ -219,7 +221,8 @@ func (m *modelling) add(f *pflag.FlagSet) {
 }
 
 func (m *modelling) options(e *linalg.Engine) (bbgp.Options, error) {
-	o := bbgp.Options{Kernel: m.kernel, Method: m.method, Eps: m.eps, LMLStdErr: m.lmlStdErr, Precision: m.precision, Product: m.product, Tolerance: m.tolerance,
+	o := bbgp.Options{Kernel: m.kernel, Method: m.method, Eps: m.eps, LMLStdErr: m.lmlStdErr, Precision: m.precision,
+		Product: m.product, Tolerance: m.tolerance,
 		NoScale: m.noScale, ScaleFloor: m.scaleFloor, Seed: m.seed, Time: m.time, Engine: e}
 	var err error
 	if !(m.eps > 0) || math.IsInf(m.eps, 0) {

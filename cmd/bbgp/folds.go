@@ -95,7 +95,8 @@ func (ts *trainingSet) column(name string) (*table.Column, error) {
 	c := ts.table.Columns[j]
 	for _, i := range ts.set.Rows {
 		if c.MissingAt(i) {
-			return nil, &table.Error{File: ts.table.File, Row: i + 1, Line: ts.table.Line(i), Column: c.Name, Text: "the cell is missing; every row needs one to be in a fold"}
+			return nil, &table.Error{File: ts.table.File, Row: i + 1, Line: ts.table.Line(i), Column: c.Name,
+				Text: "the cell is missing; every row needs one to be in a fold"}
 		}
 	}
 	return c, nil
@@ -114,7 +115,8 @@ func (f *foldFlags) byGroup(ts *trainingSet, rng *rand.Rand) ([][]int, error) {
 		if c.Codes != nil && c.Codes[i] >= 0 {
 			key = "=" + c.Levels[c.Codes[i]]
 		} else if c.Codes != nil && math.IsNaN(c.Num[i]) {
-			return nil, &table.Error{File: ts.table.File, Column: c.Name, Text: "has too many different texts for groups"}
+			return nil, &table.Error{File: ts.table.File, Column: c.Name,
+				Text: "has too many different texts for groups"}
 		}
 		g, ok := index[key]
 		if !ok {
@@ -124,7 +126,8 @@ func (f *foldFlags) byGroup(ts *trainingSet, rng *rand.Rand) ([][]int, error) {
 		groups[g] = append(groups[g], k)
 	}
 	if len(groups) < f.folds {
-		return nil, usagef("--folds %d: column %s has %d groups, and each fold needs one; give --folds %d or less", f.folds, c.Name, len(groups), len(groups))
+		return nil, usagef("--folds %d: column %s has %d groups, and each fold needs one; give --folds %d or less",
+			f.folds, c.Name, len(groups), len(groups))
 	}
 	var folds [][]int
 	for range f.repeats {
@@ -153,7 +156,8 @@ func (f *foldFlags) byBlock(ts *trainingSet) ([][]int, error) {
 			return nil, err
 		}
 		if !c.Numeric() || c.Inf > 0 {
-			return nil, &table.Error{File: ts.table.File, Column: c.Name, Text: "has cells that are no numbers; --block needs places or times (--group takes texts)"}
+			return nil, &table.Error{File: ts.table.File, Column: c.Name,
+				Text: "has cells that are no numbers; --block needs places or times (--group takes texts)"}
 		}
 		v := make([]float64, len(ts.set.Rows))
 		for k, i := range ts.set.Rows {
@@ -171,7 +175,8 @@ func (f *foldFlags) byBlock(ts *trainingSet) ([][]int, error) {
 	}
 	folds := regions(columns, rows, f.folds)
 	if len(folds) < f.folds {
-		return nil, usagef("--folds %d: columns %s have too few different values for more than %d blocks", f.folds, strings.Join(f.block, ", "), len(folds))
+		return nil, usagef("--folds %d: columns %s have too few different values for more than %d blocks", f.folds,
+			strings.Join(f.block, ", "), len(folds))
 	}
 	return folds, nil
 }

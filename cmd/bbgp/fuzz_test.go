@@ -16,7 +16,8 @@ import (
 // A config file is read or refused as a mistake of usage, and what is read can
 // be printed and read again.
 func FuzzConfig(f *testing.F) {
-	for _, s := range []string{"", "target = y\n", "# a\n\neps=2 # b\r\n", "probes = x", "config = a", "ignore = a,b\nignore = c", "=\n", "eps = \x00", "time = 5m\nmissing = drop"} {
+	for _, s := range []string{"", "target = y\n", "# a\n\neps=2 # b\r\n", "probes = x", "config = a",
+		"ignore = a,b\nignore = c", "=\n", "eps = \x00", "time = 5m\nmissing = drop"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -52,7 +53,9 @@ func FuzzConfig(f *testing.F) {
 
 // A file of parameters is read or refused with its name.
 func FuzzParameters(f *testing.F) {
-	for _, s := range []string{"", "{}", `{"mean":0,"variance":1,"noise":1e-3,"lengthscales":[1,null]}`, `{"parameters":{"kernel":"matern12","mean":1,"variance":1,"noise":1,"lengthscales":[]}}`, `{"noise":1e999}`, "null", "[1]"} {
+	for _, s := range []string{"", "{}", `{"mean":0,"variance":1,"noise":1e-3,"lengthscales":[1,null]}`,
+		`{"parameters":{"kernel":"matern12","mean":1,"variance":1,"noise":1,"lengthscales":[]}}`, `{"noise":1e999}`,
+		"null", "[1]"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -85,7 +85,8 @@ func (a *app) manCommand() *cobra.Command {
 func manPage(c *cobra.Command) string {
 	var b strings.Builder
 	title := strings.ReplaceAll(c.CommandPath(), " ", "-")
-	fmt.Fprintf(&b, ".TH %q 1 \"\" %q\n.SH NAME\n%s \\- %s\n", strings.ToUpper(title), "bbgp "+versionString(), roff(title), roff(c.Short))
+	fmt.Fprintf(&b, ".TH %q 1 \"\" %q\n.SH NAME\n%s \\- %s\n", strings.ToUpper(title), "bbgp "+versionString(),
+		roff(title), roff(c.Short))
 	fmt.Fprintf(&b, ".SH SYNOPSIS\n%s\n", roff(c.UseLine()))
 	if c.Long != "" {
 		fmt.Fprintf(&b, ".SH DESCRIPTION\n.nf\n%s\n.fi\n", roff(c.Long))

@@ -44,9 +44,11 @@ type heldRows struct {
 
 // score predicts the rows, writes them to path unless that is "", and returns what the
 // model keeps of them.
-func (h *heldRows) score(ctx context.Context, a *app, m *bbgp.Model, plan *inputs.Plan, e *linalg.Engine, path string) (*inputs.HeldOut, error) {
+func (h *heldRows) score(ctx context.Context, a *app, m *bbgp.Model, plan *inputs.Plan, e *linalg.Engine,
+	path string) (*inputs.HeldOut, error) {
 	d := h.data
-	p, err := predictRows(ctx, m, plan, e, d.X, bbgp.PredictOptions{SD: true, NoiseScale: d.NoiseScale, NoiseExtra: d.NoiseExtra})
+	p, err := predictRows(ctx, m, plan, e, d.X, bbgp.PredictOptions{SD: true, NoiseScale: d.NoiseScale,
+		NoiseExtra: d.NoiseExtra})
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +59,8 @@ func (h *heldRows) score(ctx context.Context, a *app, m *bbgp.Model, plan *input
 	out := &inputs.HeldOut{Table: h.table, Share: h.share, Seed: h.seed, Score: s}
 	for i := 0; i < len(d.Y); i += 1 + len(d.Y)/mostPoints {
 		if !math.IsInf(p.SDObs[i], 0) { // of a text that the model has not seen
-			out.Rows = append(out.Rows, inputs.HeldRow{Row: h.rows[i] + 1, Y: d.Y[i], Mean: p.Mean[i], SDObs: p.SDObs[i]})
+			out.Rows = append(out.Rows, inputs.HeldRow{Row: h.rows[i] + 1, Y: d.Y[i], Mean: p.Mean[i],
+				SDObs: p.SDObs[i]})
 		}
 	}
 	if path == "" {
@@ -82,7 +85,8 @@ func (f *fitFlags) share() (float64, error) {
 			return 0, usagef("--holdout %q is neither a table nor a share between 0%% and 100%%", f.holdout)
 		}
 		if v >= 1 {
-			return 0, usagef("--holdout %s: there is no such table; --holdout %s%% keeps a share of the rows", f.holdout, f.holdout)
+			return 0, usagef("--holdout %s: there is no such table; --holdout %s%% keeps a share of the rows",
+				f.holdout, f.holdout)
 		}
 		f.holdout = "" // no table
 		return v, nil
@@ -118,7 +122,8 @@ func (ts *trainingSet) holdOut(share float64, seed uint64) error {
 		ts.held.rows = append(ts.held.rows, ts.set.Rows[r])
 	}
 	ts.data, ts.set.Rows = ts.data.Rows(in), rows
-	ts.notes = append(ts.notes, fmt.Sprintf("%s, drawn at random: held out to score the predictions, %s used", table.Rows(k), table.Rows(len(in))))
+	ts.notes = append(ts.notes, fmt.Sprintf("%s, drawn at random: held out to score the predictions, %s used",
+		table.Rows(k), table.Rows(len(in))))
 	return nil
 }
 

@@ -116,15 +116,18 @@ func (a *app) modelInfo(path string, asJSON bool) error {
 		return err
 	}
 	if asJSON {
-		return writeJSON(a.out, &modelReport{Result: m.Result, Target: plan.Target, Inputs: plan.Inputs, Rule: plan.Rule, File: file, HeldOut: plan.HeldOut})
+		return writeJSON(a.out, &modelReport{Result: m.Result, Target: plan.Target, Inputs: plan.Inputs,
+			Rule: plan.Rule, File: file, HeldOut: plan.HeldOut})
 	}
-	fmt.Fprintf(a.out, "model of %s, %d rows, %d inputs, kernel %s, fitted by method %s\n", plan.Target, m.Result.N, m.D(), m.Parameters.Kernel, m.Result.Method)
+	fmt.Fprintf(a.out, "model of %s, %d rows, %d inputs, kernel %s, fitted by method %s\n", plan.Target, m.Result.N,
+		m.D(), m.Parameters.Kernel, m.Result.Method)
 	if err := writeParameters(a.out, m); err != nil {
 		return err
 	}
 	writeInputs(a.out, m, plan)
 	if h := plan.HeldOut; h != nil {
-		fmt.Fprintf(a.out, "held out      %s: RMSE %.5g, R² %s, NLPD %s, %s\n", h.What(), h.Score.RMSE, known("%.4f", h.Score.R2), known("%.4g", h.Score.NLPD), covered(h.Score))
+		fmt.Fprintf(a.out, "held out      %s: RMSE %.5g, R² %s, NLPD %s, %s\n", h.What(), h.Score.RMSE,
+			known("%.4f", h.Score.R2), known("%.4g", h.Score.NLPD), covered(h.Score))
 	}
 	return writeModelFile(a.out, m, file)
 }
@@ -141,7 +144,8 @@ func writeInputs(w io.Writer, m *bbgp.Model, p *inputs.Plan) {
 		fmt.Fprintf(w, "  %-24s %-8s %12.6g %12.6g  %s\n", in.Name, in.Kind, s.XMean[j], s.XScale[j], span)
 	}
 	fmt.Fprintf(w, "  %-24s %-8s %12.6g %12.6g\n", p.Target, "target", s.YMean, s.YScale)
-	fmt.Fprintf(w, "missing       %s\n", map[string]string{"stop": "inputs are refused", "drop": "inputs leave the row without a prediction", "indicator": "inputs are the mean, and told"}[p.Rule])
+	fmt.Fprintf(w, "missing       %s\n", map[string]string{"stop": "inputs are refused",
+		"drop": "inputs leave the row without a prediction", "indicator": "inputs are the mean, and told"}[p.Rule])
 	for _, c := range [][2]string{{"weights", p.Weight}, {"noise var", p.NoiseOf}} {
 		if c[1] != "" {
 			fmt.Fprintf(w, "%-13s column %s\n", c[0], c[1])
@@ -177,7 +181,8 @@ func writeModelFile(w io.Writer, m *bbgp.Model, f bbgp.FileInfo) error {
 func writeParameters(w io.Writer, m *bbgp.Model) error {
 	p, s := m.Parameters, m.Scaling
 	fmt.Fprintf(w, "noise sd      %-12.5g  of %s\n", math.Sqrt(p.Noise)*s.YScale, m.Target)
-	fmt.Fprintf(w, "function sd   %-12.5g  about a mean of %.5g\n", math.Sqrt(p.Variance)*s.YScale, s.YMean+s.YScale*p.Mean)
+	fmt.Fprintf(w, "function sd   %-12.5g  about a mean of %.5g\n", math.Sqrt(p.Variance)*s.YScale,
+		s.YMean+s.YScale*p.Mean)
 	fmt.Fprintf(w, "lengthscales, in the units of each input, the shortest (most relevant) first; relative to the input's sd behind\n")
 	for _, j := range byRelevance(p.Lengthscales) {
 		l := p.Lengthscales[j]

@@ -23,19 +23,23 @@ func TestKeysOfUsage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const begin, end = "<!-- keys: made by BBGP_KEYS=1 go test -run KeysOfUsage ./cmd/bbgp -->\n", "<!-- end of keys -->\n"
+	const begin, end = "<!-- keys: made by BBGP_KEYS=1 go test -run KeysOfUsage ./cmd/bbgp -->\n",
+		"<!-- end of keys -->\n"
 	before, rest, ok := strings.Cut(string(text), begin)
 	have, after, ok2 := strings.Cut(rest, end)
 	if !ok || !ok2 {
 		t.Fatal("USAGE.md has no place for the keys")
 	}
-	k := &keyTables{comments: fieldComments(t), done: map[reflect.Type]bool{}, within: map[reflect.Type]string{}, said: map[string]string{}}
+	k := &keyTables{comments: fieldComments(t), done: map[reflect.Type]bool{}, within: map[reflect.Type]string{},
+		said: map[string]string{}}
 	for _, r := range []struct {
 		name  string
 		value any
 	}{
-		{"fit", fitReport{}}, {"lml", bbgp.LMLReport{}}, {"plan", bbgp.Plan{}}, {"predict", predictReport{}}, {"cv", cvReport{}},
-		{"sample", sampleReport{}}, {"check", checkReport{}}, {"info MODEL", modelReport{}}, {"info", machineReport{}}, {"demo", demoReport{}},
+		{"fit", fitReport{}}, {"lml", bbgp.LMLReport{}}, {"plan", bbgp.Plan{}}, {"predict", predictReport{}},
+		{"cv", cvReport{}},
+		{"sample", sampleReport{}}, {"check", checkReport{}}, {"info MODEL", modelReport{}}, {"info", machineReport{}},
+		{"demo", demoReport{}},
 	} {
 		k.table("`"+r.name+" --json`", reflect.TypeOf(r.value))
 	}

@@ -77,7 +77,8 @@ func kills(t *testing.T, few int) int {
 // checkpoint every time, and its predictions have the bits of an undisturbed one.
 func TestKilledFitGoesOn(t *testing.T) {
 	dir := t.TempDir()
-	train, model, point := sample(t, dir, "train.csv", 700, 3), filepath.Join(dir, "m.bbgp"), filepath.Join(dir, "point")
+	train, model, point := sample(t, dir, "train.csv", 700, 3), filepath.Join(dir, "m.bbgp"),
+		filepath.Join(dir, "point")
 	fit := []string{"fit", train, "--target", "y", "--method", "bbgp", "--eps", "0.1", "--quiet", "--json"}
 	began := time.Now()
 	plain := object(t, want(t, exitOK, append(fit, "--out", filepath.Join(dir, "plain.bbgp"))...).out)
@@ -142,8 +143,10 @@ func TestKilledSave(t *testing.T) {
 // An interrupt ends a fit with 130; what it has is said and kept.
 func TestInterruptSaysTheBest(t *testing.T) {
 	dir := t.TempDir()
-	train, model, point := sample(t, dir, "train.csv", 3000, 5), filepath.Join(dir, "m.bbgp"), filepath.Join(dir, "point")
-	c, errw := play(t, "bbgp", "fit", train, "--target", "y", "--eps", "0.001", "--out", model, "--checkpoint", point, "--progress", "json")
+	train, model, point := sample(t, dir, "train.csv", 3000, 5), filepath.Join(dir, "m.bbgp"),
+		filepath.Join(dir, "point")
+	c, errw := play(t, "bbgp", "fit", train, "--target", "y", "--eps", "0.001", "--out", model, "--checkpoint", point,
+		"--progress", "json")
 	for began := time.Now(); sizeOf(point) < 500_000 && time.Since(began) < time.Minute; { // beyond the pre-fit
 		time.Sleep(20 * time.Millisecond)
 	}
@@ -152,20 +155,25 @@ func TestInterruptSaysTheBest(t *testing.T) {
 	}
 	err := c.Wait()
 	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != exitInterrupted || !strings.Contains(errw.String(), "the best so far: LML") || !strings.Contains(errw.String(), "--resume goes on from "+point) {
+	if !errors.As(err, &exit) || exit.ExitCode() != exitInterrupted ||
+		!strings.Contains(errw.String(), "the best so far: LML") ||
+		!strings.Contains(errw.String(), "--resume goes on from "+point) {
 		t.Errorf("%v: %s", err, errw)
 	}
-	if r := bbgpRun(t, "", "fit", train, "--target", "y", "--checkpoint", point); r.code != exitUsage || !strings.Contains(r.err, "go on from it with --resume") {
+	if r := bbgpRun(t, "", "fit", train, "--target", "y", "--checkpoint", point); r.code != exitUsage ||
+		!strings.Contains(r.err, "go on from it with --resume") {
 		t.Errorf("exit %d: %s", r.code, r.err)
 	}
 	if r := bbgpRun(t, "", "fit", train, "--target", "y", "--resume"); r.code != exitUsage {
 		t.Errorf("exit %d: %s", r.code, r.err)
 	}
-	if r := bbgpRun(t, "", "fit", train, "--target", "y", "--eps", "0.5", "--checkpoint", point, "--resume"); r.code != exitData || !strings.Contains(r.err, "eps was 0.001 and is 0.5") {
+	if r := bbgpRun(t, "", "fit", train, "--target", "y", "--eps", "0.5", "--checkpoint", point,
+		"--resume"); r.code != exitData || !strings.Contains(r.err, "eps was 0.001 and is 0.5") {
 		t.Errorf("exit %d: %s", r.code, r.err)
 	}
 	other := sample(t, dir, "other.csv", 30, 1)
-	if r := bbgpRun(t, "", "fit", train, "--target", "y", "--checkpoint", other, "--resume"); r.code != exitData || !strings.Contains(r.err, "not a checkpoint") {
+	if r := bbgpRun(t, "", "fit", train, "--target", "y", "--checkpoint", other, "--resume"); r.code != exitData ||
+		!strings.Contains(r.err, "not a checkpoint") {
 		t.Errorf("exit %d: %s", r.code, r.err)
 	}
 }

@@ -77,7 +77,8 @@ func (a *app) lml(ctx context.Context, data string, f *lmlFlags) error {
 		}
 	}
 	if d := len(ts.plan.Inputs); d != len(p.Lengthscales) {
-		return &table.Error{File: f.params, Text: fmt.Sprintf("has %d lengthscales, the table %d inputs: %s", len(p.Lengthscales), d, table.List(ts.plan.Names(), 8))}
+		return &table.Error{File: f.params, Text: fmt.Sprintf("has %d lengthscales, the table %d inputs: %s",
+			len(p.Lengthscales), d, table.List(ts.plan.Names(), 8))}
 	}
 	if !f.quiet {
 		for _, n := range ts.notes {
@@ -105,14 +106,17 @@ func writeLML(w io.Writer, ts *trainingSet, r *bbgp.LMLReport) error {
 	if r.Passes > 0 {
 		fmt.Fprintf(w, "bounds of its bias       [%.6f, %.6f] (%s)\n", r.Lower, r.Upper, r.BoundKind)
 		fmt.Fprintf(w, "standard error           %.4g (%d probes)\n", r.StdErr, r.Probes)
-		fmt.Fprintf(w, "work                     %d passes, rank %d, %d neighbours, %s%s\n", r.Passes, r.Rank, r.Neighbours, r.Precision, costsNote(r.Costs))
+		fmt.Fprintf(w, "work                     %d passes, rank %d, %d neighbours, %s%s\n", r.Passes, r.Rank,
+			r.Neighbours, r.Precision, costsNote(r.Costs))
 	}
 	if g := r.Gradient; g != nil {
-		fmt.Fprintf(w, "gradient by mean         %.6g\n            variance     %.6g\n            noise        %.6g\n", g.Mean, g.Variance, g.Noise)
+		fmt.Fprintf(w, "gradient by mean         %.6g\n            variance     %.6g\n            noise        %.6g\n",
+			g.Mean, g.Variance, g.Noise)
 		for j, name := range ts.plan.Names() {
 			fmt.Fprintf(w, "            lengthscale  %.6g  %s\n", g.Lengthscales[j], name)
 		}
 	}
-	_, err := fmt.Fprintf(w, "time                     %.2f s, %s, method %s\n", r.Seconds, formatBytes(r.PeakBytes), r.Method)
+	_, err := fmt.Fprintf(w, "time                     %.2f s, %s, method %s\n", r.Seconds, formatBytes(r.PeakBytes),
+		r.Method)
 	return err
 }

@@ -172,7 +172,9 @@ likelihood it computes comes with bounds of its bias.`,
 	}
 	root.SetUsageTemplate(usageTemplate)
 	root.SetVersionTemplate("bbgp {{.Version}}\n")
-	root.AddCommand(a.fitCommand(), a.planCommand(), a.predictCommand(), a.sampleCommand(), a.lmlCommand(), a.cvCommand(), a.checkCommand(), a.infoCommand(), a.versionCommand(), a.benchCommand(), a.reportCommand(), a.demoCommand(), a.completionCommand(), a.manCommand())
+	root.AddCommand(a.fitCommand(), a.planCommand(), a.predictCommand(), a.sampleCommand(), a.lmlCommand(),
+		a.cvCommand(), a.checkCommand(), a.infoCommand(), a.versionCommand(), a.benchCommand(), a.reportCommand(),
+		a.demoCommand(), a.completionCommand(), a.manCommand())
 	root.SetHelpCommand(helpCommand())
 	a.addFileChecks(root) // inside addConfig, which may set the flags
 	addConfig(root)

@@ -155,8 +155,10 @@ func fitCommand(name string, r reading) string {
 		one("levels", strconv.Itoa(r.levels), "")
 	}
 	for _, f := range []struct{ flag, value, usual string }{
-		{"delimiter", r.delimiter, ""}, {"decimal", r.decimal, ""}, {"header", r.header, "auto"}, {"units", r.units, "auto"},
-		{"comment", r.comment, ""}, {"ragged", r.ragged, "stop"}, {"encoding", r.encoding, ""}, {"sheet", r.sheet, ""}} {
+		{"delimiter", r.delimiter, ""}, {"decimal", r.decimal, ""}, {"header", r.header, "auto"},
+		{"units", r.units, "auto"},
+		{"comment", r.comment, ""}, {"ragged", r.ragged, "stop"}, {"encoding", r.encoding, ""},
+		{"sheet", r.sheet, ""}} {
 		one(f.flag, f.value, f.usual)
 	}
 	if r.skip > 0 {

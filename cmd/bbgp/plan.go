@@ -59,7 +59,8 @@ func (a *app) plan(ctx context.Context, data string, f *fitFlags) error {
 		err = writePlan(a.out, p)
 	}
 	if err == nil && opt.Memory > 0 && p.LeastBytes > opt.Memory {
-		return &bbgp.MemoryError{What: fmt.Sprintf("method %s on %d rows of %d inputs", p.Method, p.Distinct, p.Inputs), Needed: p.LeastBytes, Budget: opt.Memory}
+		return &bbgp.MemoryError{What: fmt.Sprintf("method %s on %d rows of %d inputs", p.Method, p.Distinct, p.Inputs),
+			Needed: p.LeastBytes, Budget: opt.Memory}
 	}
 	return err
 }

@@ -25,7 +25,8 @@ func TestPlan(t *testing.T) {
 		if err := json.Unmarshal([]byte(want(t, exitOK, "plan", data, "--target", "y", "--json").out), &p); err != nil {
 			t.Fatal(err)
 		}
-		if p.Rows != 2500 || p.Distinct != 2500 || p.Inputs != 3 || p.Method != "bbgp" || p.Sample != 1250 || p.Seconds <= 0 {
+		if p.Rows != 2500 || p.Distinct != 2500 || p.Inputs != 3 || p.Method != "bbgp" || p.Sample != 1250 ||
+			p.Seconds <= 0 {
 			t.Errorf("%+v", p)
 		}
 		planned["passes"] += float64(p.Passes)
@@ -41,11 +42,13 @@ func TestPlan(t *testing.T) {
 		within(t, key+" planned over done", v/did[key], 0.5, 2)
 	}
 
-	if r := bbgpRun(t, "", "plan", data, "--target", "y", "--memory", "1MB", "--quiet"); r.code != exitRefused || !strings.Contains(r.out, "method        bbgp") || !strings.Contains(r.out, "memory        about ") {
+	if r := bbgpRun(t, "", "plan", data, "--target", "y", "--memory", "1MB", "--quiet"); r.code != exitRefused ||
+		!strings.Contains(r.out, "method        bbgp") || !strings.Contains(r.out, "memory        about ") {
 		t.Errorf("exit %d: %s%s", r.code, r.out, r.err)
 	}
 	e := played(t, "fit", data, "--target", "y", "--method", "exact", "--max-steps", "2", "--json", "--quiet")
-	if err := json.Unmarshal([]byte(want(t, exitOK, "plan", data, "--target", "y", "--method", "exact", "--max-steps", "2", "--json").out), &p); err != nil {
+	if err := json.Unmarshal([]byte(want(t, exitOK, "plan", data, "--target", "y", "--method", "exact", "--max-steps",
+		"2", "--json").out), &p); err != nil {
 		t.Fatal(err)
 	}
 	within(t, "bytes of method exact planned over used", float64(p.Bytes)/e["peak_bytes"].(float64), 0.5, 2)

@@ -117,11 +117,13 @@ func (a *app) predict(ctx context.Context, path, data string, f *predictFlags) e
 	if err != nil {
 		return err
 	}
-	p := &predictor{model: m, plan: plan, stream: s, engine: e, flags: f, kept: kept, live: newCounter(a.errw, f.quiet || f.out == "-" && isTerminal(a.out))}
+	p := &predictor{model: m, plan: plan, stream: s, engine: e, flags: f, kept: kept,
+		live: newCounter(a.errw, f.quiet || f.out == "-" && isTerminal(a.out))}
 	if err := writeFile(f.out, a.out, func(w *rowWriter) error { return p.run(ctx, w, len(plan.Inputs)) }); err != nil {
 		return err
 	}
-	rep := &predictReport{N: p.rows, Skipped: p.skipped, Seconds: time.Since(start).Seconds(), Out: f.out, ISA: e.Impl.Name, Bounds: p.kind, Notes: p.notes()}
+	rep := &predictReport{N: p.rows, Skipped: p.skipped, Seconds: time.Since(start).Seconds(), Out: f.out,
+		ISA: e.Impl.Name, Bounds: p.kind, Notes: p.notes()}
 	if f.json {
 		rep.Score = p.score()
 		return writeJSON(a.out, rep)

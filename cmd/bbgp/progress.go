@@ -46,7 +46,8 @@ func (p *progressFlags) reporter(w io.Writer, budget time.Duration) (func(bbgp.S
 			_ = enc.Encode(s)
 		}, nil
 	}
-	t := &teller{w: w, live: isTerminal(w) && os.Getenv("TERM") != "dumb", every: 500 * time.Millisecond, budget: budget}
+	t := &teller{w: w, live: isTerminal(w) && os.Getenv("TERM") != "dumb", every: 500 * time.Millisecond,
+		budget: budget}
 	if t.live {
 		t.every, t.width = 100*time.Millisecond, widthOf(w)
 	}
@@ -87,7 +88,8 @@ func newCounter(w io.Writer, quiet bool) *counter {
 
 // tell says how far the work is, at most ten times a second, and not in the first half.
 func (c *counter) tell(format string, args ...any) {
-	if now := time.Now(); c.w != nil && now.Sub(c.start) > 500*time.Millisecond && now.Sub(c.last) > 100*time.Millisecond {
+	if now := time.Now(); c.w != nil && now.Sub(c.start) > 500*time.Millisecond &&
+		now.Sub(c.last) > 100*time.Millisecond {
 		c.last = now
 		line := fmt.Sprintf("bbgp: "+format, args...) + fmt.Sprintf("  %.1f s", now.Sub(c.start).Seconds())
 		fmt.Fprint(c.w, cut(line, widthOf(c.w))+clearLine+"\r")

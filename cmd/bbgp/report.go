@@ -47,7 +47,8 @@ func (a *app) reportCommand() *cobra.Command {
 	fl.StringVar(&f.data, "data", "", "table with targets to compare the predictions with; rows of the training are judged by the others")
 	fl.StringVarP(&f.out, "out", "o", "report.html", "file for the page")
 	fl.IntVar(&f.effects, "effects", 6, "effect curves, of the inputs that do most")
-	fl.BoolVar(&f.leaveOut, "loo", false, fmt.Sprintf("leave-one-out pictures also beyond %d training rows", mostLeftOut))
+	fl.BoolVar(&f.leaveOut, "loo", false, fmt.Sprintf("leave-one-out pictures also beyond %d training rows",
+		mostLeftOut))
 	f.read.addFormat(fl)
 	f.machine.add(fl)
 	return c
@@ -121,8 +122,10 @@ func (a *app) report(ctx context.Context, path string, f *reportFlags) error {
 	}
 	result := &m.Result
 	shown := min(len(result.Warnings), warningsShown)
-	pg := &page{Title: "Model of " + plan.Target, Warnings: result.Warnings[:shown], More: result.Warnings[shown:], Facts: facts(m), Relevance: r.relevances(),
-		Foot: fmt.Sprintf("bbgp %s, fitted in %.1f s on %s, seed %d", versionString(), result.Seconds, result.ISA, result.Seed)}
+	pg := &page{Title: "Model of " + plan.Target, Warnings: result.Warnings[:shown], More: result.Warnings[shown:],
+		Facts: facts(m), Relevance: r.relevances(),
+		Foot: fmt.Sprintf("bbgp %s, fitted in %.1f s on %s, seed %d", versionString(), result.Seconds, result.ISA,
+			result.Seed)}
 	if h := plan.HeldOut; h != nil {
 		pg.Facts = append(pg.Facts, scoreFact("held out by the fit", h.Score))
 	}
@@ -163,8 +166,10 @@ func facts(m *bbgp.Model) []fact {
 		{"kernel", p.Kernel},
 		{"log marginal likelihood", lml},
 		{"noise sd", fmt.Sprintf("%.5g (units of %s)", math.Sqrt(p.Noise)*s.YScale, m.Target)},
-		{"function sd", fmt.Sprintf("%.5g about a mean of %.5g", math.Sqrt(p.Variance)*s.YScale, s.YMean+s.YScale*p.Mean)},
-		{"work", fmt.Sprintf("%d evaluations, %d passes over the kernel matrix, %s", r.Evaluations, r.Passes, formatBytes(r.PeakBytes))},
+		{"function sd", fmt.Sprintf("%.5g about a mean of %.5g", math.Sqrt(p.Variance)*s.YScale,
+			s.YMean+s.YScale*p.Mean)},
+		{"work", fmt.Sprintf("%d evaluations, %d passes over the kernel matrix, %s", r.Evaluations, r.Passes,
+			formatBytes(r.PeakBytes))},
 	}
 }
 

@@ -39,7 +39,8 @@ func TestReportOfPlaces(t *testing.T) {
 		table += fmt.Sprintf("%.4f,%.4f,%.4f\n", a, b, math.Sin(5*a)*math.Cos(4*b)+0.1*r.NormFloat64())
 	}
 	page := reportOf(t, table, "temp")
-	for _, s := range []string{"Mean of temp", "Standard deviation", "What the inputs do", "leave-one-out", "Quantiles of the residuals",
+	for _, s := range []string{"Mean of temp", "Standard deviation", "What the inputs do", "leave-one-out",
+		"Quantiles of the residuals",
 		"prefers-color-scheme", "currentColor"} {
 		if !strings.Contains(page, s) {
 			t.Errorf("the page lacks %q", s)
@@ -56,10 +57,12 @@ func TestReportOfDatesAndTexts(t *testing.T) {
 	table := "day,machine,out\n"
 	for range 120 {
 		d, m := r.IntN(27), r.IntN(3)
-		table += fmt.Sprintf("2023-%02d-%02d,%s,%.4f\n", 1+r.IntN(12), 1+d, []string{"Alpha", "Beta", "<old>"}[m], float64(m)+0.05*float64(d)+0.1*r.NormFloat64())
+		table += fmt.Sprintf("2023-%02d-%02d,%s,%.4f\n", 1+r.IntN(12), 1+d, []string{"Alpha", "Beta", "<old>"}[m],
+			float64(m)+0.05*float64(d)+0.1*r.NormFloat64())
 	}
 	page := reportOf(t, table, "out", "--data", "DATA")
-	for _, s := range []string{"2023-", "3 levels", "&lt;old&gt;", "The model was trained on 120 of them", "rows of --data"} {
+	for _, s := range []string{"2023-", "3 levels", "&lt;old&gt;", "The model was trained on 120 of them",
+		"rows of --data"} {
 		if !strings.Contains(page, s) {
 			t.Errorf("the page lacks %q", s)
 		}
@@ -74,7 +77,8 @@ func TestReportOfDatesAndTexts(t *testing.T) {
 func TestHeldOutIsKept(t *testing.T) {
 	dir := t.TempDir()
 	data, model, held := sample(t, dir, "d.csv", 150, 1), filepath.Join(dir, "m.bbgp"), filepath.Join(dir, "held.csv")
-	r := object(t, want(t, exitOK, "fit", data, "--target", "y", "--out", model, "--holdout", "20%", "--holdout-out", held, "--quiet", "--json").out)
+	r := object(t, want(t, exitOK, "fit", data, "--target", "y", "--out", model, "--holdout", "20%", "--holdout-out",
+		held, "--quiet", "--json").out)
 	b, err := os.ReadFile(held)
 	if err != nil || strings.Count(string(b), "\n") != 31 || !strings.HasPrefix(string(b), "row,y,mean,sd,sd_obs\n") {
 		t.Errorf("%v\n%s", err, b)
@@ -86,7 +90,8 @@ func TestHeldOutIsKept(t *testing.T) {
 	if a, b := kept["score"].(map[string]any)["rmse"], r["holdout"].(map[string]any)["rmse"]; a != b {
 		t.Errorf("RMSE %v, the fit said %v", a, b)
 	}
-	if out := want(t, exitOK, "info", model).out; !strings.Contains(out, "held out      30 rows, 20 % drawn with seed 0: RMSE") {
+	if out := want(t, exitOK, "info", model).out; !strings.Contains(out,
+		"held out      30 rows, 20 % drawn with seed 0: RMSE") {
 		t.Error(out)
 	}
 	html := filepath.Join(dir, "r.html")

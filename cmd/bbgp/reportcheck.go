@@ -113,7 +113,8 @@ func (a *app) heldOut(ctx context.Context, r *reporter, pg *page) (*section, err
 				p.Mean[i], p.SDObs[i], p.Laws[i] = l.Mean[at], l.SDObs[at], l.Laws[at]
 			}
 		}
-		text += fmt.Sprintf(" The model was trained on %d of them: these are predicted from the other training rows.", known)
+		text += fmt.Sprintf(" The model was trained on %d of them: these are predicted from the other training rows.",
+			known)
 	}
 	sc, err := r.m.Score(p, set.Y)
 	if err != nil {
@@ -150,11 +151,13 @@ func (r *reporter) compare(c *comparison, text string, ordered bool) (*section, 
 		pl, err := plots.Residuals(title, name, thin(x), thin(z), dates)
 		return s.add(pl, err, caption)
 	}
-	if err := residuals("Residuals", "predicted "+target, c.mean, false, "19 of 20 points belong between the dashed lines, at every prediction."); err != nil {
+	if err := residuals("Residuals", "predicted "+target, c.mean, false,
+		"19 of 20 points belong between the dashed lines, at every prediction."); err != nil {
 		return nil, err
 	}
 	if ordered {
-		if err := residuals("Residuals", "row", row, false, "A drift or waves along the rows are an input that the table does not have."); err != nil {
+		if err := residuals("Residuals", "row", row, false,
+			"A drift or waves along the rows are an input that the table does not have."); err != nil {
 			return nil, err
 		}
 	}

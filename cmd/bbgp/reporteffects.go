@@ -208,7 +208,8 @@ func (r *reporter) interactions(ctx context.Context) (*section, error) {
 }
 
 // overTwo predicts on a grid over two groups, from the quantile tail to 1 - tail.
-func (r *reporter) overTwo(ctx context.Context, a, b *group, tail float64, sd bool) (*plots.Map, *bbgp.Prediction, error) {
+func (r *reporter) overTwo(ctx context.Context, a, b *group, tail float64, sd bool) (*plots.Map, *bbgp.Prediction,
+	error) {
 	i, j := a.inputs[0], b.inputs[0]
 	axis := func(k int) []float64 {
 		v := r.sorted(k)

@@ -81,7 +81,8 @@ const mostRelevances = 30
 func (r *reporter) relevances() []relevance {
 	var out []relevance
 	for _, g := range r.groups[:min(len(r.groups), mostRelevances)] {
-		v := relevance{Name: g.column, Total: percent(g.Total), First: percent(min(g.First, g.Total)), Length: "no influence", Percent: 100 * g.Total}
+		v := relevance{Name: g.column, Total: percent(g.Total), First: percent(min(g.First, g.Total)),
+			Length: "no influence", Percent: 100 * g.Total}
 		l := r.shortest(&g)
 		switch j := g.inputs[0]; {
 		case math.IsInf(l, 1):

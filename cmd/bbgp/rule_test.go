@@ -35,17 +35,20 @@ func TestRuleIsStored(t *testing.T) {
 		r := want(t, exitOK, "predict", model, fresh, "--sd", "--out", out)
 		lines := strings.Split(strings.TrimSpace(want(t, exitOK, "predict", model, fresh, "--sd", "--quiet").out), "\n")
 		var mean float64
-		if _, err := fmt.Sscanf(lines[1], "%g", &mean); len(lines) != 4 || err != nil || math.Abs(mean-math.Sin(1.5)-0.5) > 0.15 {
+		if _, err := fmt.Sscanf(lines[1], "%g", &mean); len(lines) != 4 || err != nil ||
+			math.Abs(mean-math.Sin(1.5)-0.5) > 0.15 {
 			t.Errorf("%s: %q", rule, lines)
 		}
-		if rule == "drop" && (lines[2] != row || !strings.Contains(r.err, "their cells are empty")) || rule == "indicator" && lines[2] == ",," {
+		if rule == "drop" && (lines[2] != row || !strings.Contains(r.err, "their cells are empty")) ||
+			rule == "indicator" && lines[2] == ",," {
 			t.Errorf("%s: %q, %s", rule, lines[2], r.err)
 		}
 	}
 	// A model that never met a missing cell refuses one.
 	model := filepath.Join(dir, "stop.bbgp")
 	want(t, exitOK, "fit", data, "--target", "y", "--ignore", "a", "--out", model, "--quiet")
-	if r := bbgpRun(t, "b\n0.5\n?\n", "predict", model, "-"); r.code != exitData || !strings.Contains(r.err, "standard input: row 2 (line 3), column b: the cell is missing") {
+	if r := bbgpRun(t, "b\n0.5\n?\n", "predict", model, "-"); r.code != exitData ||
+		!strings.Contains(r.err, "standard input: row 2 (line 3), column b: the cell is missing") {
 		t.Errorf("exit %d: %s", r.code, r.err)
 	}
 }
@@ -75,7 +78,8 @@ func TestWeightAndNoiseVar(t *testing.T) {
 	// At one set of parameters, in units as they are: training would find others.
 	ask := func(table string, args ...string) (mean, sd []float64) {
 		model, out := filepath.Join(dir, "m.bbgp"), filepath.Join(dir, "o.csv")
-		want(t, exitOK, append([]string{"fit", write(t, dir, "d.csv", table), "--target", "y", "--no-scale", "--start", p, "--fix-mean", "--max-steps", "1", "--out", model, "--quiet"}, args...)...)
+		want(t, exitOK, append([]string{"fit", write(t, dir, "d.csv", table), "--target", "y", "--no-scale", "--start",
+			p, "--fix-mean", "--max-steps", "1", "--out", model, "--quiet"}, args...)...)
 		want(t, exitOK, "predict", model, write(t, dir, "n.csv", "x\n0.2\n0.7\n"), "--sd", "--out", out, "--quiet")
 		return column(t, out, "mean"), column(t, out, "sd")
 	}

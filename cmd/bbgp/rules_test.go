@@ -13,7 +13,8 @@ func TestGeneralRules(t *testing.T) {
 	cases := map[string][][]float64{
 		"01": {{1, 2, 0}, {2, 2, 0}},
 		"03": {{20, 0, 740}, {20, 0, 680}, {140, 1, 1260}, {140, 1, 1200}},
-		"29": {{0.032, 0.745, 1.5244}, {0.428, 0.916, 2.2617}, {0.427, 0.574, 1.577}, {0.938, 0.425, 1.79}, {0.999, 0.999, 3.0}},
+		"29": {{0.032, 0.745, 1.5244}, {0.428, 0.916, 2.2617}, {0.427, 0.574, 1.577}, {0.938, 0.425, 1.79},
+			{0.999, 0.999, 3.0}},
 		"47": {{0, 0, 1}, {0, 0, 1}, {0, 0, 1}},
 	}
 	add := func(name string, n int, f func(i int) []float64) {
@@ -139,7 +140,8 @@ func TestGeneralRulesLML(t *testing.T) {
 				changed[i] = append([]float64{}, r...)
 				f(changed[i])
 			}
-			m := object(t, want(t, exitOK, append([]string{"lml", csvOf(t, dir, "d.csv", "x1,x2,y", changed), "--target", "y", "--params", p, "--method", method, "--json"}, args...)...).out)
+			m := object(t, want(t, exitOK, append([]string{"lml", csvOf(t, dir, "d.csv", "x1,x2,y", changed),
+				"--target", "y", "--params", p, "--method", method, "--json"}, args...)...).out)
 			return m["lml"].(float64), m["stderr"].(float64) + m["upper"].(float64) - m["lower"].(float64)
 		}
 		first, off := ask(func([]float64) {})

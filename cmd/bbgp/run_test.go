@@ -68,10 +68,14 @@ func TestBadData(t *testing.T) {
 		{"many cells", "x1,y\n1,2\n1,2,3\n", "y", nil, `: row 2 (line 3): the row has 3 cells, the header 2; name all columns in the header, or delete the cells that are too many`},
 		{"no target left", "x1,y\n1,\n2,\n", "y", nil, `: no row is left: 2 without a target, 0 with a missing input`},
 		{"no input", "y\n1\n2\n", "y", nil, `: no column is left as an input`},
-		{"negative noise", "x1,v,y\n1,-1,2\n2,1,3\n", "y", []string{"--noise-var", "v"}, `: row 1 (line 2), column v: -1 is no variance; variances are at least 0`},
-		{"zero weight", "x1,w,y\n1,1,2\n2,0,3\n", "y", []string{"--weight", "w"}, `: row 2 (line 3), column w: 0 is no weight; weights are positive`},
-		{"many texts", "name,y\na,1\nb,2\nc,3\n", "y", []string{"--levels", "2"}, `: row 1 (line 2), column name: 3 or more different texts, such as "a", "b", "c", are too many for one input each (at most 2); leave it out with --ignore name or allow more with --levels`},
-		{"ignored", "x1,y\n1,2\n2,3\n", "y", []string{"--ignore", "x9"}, `: column x9: there is no such column; did you mean x1?`},
+		{"negative noise", "x1,v,y\n1,-1,2\n2,1,3\n", "y", []string{"--noise-var", "v"},
+			`: row 1 (line 2), column v: -1 is no variance; variances are at least 0`},
+		{"zero weight", "x1,w,y\n1,1,2\n2,0,3\n", "y", []string{"--weight", "w"},
+			`: row 2 (line 3), column w: 0 is no weight; weights are positive`},
+		{"many texts", "name,y\na,1\nb,2\nc,3\n", "y", []string{"--levels", "2"},
+			`: row 1 (line 2), column name: 3 or more different texts, such as "a", "b", "c", are too many for one input each (at most 2); leave it out with --ignore name or allow more with --levels`},
+		{"ignored", "x1,y\n1,2\n2,3\n", "y", []string{"--ignore", "x9"},
+			`: column x9: there is no such column; did you mean x1?`},
 		{"binary", "x1,y\n\x00,2\n", "y", nil, `: row 1 (line 2): holds zero bytes, which no text has: a copy that was cut short, or no text file; tr -d '\000' takes them out`},
 		{"parquet", "PAR1\x00\x00", "y", nil, `: damaged Parquet data: cut short`},
 	} {
@@ -93,7 +97,8 @@ func TestBadData(t *testing.T) {
 	if r := want(t, exitData, "fit", dir, "--target", "y"); !strings.Contains(r.err, "is a folder") {
 		t.Error(r.err)
 	}
-	if r := want(t, exitData, "predict", goodPath, goodPath); strings.Count(r.err, "\n") != 1 || !strings.Contains(r.err, goodPath) {
+	if r := want(t, exitData, "predict", goodPath, goodPath); strings.Count(r.err, "\n") != 1 ||
+		!strings.Contains(r.err, goodPath) {
 		t.Errorf("a table in place of a model: %s", r.err)
 	}
 }
@@ -103,19 +108,26 @@ func TestBadParameters(t *testing.T) {
 	dir := t.TempDir()
 	data := write(t, dir, "d.csv", "x1,x2,y\n1,2,3\n2,1,4\n3,5,1\n4,4,2\n")
 	for name, tc := range map[string]struct{ params, want string }{
-		"negative noise":  {`{"kernel":"matern32","mean":0,"variance":1,"noise":-1,"lengthscales":[1,1]}`, `"noise": -1`},
-		"negative length": {`{"kernel":"matern32","mean":0,"variance":1,"noise":1,"lengthscales":[1,-2]}`, `"lengthscales[1]": -2`},
-		"zero variance":   {`{"kernel":"matern32","mean":0,"variance":0,"noise":1,"lengthscales":[1,1]}`, `"variance": 0`},
-		"kernel":          {`{"kernel":"cubic","mean":0,"variance":1,"noise":1,"lengthscales":[1,1]}`, `"kernel": "cubic"`},
-		"missing":         {`{"kernel":"matern32","noise":1,"lengthscales":[1,1]}`, `"variance": missing`},
-		"too few":         {`{"kernel":"matern32","mean":0,"variance":1,"noise":1,"lengthscales":[1]}`, `has 1 lengthscales, the table 2 inputs: x1, x2`},
-		"unknown":         {`{"kernel":"matern32","mean":0,"variance":1,"noise":1,"lengthscales":[1,1],"nose":2}`, `nose`},
-		"no JSON":         {`noise=1`, `holds no parameters`},
+		"negative noise": {`{"kernel":"matern32","mean":0,"variance":1,"noise":-1,"lengthscales":[1,1]}`,
+			`"noise": -1`},
+		"negative length": {`{"kernel":"matern32","mean":0,"variance":1,"noise":1,"lengthscales":[1,-2]}`,
+			`"lengthscales[1]": -2`},
+		"zero variance": {`{"kernel":"matern32","mean":0,"variance":0,"noise":1,"lengthscales":[1,1]}`,
+			`"variance": 0`},
+		"kernel": {`{"kernel":"cubic","mean":0,"variance":1,"noise":1,"lengthscales":[1,1]}`,
+			`"kernel": "cubic"`},
+		"missing": {`{"kernel":"matern32","noise":1,"lengthscales":[1,1]}`, `"variance": missing`},
+		"too few": {`{"kernel":"matern32","mean":0,"variance":1,"noise":1,"lengthscales":[1]}`,
+			`has 1 lengthscales, the table 2 inputs: x1, x2`},
+		"unknown": {`{"kernel":"matern32","mean":0,"variance":1,"noise":1,"lengthscales":[1,1],"nose":2}`,
+			`nose`},
+		"no JSON": {`noise=1`, `holds no parameters`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := write(t, dir, "p.json", tc.params)
 			r := want(t, exitData, "lml", data, "--target", "y", "--params", p)
-			if !strings.Contains(r.err, tc.want) || !strings.HasPrefix(r.err, "bbgp: "+p) || strings.Count(r.err, "\n") != 1 {
+			if !strings.Contains(r.err, tc.want) || !strings.HasPrefix(r.err, "bbgp: "+p) ||
+				strings.Count(r.err, "\n") != 1 {
 				t.Errorf("%s: %s", tc.params, r.err)
 			}
 		})
@@ -205,7 +217,8 @@ func TestConfig(t *testing.T) {
 		"levels = many\n":   ": line 1: ",
 	} {
 		bad := write(t, dir, "bad.txt", content)
-		if r := want(t, exitUsage, "fit", data, "--config", bad); !strings.HasPrefix(r.err, "bbgp: "+bad+line) || strings.Count(r.err, "\n") != 1 {
+		if r := want(t, exitUsage, "fit", data, "--config", bad); !strings.HasPrefix(r.err, "bbgp: "+bad+line) ||
+			strings.Count(r.err, "\n") != 1 {
 			t.Error(r.err)
 		}
 	}
@@ -214,13 +227,15 @@ func TestConfig(t *testing.T) {
 
 func TestBench(t *testing.T) {
 	for _, args := range [][]string{{"product", "--p", "2"}, {"gradient", "--r", "3"}} {
-		m := object(t, want(t, exitOK, append([]string{"bench", args[0], "--n", "300", "--d", "3", "--time", "1ms", "--json"}, args[1:]...)...).out)
+		m := object(t, want(t, exitOK, append([]string{"bench", args[0], "--n", "300", "--d", "3", "--time", "1ms",
+			"--json"}, args[1:]...)...).out)
 		hasKeys(t, m, "n d p kernel precision threads isa seconds cpu_seconds pairs_per_s cycles_per_pair fma_share peak_gflops")
 	}
 }
 
 func TestParseBytes(t *testing.T) {
-	for s, n := range map[string]int64{"": 0, "5000000": 5e6, "2GiB": 2 << 30, "1.5g": 1.5e9, "10 MB": 1e7, "3kib": 3072} {
+	for s, n := range map[string]int64{"": 0, "5000000": 5e6, "2GiB": 2 << 30, "1.5g": 1.5e9, "10 MB": 1e7,
+		"3kib": 3072} {
 		if got, err := parseBytes(s); err != nil || got != n {
 			t.Errorf("%q: %d, %v", s, got, err)
 		}

@@ -106,7 +106,8 @@ func (a *app) sample(ctx context.Context, path, data string, f *sampleFlags) err
 	if err != nil {
 		return err
 	}
-	r := &sampleReport{N: len(ok), Skipped: len(ok) - x.Rows, Draws: f.opt.Draws, Exact: draws.Exact, CovRMS: draws.CovRMS, CovMax: draws.CovMax,
+	r := &sampleReport{N: len(ok), Skipped: len(ok) - x.Rows, Draws: f.opt.Draws, Exact: draws.Exact,
+		CovRMS: draws.CovRMS, CovMax: draws.CovMax,
 		SolveError: draws.SolveError, Out: f.out, ISA: e.Impl.Name, Notes: s.Notes()}
 	if err := writeFile(f.out, a.out, func(w *rowWriter) error { return writeDraws(w, draws.Values, ok) }); err != nil {
 		return err

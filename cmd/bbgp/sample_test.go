@@ -44,7 +44,8 @@ func TestSample(t *testing.T) {
 	}
 	// Draws of the prior are as wide as the prior, those of the posterior are not.
 	spread := func(args ...string) float64 {
-		r := want(t, exitOK, append([]string{"sample", model, write(t, dir, "one.csv", "x\n5\n"), "--draws", "400", "--quiet"}, args...)...)
+		r := want(t, exitOK, append([]string{"sample", model, write(t, dir, "one.csv", "x\n5\n"), "--draws", "400",
+			"--quiet"}, args...)...)
 		sum, square := 0.0, 0.0
 		for _, cell := range strings.Split(strings.Split(r.out, "\n")[1], ",") {
 			v, err := strconv.ParseFloat(cell, 64)
@@ -149,7 +150,8 @@ func (s *rowSink) Write(p []byte) (int, error) {
 func TestPredictStream(t *testing.T) {
 	const rows = 100000
 	sink := &rowSink{t: t}
-	if code := run(t.Context(), []string{"predict", lineModel(t), "-", "--quiet"}, &rowSource{n: rows}, sink, io.Discard); code != exitOK {
+	if code := run(t.Context(), []string{"predict", lineModel(t), "-", "--quiet"}, &rowSource{n: rows}, sink,
+		io.Discard); code != exitOK {
 		t.Fatalf("exit %d", code)
 	}
 	if sink.rows != rows+1 {

@@ -32,8 +32,12 @@ func TestKnownNoiseIsScored(t *testing.T) {
 		pick         func(r []float64) []float64
 		unit         float64 // sd of y
 	}{
-		{"variance", "x,v,y", []string{"--noise-var", "v"}, func(r []float64) []float64 { return []float64{r[0], r[1] / r[2], r[3]} }, 1},
-		{"weight", "x,w,y", []string{"--weight", "w"}, func(r []float64) []float64 { return []float64{r[0], r[2] / r[1], r[3]} }, 1},
+		{"variance", "x,v,y", []string{"--noise-var", "v"},
+			func(r []float64) []float64 { return []float64{r[0], r[1] / r[2], r[3]} }, 1},
+		{"weight", "x,w,y", []string{"--weight", "w"}, func(r []float64) []float64 {
+			return []float64{r[0], r[2] / r[1],
+				r[3]}
+		}, 1},
 		{"both, other units", "x,v,w,y", []string{"--noise-var", "v", "--weight", "w"},
 			func(r []float64) []float64 {
 				return []float64{r[0], 1e6 * r[1] / r[2] / 2, 2 * r[2] / r[1], 1e3 * r[3]}
@@ -48,7 +52,8 @@ func TestKnownNoiseIsScored(t *testing.T) {
 			}
 			dir := t.TempDir()
 			test := csvOf(t, dir, "t.csv", c.header, table(noisyTable(400, 2)))
-			f := fitCase(t, csvOf(t, dir, "d.csv", c.header, table(noisyTable(300, 1))), append(c.args, "--holdout", test)...)
+			f := fitCase(t, csvOf(t, dir, "d.csv", c.header, table(noisyTable(300, 1))),
+				append(c.args, "--holdout", test)...)
 			good := func(what string, nlpd, coverage any) {
 				t.Helper()
 				within(t, what+": coverage", coverage.(float64), 0.91, 0.985)
@@ -56,14 +61,16 @@ func TestKnownNoiseIsScored(t *testing.T) {
 				within(t, what+": NLPD", nlpd.(float64)-math.Log(c.unit), -1.2, 0)
 			}
 			good("holdout", f.report.Holdout.NLPD, f.report.Holdout.Coverage95)
-			r := want(t, exitOK, "predict", f.model, test, "--interval", "0.95", "--out", filepath.Join(dir, "p.csv"), "--json")
+			r := want(t, exitOK, "predict", f.model, test, "--interval", "0.95", "--out", filepath.Join(dir, "p.csv"),
+				"--json")
 			s := object(t, r.out)["score"].(map[string]any)
 			good("predict", s["nlpd"], s["coverage95"])
 			if notes := fmt.Sprint(object(t, r.out)["notes"]); strings.Contains(notes, "noise") {
 				t.Error(notes)
 			}
 			for _, args := range [][]string{{"--loo"}, {"--folds", "3"}} {
-				m := object(t, want(t, exitOK, append(append([]string{"cv", filepath.Join(dir, "d.csv"), "--target", "y", "--json", "-q"}, c.args...), args...)...).out)
+				m := object(t, want(t, exitOK, append(append([]string{"cv", filepath.Join(dir, "d.csv"), "--target",
+					"y", "--json", "-q"}, c.args...), args...)...).out)
 				all := m["all"].(map[string]any)
 				good("cv "+args[0], all["nlpd"], all["coverage95"])
 			}
@@ -77,8 +84,10 @@ func TestKnownNoiseIsScored(t *testing.T) {
 				t.Error("means need no noise: " + r.err)
 			}
 			// A cell that is no variance or weight.
-			bad := write(t, dir, "bad.csv", strings.TrimSuffix(c.header, ",y")+"\n0.5"+strings.Repeat(",-1", len(c.args)/2)+"\n")
-			if r := want(t, exitData, "predict", f.model, bad, "--sd"); !strings.Contains(r.err, "row 1 (line 2), column ") {
+			bad := write(t, dir, "bad.csv", strings.TrimSuffix(c.header, ",y")+"\n0.5"+strings.Repeat(",-1",
+				len(c.args)/2)+"\n")
+			if r := want(t, exitData, "predict", f.model, bad, "--sd"); !strings.Contains(r.err,
+				"row 1 (line 2), column ") {
 				t.Error(r.err)
 			}
 		})
@@ -127,7 +136,8 @@ func TestUnseenLevel(t *testing.T) {
 		step    float64 // between levels
 		seen    int
 		missing int
-	}{{"two known, the last missing", 10, 3, 2}, {"two known, the first missing", 10, 3, 0}, {"five known", 3, 6, 5}, {"no influence", 0, 4, 1}} {
+	}{{"two known, the last missing", 10, 3, 2}, {"two known, the first missing", 10, 3, 0}, {"five known", 3, 6, 5},
+		{"no influence", 0, 4, 1}} {
 		t.Run(c.name, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(11, 11))
 			var train, test strings.Builder
@@ -177,7 +187,8 @@ func TestUnseenOfOne(t *testing.T) {
 	f := fitCase(t, write(t, dir, "d.csv", rows.String()))
 	r := bbgpRun(t, "x,c\n3.5,A\n3.5,B\n", "predict", f.model, "-", "--interval", "0.9")
 	lines := strings.Split(strings.TrimSpace(r.out), "\n")
-	if r.code != exitOK || !strings.HasSuffix(lines[2], ",,,,") || strings.HasSuffix(lines[1], ",") || !strings.Contains(r.err, "what another does is not known") {
+	if r.code != exitOK || !strings.HasSuffix(lines[2], ",,,,") || strings.HasSuffix(lines[1], ",") ||
+		!strings.Contains(r.err, "what another does is not known") {
 		t.Error(r.code, r.out, r.err)
 	}
 }
@@ -201,7 +212,8 @@ func TestMissingIsNotOutside(t *testing.T) {
 			t.Errorf("%s: %s%s", rule, f.words, r.err)
 		}
 		r := bbgpRun(t, "x,z\n3,NA\n400,NA\n3,50\n3,102\n", "predict", f.model, "-")
-		if want := map[string]string{"drop": "1 row outside", "indicator": "2 rows outside"}[rule]; !strings.Contains(r.err, want) {
+		if want := map[string]string{"drop": "1 row outside",
+			"indicator": "2 rows outside"}[rule]; !strings.Contains(r.err, want) {
 			t.Errorf("%s: %s", rule, r.err)
 		}
 	}
@@ -261,7 +273,8 @@ func TestOutliersAreNamed(t *testing.T) {
 				}
 				rows = append(rows, r)
 			}
-			said := strings.Join(fitCase(t, csvOf(t, t.TempDir(), "d.csv", []string{"", "x,y", "x,z,y"}[c.d], rows)).report.Warnings, "\n")
+			said := strings.Join(fitCase(t, csvOf(t, t.TempDir(), "d.csv", []string{"", "x,y", "x,z,y"}[c.d],
+				rows)).report.Warnings, "\n")
 			if named := strings.Contains(said, " far off "); named != c.mustName {
 				t.Error(said)
 			}
@@ -296,8 +309,10 @@ func TestSentinelsAreNamed(t *testing.T) {
 		rows = append(rows, []float64{x, z, y})
 	}
 	data := csvOf(t, t.TempDir(), "d.csv", "x,z,y", rows)
-	for _, r := range []result{want(t, exitOK, "check", data, "--target", "y"), want(t, exitOK, "fit", data, "--target", "y", "--max-steps", "3")} {
-		for _, words := range []string{"column x has 999999 in 4 rows", "--na=999999", "column y has -9999 in 10 rows", "--na=-9999"} {
+	for _, r := range []result{want(t, exitOK, "check", data, "--target", "y"),
+		want(t, exitOK, "fit", data, "--target", "y", "--max-steps", "3")} {
+		for _, words := range []string{"column x has 999999 in 4 rows", "--na=999999", "column y has -9999 in 10 rows",
+			"--na=-9999"} {
 			if !strings.Contains(r.out+r.err, words) {
 				t.Errorf("%q is not in %s%s", words, r.out, r.err)
 			}
@@ -319,7 +334,8 @@ func TestSampleKnownNoise(t *testing.T) {
 	f := fitCase(t, csvOf(t, dir, "d.csv", "x,v,y", rows), "--noise-var", "v")
 	out := filepath.Join(dir, "s.csv")
 	spread := func(header, cells string) float64 {
-		want(t, exitOK, "sample", f.model, write(t, dir, "n.csv", header+"\n"+cells+"\n"), "--noise", "--draws", "400", "--out", out)
+		want(t, exitOK, "sample", f.model, write(t, dir, "n.csv", header+"\n"+cells+"\n"), "--noise", "--draws", "400",
+			"--out", out)
 		mean, square := 0.0, 0.0
 		for c := range 400 {
 			v := column(t, out, fmt.Sprintf("draw%d", c+1))[0]
@@ -328,7 +344,8 @@ func TestSampleKnownNoise(t *testing.T) {
 		return math.Sqrt(square - mean*mean)
 	}
 	within(t, "sd of draws of noise variance 4", spread("x,v", "0.5,4"), 1.8, 2.2)
-	if r := want(t, exitOK, "sample", f.model, write(t, dir, "n.csv", "x\n0.5\n"), "--noise", "--out", out); !strings.Contains(r.err, "known (column v)") {
+	if r := want(t, exitOK, "sample", f.model, write(t, dir, "n.csv", "x\n0.5\n"), "--noise", "--out",
+		out); !strings.Contains(r.err, "known (column v)") {
 		t.Error(r.err)
 	}
 }

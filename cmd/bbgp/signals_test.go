@@ -34,7 +34,8 @@ func TestSignalsWhileReading(t *testing.T) {
 	dir := t.TempDir()
 	all := everyCommand(t, dir)
 	out := filepath.Join(dir, "out")
-	for _, args := range [][]string{{"check", "-"}, {"fit", "-", "--target", "y", "--out", out}, {"predict", all[1][1], "-", "--out", out}, {"sample", all[1][1], "-"}} {
+	for _, args := range [][]string{{"check", "-"}, {"fit", "-", "--target", "y", "--out", out},
+		{"predict", all[1][1], "-", "--out", out}, {"sample", all[1][1], "-"}} {
 		for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 			c, errw := command(t, "bbgp", args...)
 			c.Stderr = errw
@@ -65,7 +66,8 @@ func TestSignalsWhileReading(t *testing.T) {
 func TestSignalInDenseFit(t *testing.T) {
 	dir := t.TempDir()
 	train, model, point := sample(t, dir, "d.csv", 2500, 6), filepath.Join(dir, "m.bbgp"), filepath.Join(dir, "point")
-	c, errw := play(t, "bbgp", "fit", train, "--target", "y", "--method", "exact", "--out", model, "--checkpoint", point, "--progress", "json")
+	c, errw := play(t, "bbgp", "fit", train, "--target", "y", "--method", "exact", "--out", model, "--checkpoint",
+		point, "--progress", "json")
 	for range 1200 { // until an evaluation on all rows is kept
 		if sizeOf(point) > 60_000 {
 			break

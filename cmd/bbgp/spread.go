@@ -100,7 +100,8 @@ func uneven(m *bbgp.Model, at []bbgp.Outlier) (grading, bool) {
 	look := func(input int) grading {
 		g := grading{input: input, score: correlation(ranks(along), size) * math.Sqrt(float64(len(at)-1))}
 		g.low, g.high = quarters(along, off)
-		if ratio := g.high / g.low; !(math.Abs(g.score) > growsBeyond) || !(max(ratio, 1/ratio) > growsBy) || (ratio > 1) != (g.score > 0) {
+		if ratio := g.high / g.low; !(math.Abs(g.score) > growsBeyond) || !(max(ratio, 1/ratio) > growsBy) ||
+			(ratio > 1) != (g.score > 0) {
 			g.score = 0
 		}
 		return g

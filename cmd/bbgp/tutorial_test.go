@@ -105,7 +105,8 @@ func TestProposedCommandFits(t *testing.T) {
 	r := want(t, exitData, "check", lab, "--target", "Ausbeute", "--json")
 	command := object(t, r.out)["command"].(string)
 	words := shellWords(command)
-	if words[0] != "bbgp" || !strings.HasSuffix(command, "--target Ausbeute --ignore Probe --na '<0,5' --missing drop") {
+	if words[0] != "bbgp" || !strings.HasSuffix(command,
+		"--target Ausbeute --ignore Probe --na '<0,5' --missing drop") {
 		t.Fatal(command)
 	}
 	fit := want(t, exitOK, append(words[1:], "--max-steps", "3", "--quiet")...)

@@ -31,7 +31,8 @@ type standIns struct {
 }
 
 // predictRows predicts rows of which inputs may be of unseen levels, NaN.
-func predictRows(ctx context.Context, m *bbgp.Model, plan *inputs.Plan, e *linalg.Engine, x linalg.Matrix, opt bbgp.PredictOptions) (*bbgp.Prediction, error) {
+func predictRows(ctx context.Context, m *bbgp.Model, plan *inputs.Plan, e *linalg.Engine, x linalg.Matrix,
+	opt bbgp.PredictOptions) (*bbgp.Prediction, error) {
 	xs, of := standIn(plan, x)
 	if of == nil {
 		return m.Predict(ctx, e, x, opt)
@@ -68,7 +69,8 @@ func standIn(plan *inputs.Plan, x linalg.Matrix) (linalg.Matrix, *standIns) {
 		var unseen [][]int
 		total := 1.0
 		for _, in := range plan.Inputs { // in their order, not that of a map
-			if levels := columns[in.Column]; in.Kind == inputs.Level && plan.Inputs[levels[0]].Name == in.Name && math.IsNaN(x.At(i, levels[0])) {
+			if levels := columns[in.Column]; in.Kind == inputs.Level && plan.Inputs[levels[0]].Name == in.Name &&
+				math.IsNaN(x.At(i, levels[0])) {
 				unseen = append(unseen, levels)
 				total *= float64(len(levels))
 				if of.levels[i] == 0 || len(levels) < of.levels[i] {
@@ -131,7 +133,8 @@ func (of *standIns) gather(p *bbgp.Prediction) *bbgp.Prediction {
 func (of *standIns) spread(q, p *bbgp.Prediction, i, lo, hi int) {
 	q.MeanLower[i], q.MeanUpper[i] = average(p.MeanLower[lo:hi]), average(p.MeanUpper[lo:hi])
 	if of.levels[i] == 0 {
-		q.SD[i], q.SDObs[i], q.SDLower[i], q.SDUpper[i], q.Laws[i] = p.SD[lo], p.SDObs[lo], p.SDLower[lo], p.SDUpper[lo], p.Laws[lo]
+		q.SD[i], q.SDObs[i], q.SDLower[i], q.SDUpper[i], q.Laws[i] = p.SD[lo], p.SDObs[lo], p.SDLower[lo],
+			p.SDUpper[lo], p.Laws[lo]
 		return
 	}
 	between := math.Inf(1)

@@ -32,7 +32,8 @@ func TestVersion(t *testing.T) {
 		t.Errorf("%q", r.out)
 	}
 	data := sample(t, t.TempDir(), "d.csv", 60, 3)
-	if r := want(t, exitOK, "fit", data, "--target", "y", "--max-steps", "3", "--quiet"); !strings.Contains(r.out, "model         not kept; --out FILE saves it") {
+	if r := want(t, exitOK, "fit", data, "--target", "y", "--max-steps", "3", "--quiet"); !strings.Contains(r.out,
+		"model         not kept; --out FILE saves it") {
 		t.Error(r.out)
 	}
 }
@@ -40,7 +41,8 @@ func TestVersion(t *testing.T) {
 // Completions know the commands, the flags and the values that a flag can have.
 func TestCompletions(t *testing.T) {
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
-		if r := want(t, exitOK, "completion", shell); len(r.out) < 2000 || !strings.Contains(r.out, "__complete") || r.err != "" {
+		if r := want(t, exitOK, "completion", shell); len(r.out) < 2000 || !strings.Contains(r.out, "__complete") ||
+			r.err != "" {
 			t.Errorf("%s: %d bytes, %s", shell, len(r.out), r.err)
 		}
 	}
@@ -59,7 +61,8 @@ func TestCompletions(t *testing.T) {
 			t.Errorf("%q: %q", tc.args, r.out)
 		}
 	}
-	if r := want(t, exitUsage, "completion", "fsh"); !strings.Contains(r.err, `no completions for "fsh"; did you mean fish?`) {
+	if r := want(t, exitUsage, "completion", "fsh"); !strings.Contains(r.err,
+		`no completions for "fsh"; did you mean fish?`) {
 		t.Error(r.err)
 	}
 }
@@ -75,7 +78,8 @@ func TestManPages(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		for _, s := range []string{".TH ", ".SH NAME", ".SH SYNOPSIS", ".SH EXAMPLES", ".SH EXIT STATUS", roff(c.Short)} {
+		for _, s := range []string{".TH ", ".SH NAME", ".SH SYNOPSIS", ".SH EXAMPLES", ".SH EXIT STATUS",
+			roff(c.Short)} {
 			if !bytes.Contains(b, []byte(s)) {
 				t.Errorf("the page of %s has no %q", c.Name(), s)
 			}
@@ -91,10 +95,12 @@ func TestManPages(t *testing.T) {
 func stepsOf() []bbgp.Step {
 	s := []bbgp.Step{{Phase: "prefit", Step: 1, LML: -20, Lower: -20, Upper: -20, Seconds: 0.1}}
 	for k := 1; k <= 4; k++ {
-		s = append(s, bbgp.Step{Phase: "train", Step: 1 + k, LML: -10 + float64(k), Lower: -10.5 + float64(k), Upper: -9.5 + float64(k), StdErr: 0.25,
+		s = append(s, bbgp.Step{Phase: "train", Step: 1 + k, LML: -10 + float64(k), Lower: -10.5 + float64(k),
+			Upper: -9.5 + float64(k), StdErr: 0.25,
 			Evaluations: k, Passes: 3 * k, Seconds: 2 * float64(k)})
 	}
-	return append(s, bbgp.Step{Phase: "train", Rejected: true, LML: math.NaN(), Seconds: 9}, bbgp.Step{Phase: "final", Step: 6, LML: -5.5, Lower: -6, Upper: -5, Passes: 20, Seconds: 10})
+	return append(s, bbgp.Step{Phase: "train", Rejected: true, LML: math.NaN(), Seconds: 9},
+		bbgp.Step{Phase: "final", Step: 6, LML: -5.5, Lower: -6, Upper: -5, Passes: 20, Seconds: 10})
 }
 
 // On a terminal one line is drawn anew, with a bar; the last line of a phase stays.
@@ -108,7 +114,8 @@ func TestLiveProgress(t *testing.T) {
 	for _, s := range []string{
 		"bbgp: prefit  step   1  LML -20  0.1 s" + clearLine + "\r\n",
 		"[#.........] bbgp: train   step   2  LML -9 in [-9.5, -8.5] ± 0.25  passes 3  2.0 s" + clearLine + "\r",
-		"[###.......] bbgp: train   step   5  LML -6 in [-6.5, -5.5] ± 0.25  passes 12  8.0 s, about 24s left" + clearLine + "\r\n",
+		"[###.......] bbgp: train   step   5  LML -6 in [-6.5, -5.5] ± 0.25  passes 12  8.0 s, about 24s left" +
+			clearLine + "\r\n",
 		"bbgp: final   step   6  LML -5.5 in [-6, -5]  passes 20  10.0 s\n",
 	} {
 		if !strings.Contains(got, s) {
@@ -129,7 +136,8 @@ func TestPlainProgress(t *testing.T) {
 		p.tell(s)
 	}
 	got := b.String()
-	if strings.ContainsAny(got, "\x1b\r#") || strings.Count(got, "\n") != 6 || !strings.Contains(got, "8.0 s, about 3s left\n") {
+	if strings.ContainsAny(got, "\x1b\r#") || strings.Count(got, "\n") != 6 ||
+		!strings.Contains(got, "8.0 s, about 3s left\n") {
 		t.Errorf("%q", got)
 	}
 	// Lines that follow too soon are left out.
@@ -199,12 +207,17 @@ func TestModelInfo(t *testing.T) {
 	b.WriteString("kind,a,day,w,y\n")
 	for i := range 60 {
 		cell := []string{"1", "2", "3", "4", ""}[i%5]
-		b.WriteString(strings.Join([]string{"red blue"[4*(i%2) : 4*(i%2)+3], cell, "2024-01-" + string(rune('1'+i/30)) + string(rune('0'+i%10)), "2", cell + string(rune('0'+i%7))}, ",") + "\n")
+		b.WriteString(strings.Join([]string{"red blue"[4*(i%2) : 4*(i%2)+3], cell,
+			"2024-01-" + string(rune('1'+i/30)) + string(rune('0'+i%10)), "2", cell + string(rune('0'+i%7))}, ",") +
+			"\n")
 	}
-	want(t, exitOK, "fit", write(t, dir, "d.csv", b.String()), "--target", "y", "--date", "day", "--weight", "w", "--missing", "indicator", "--out", model, "--quiet")
+	want(t, exitOK, "fit", write(t, dir, "d.csv", b.String()), "--target", "y", "--date", "day", "--weight", "w",
+		"--missing", "indicator", "--out", model, "--quiet")
 	text := want(t, exitOK, "info", model).out
-	for _, s := range []string{"model of y, 60 rows, 5 inputs, kernel matern32", "noise sd", "kind=red", "a missing", "day                      date", "inputs are the mean, and told",
-		"weights       column w", "LML ", "exact but for rounding of", "seed 0", "predictions   dense", "format 1", "checksum right", "by bbgp "} {
+	for _, s := range []string{"model of y, 60 rows, 5 inputs, kernel matern32", "noise sd", "kind=red", "a missing",
+		"day                      date", "inputs are the mean, and told",
+		"weights       column w", "LML ", "exact but for rounding of", "seed 0", "predictions   dense", "format 1",
+		"checksum right", "by bbgp "} {
 		if !strings.Contains(text, s) {
 			t.Errorf("no %q in\n%s", s, text)
 		}

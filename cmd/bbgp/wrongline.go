@@ -40,7 +40,8 @@ func flagError(c *cobra.Command, err error) error {
 	if m := aBadValue.FindStringSubmatch(text); m != nil {
 		text = m[2] + " " + m[1] + ": " + m[3]
 		if n := aNoNumber.FindStringSubmatch(m[3]); n != nil {
-			kind := map[string]string{"ParseFloat": "a number", "ParseUint": "a whole number from 0", "ParseBool": "true or false"}[n[1]]
+			kind := map[string]string{"ParseFloat": "a number", "ParseUint": "a whole number from 0",
+				"ParseBool": "true or false"}[n[1]]
 			if kind == "" {
 				kind = "a whole number"
 			}
@@ -54,11 +55,14 @@ func flagError(c *cobra.Command, err error) error {
 }
 
 // otherNames are what others call a covariance function.
-var otherNames = map[string]string{"rbf": "gaussian", "se": "gaussian", "squared_exponential": "gaussian", "squared-exponential": "gaussian",
-	"sqexp": "gaussian", "exponential": "matern12", "laplace": "matern12", "matern": "matern32", "float32": "f32", "float64": "f64", "single": "f32", "double": "f64"}
+var otherNames = map[string]string{"rbf": "gaussian", "se": "gaussian", "squared_exponential": "gaussian",
+	"squared-exponential": "gaussian",
+	"sqexp":               "gaussian", "exponential": "matern12", "laplace": "matern12", "matern": "matern32", "float32": "f32",
+	"float64": "f64", "single": "f32", "double": "f64"}
 
 // flagOf names the flag of an option, where they differ.
-var flagOf = map[string]string{"scalefloor": "scale-floor", "lmlstderr": "lml-se", "maxsteps": "max-steps", "sdtol": "sd-tol", "meantol": "mean-tol"}
+var flagOf = map[string]string{"scalefloor": "scale-floor", "lmlstderr": "lml-se", "maxsteps": "max-steps",
+	"sdtol": "sd-tol", "meantol": "mean-tol"}
 
 // optionText is the error of an option of the library as that of the flag that sets it.
 func optionText(err error) string {

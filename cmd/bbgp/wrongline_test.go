@@ -35,11 +35,13 @@ func TestWrongLines(t *testing.T) {
 		{"predict m.bbgp d.csv --sd-tol -1", "--sd-tol and --mean-tol must be positive", exitUsage},
 		{"fit d.csv --target y --threads many", `--threads "many" is not a whole number`, exitUsage},
 		{"fit d.csv --target y --seed -1", `--seed "-1" is not a whole number from 0`, exitUsage},
-		{"fit d.csv --target y --seed 99999999999999999999", "is not a whole number from 0 that can be taken", exitUsage},
+		{"fit d.csv --target y --seed 99999999999999999999", "is not a whole number from 0 that can be taken",
+			exitUsage},
 		{"fit d.csv --target y --time 5q", `--time "5q": a time is a number with a unit`, exitUsage},
 		{"fit d.csv --target y --memory 2", "--memory 2 is 2 bytes; give it a unit, such as 2GiB", exitUsage},
 		{"fit d.csv --target y --memory lots", `--memory "lots" is not a size such as 2GiB`, exitUsage},
-		{"fit d.csv --target y --holdout 0", `--holdout "0" is neither a table nor a share between 0% and 100%`, exitUsage},
+		{"fit d.csv --target y --holdout 0", `--holdout "0" is neither a table nor a share between 0% and 100%`,
+			exitUsage},
 		{"fit d.csv --target y --holdout 20", "--holdout 20%", exitUsage},
 		{"fit d.csv --target y --kernel rbf", `--kernel "rbf" is not one of matern32, matern12, matern52, gaussian; did you mean gaussian?`, exitUsage},
 		{"fit d.csv --target y --kernel Matern52", "did you mean matern52?", exitUsage},
@@ -54,7 +56,8 @@ func TestWrongLines(t *testing.T) {
 		{"fit d.csv --target y --date a:week", `"week" is no format; there are dd/mm/yyyy`, exitUsage},
 	} {
 		r := bbgpRun(t, "", strings.Fields(tc.line)...)
-		if r.code != tc.code || !strings.Contains(r.err, tc.want) || strings.Count(r.err, "\n") != 1 || strings.Contains(r.err, "strconv") {
+		if r.code != tc.code || !strings.Contains(r.err, tc.want) || strings.Count(r.err, "\n") != 1 ||
+			strings.Contains(r.err, "strconv") {
 			t.Errorf("bbgp %s: %d %s", tc.line, r.code, r.err)
 		}
 	}

@@ -205,7 +205,8 @@ func (p *Plan) numeric(t *table.Table, names []string, name string, need bool) (
 // noise fills what is known of the noise per row.
 func (p *Plan) noise(t *table.Table, s *Set, weight, noise *table.Column) error {
 	fault := func(c *table.Column, i int, text string) error {
-		return &table.Error{File: t.File, Row: i + 1, Line: t.Line(i), Column: c.Name, Text: fmt.Sprintf("%v "+text, c.Num[i])}
+		return &table.Error{File: t.File, Row: i + 1, Line: t.Line(i), Column: c.Name,
+			Text: fmt.Sprintf("%v "+text, c.Num[i])}
 	}
 	for _, i := range s.Rows {
 		if weight != nil {

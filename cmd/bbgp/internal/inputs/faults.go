@@ -43,7 +43,8 @@ func (p *Plan) add(t *table.Table, c *table.Column, opt Options) *Fault {
 	}
 	ignore := []string{"--ignore", c.Name}
 	fault := func(at table.Place, mend []string, format string, args ...any) *Fault {
-		return &Fault{Mend: mend, Err: &table.Error{File: t.File, Row: at.Row, Line: at.Line, Column: c.Name, Text: fmt.Sprintf(format, args...)}}
+		return &Fault{Mend: mend, Err: &table.Error{File: t.File, Row: at.Row, Line: at.Line, Column: c.Name,
+			Text: fmt.Sprintf(format, args...)}}
 	}
 	arg := table.ListArg(c.Name)
 	switch {
@@ -108,9 +109,12 @@ func (p *Plan) mixed(t *table.Table, c *table.Column, fault func(table.Place, []
 		}
 		return fault(c.FirstText, mend, "%s has another decimal mark than the rest of the column; write all alike, or say which with --decimal", table.Quote(cell))
 	case what != "":
-		return fault(c.FirstText, mend, "%s %s; mend it, or --na %s takes it for missing, or --ignore %s", table.Quote(cell), what, table.Arg(cell), arg)
+		return fault(c.FirstText, mend, "%s %s; mend it, or --na %s takes it for missing, or --ignore %s",
+			table.Quote(cell), what, table.Arg(cell), arg)
 	case isTotal(cell):
-		return fault(c.FirstText, []string{"--comment", cell}, "%s looks like a line of totals, which is no row; delete it, or --comment %s leaves it out", table.Quote(cell), table.Arg(cell))
+		return fault(c.FirstText, []string{"--comment", cell},
+			"%s looks like a line of totals, which is no row; delete it, or --comment %s leaves it out",
+			table.Quote(cell), table.Arg(cell))
 	}
 	return fault(c.FirstText, mend, "%s is no %s, while %d cells of the column are; mend it, or --na %s takes it for missing, or use --text %s or --ignore %s",
 		table.Quote(cell), kind, good, table.ListArg(cell), arg, arg)
@@ -126,7 +130,8 @@ func otherMark(c *table.Column) bool {
 }
 
 // addLevels makes one input of each text of a column.
-func (p *Plan) addLevels(t *table.Table, c *table.Column, opt Options, fault func(table.Place, []string, string, ...any) *Fault) *Fault {
+func (p *Plan) addLevels(t *table.Table, c *table.Column, opt Options,
+	fault func(table.Place, []string, string, ...any) *Fault) *Fault {
 	most := opt.MaxLevels
 	if most == 0 {
 		most = 20
@@ -138,7 +143,9 @@ func (p *Plan) addLevels(t *table.Table, c *table.Column, opt Options, fault fun
 		if len(t.Columns) == 1 {
 			what += delimiterHint(c.Name)
 		}
-		return fault(c.FirstText, []string{"--ignore", c.Name}, "%s %s; or --text %s takes the cells as words, or --ignore %s", table.Quote(c.FirstText.Cell), what, table.ListArg(c.Name), table.ListArg(c.Name))
+		return fault(c.FirstText, []string{"--ignore", c.Name},
+			"%s %s; or --text %s takes the cells as words, or --ignore %s", table.Quote(c.FirstText.Cell), what,
+			table.ListArg(c.Name), table.ListArg(c.Name))
 	}
 	if last := c.Levels[len(c.Levels)-1]; !c.AskedText() && len(c.Levels) > 2 && isTotal(last) && c.LastAlone() {
 		at := table.Place{Row: t.Rows, Line: t.Line(t.Rows - 1)}
@@ -186,10 +193,12 @@ func (p *Plan) target(t *table.Table, names []string) *Fault {
 	case c.IsText() && otherMark(c):
 		return at(c.FirstText, toldWrong, table.Quote(c.FirstText.Cell))
 	case c.IsText():
-		return at(c.FirstText, "%s is no number, nor is any cell; a target is a number in every row: %s", table.Quote(c.FirstText.Cell), asNumbers(c.Levels))
+		return at(c.FirstText, "%s is no number, nor is any cell; a target is a number in every row: %s",
+			table.Quote(c.FirstText.Cell), asNumbers(c.Levels))
 	}
 	mixed := p.mixed(t, c, func(at table.Place, mend []string, format string, args ...any) *Fault {
-		return &Fault{Mend: mend, Err: &table.Error{File: t.File, Row: at.Row, Line: at.Line, Column: c.Name, Text: fmt.Sprintf(format, args...)}}
+		return &Fault{Mend: mend, Err: &table.Error{File: t.File, Row: at.Row, Line: at.Line, Column: c.Name,
+			Text: fmt.Sprintf(format, args...)}}
 	})
 	if mixed.Mend[0] != "--na" && mixed.Mend[0] != "--comment" && mixed.Mend[0] != "--decimal" {
 		mixed.Mend = nil
@@ -198,7 +207,8 @@ func (p *Plan) target(t *table.Table, names []string) *Fault {
 	if what := numberish(c.FirstText.Cell); what != "" {
 		text = table.Quote(c.FirstText.Cell) + " " + what
 	}
-	mixed.Err.Text = text + fmt.Sprintf("; mend it, or --na %s takes it for a row without a target", table.ListArg(c.FirstText.Cell))
+	mixed.Err.Text = text + fmt.Sprintf("; mend it, or --na %s takes it for a row without a target",
+		table.ListArg(c.FirstText.Cell))
 	return mixed
 }
 

@@ -30,7 +30,8 @@ func footer(t *table.Table) *Fault {
 		f.Err.Text = fmt.Sprintf("%s stands alone in its row, as a note below a table: delete the line, or --comment %s leaves it out", table.Quote(cell), table.Arg(cell))
 		return f
 	}
-	f.Err.Text = fmt.Sprintf("%s and %s below stand alone in their rows, as notes below a table: delete these lines", table.Quote(cell), table.Rows(t.Rows-1-first))
+	f.Err.Text = fmt.Sprintf("%s and %s below stand alone in their rows, as notes below a table: delete these lines",
+		table.Quote(cell), table.Rows(t.Rows-1-first))
 	return f
 }
 
@@ -51,7 +52,8 @@ func alone(t *table.Table, i int) (only *table.Column) {
 // delimiterHint says what may divide the cells of a table whose only column has this name.
 func delimiterHint(name string) string {
 	for _, r := range name {
-		if r < unicode.MaxASCII && strings.Count(name, string(r)) > 0 && (unicode.IsPunct(r) || unicode.IsSymbol(r)) && r != '_' && r != '.' && r != '-' {
+		if r < unicode.MaxASCII && strings.Count(name, string(r)) > 0 && (unicode.IsPunct(r) || unicode.IsSymbol(r)) &&
+			r != '_' && r != '.' && r != '-' {
 			return fmt.Sprintf("; if the cells stand between %q, --delimiter %s says so", r, table.Arg(string(r)))
 		}
 	}

@@ -40,7 +40,8 @@ func TestEveryKind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := []string{"color=red", "color=blue", "color=green", "code=1", "code=2", "code missing", "day", "a", "b", "b missing", "c"}
+	names := []string{"color=red", "color=blue", "color=green", "code=1", "code=2", "code missing", "day", "a", "b",
+		"b missing", "c"}
 	if !slices.Equal(p.Names(), names) {
 		t.Fatalf("inputs %q", p.Names())
 	}
@@ -57,7 +58,8 @@ func TestEveryKind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(set.Rows, []int{0, 2, 3}) || !slices.Equal(set.Blank, []int{1}) || !slices.Equal(set.Y, []float64{10, 30, 40}) {
+	if !slices.Equal(set.Rows, []int{0, 2, 3}) || !slices.Equal(set.Blank, []int{1}) ||
+		!slices.Equal(set.Y, []float64{10, 30, 40}) {
 		t.Errorf("rows %v, blank %v, y %v", set.Rows, set.Blank, set.Y)
 	}
 	for k, i := range set.Rows {
@@ -82,7 +84,8 @@ func TestEveryKind(t *testing.T) {
 	if y[0] != 1 || !math.IsNaN(y[1]) || !ok[0] || !ok[1] {
 		t.Errorf("targets %v, ok %v", y[:2], ok[:2])
 	}
-	if want := []string{"columns extra are not used by the model", "column color: 1 row with a text that training had not seen: predicted as the mean over the 3 known texts, with the spread between them",
+	if want := []string{"columns extra are not used by the model",
+		"column color: 1 row with a text that training had not seen: predicted as the mean over the 3 known texts, with the spread between them",
 		"column code: 1 row with a text that training had not seen: predicted as the mean over the 2 known texts, with the spread between them"}; !slices.Equal(s.Notes(), want) {
 		t.Errorf("notes %q", s.Notes())
 	}
@@ -139,7 +142,8 @@ func TestColumnChoice(t *testing.T) {
 	if !slices.Equal(set.Scale, []float64{1, 0.5, 0.25}) || !slices.Equal(set.Extra, []float64{0.5, 0, 1}) {
 		t.Errorf("scale %v, extra %v", set.Scale, set.Extra)
 	}
-	if p, _, err = Make(tab, Options{Target: "y", Features: []string{"b", "2"}}); err != nil || !slices.Equal(p.Names(), []string{"b", "a"}) {
+	if p, _, err = Make(tab, Options{Target: "y", Features: []string{"b", "2"}}); err != nil ||
+		!slices.Equal(p.Names(), []string{"b", "a"}) {
 		t.Errorf("features: %v, %v", p, err)
 	}
 	if _, _, err = Make(tab, Options{Target: "y", Features: []string{"y"}}); err == nil {
@@ -174,7 +178,8 @@ func TestPredictionNeedsItsColumns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err = s.Next(linalg.NewMatrix(5, 2), make([]float64, 5), make([]bool, 5)); err == nil || err.Error() != want {
+		if _, err = s.Next(linalg.NewMatrix(5, 2), make([]float64, 5), make([]bool, 5)); err == nil ||
+			err.Error() != want {
 			t.Errorf("%q: %v", in, err)
 		}
 	}
@@ -185,11 +190,13 @@ func TestRemarks(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("id,day2,z,y\n")
 	for i := range 30 {
-		b.WriteString(strings.Join([]string{string(rune('0'+i/10)) + string(rune('0'+i%10)), "2024-01-" + string(rune('0'+i/10)) + string(rune('1'+i%9)), "3", "1"}, ",") + "\n")
+		b.WriteString(strings.Join([]string{string(rune('0'+i/10)) + string(rune('0'+i%10)),
+			"2024-01-" + string(rune('0'+i/10)) + string(rune('1'+i%9)), "3", "1"}, ",") + "\n")
 	}
 	tab := load(t, b.String())
 	_, notes, err := Make(tab, Options{Target: "y"})
-	if err != nil || len(notes) != 2 || !strings.Contains(notes[1], "column day2: dates, year first, from 2024-01-01 to") {
+	if err != nil || len(notes) != 2 || !strings.Contains(notes[1],
+		"column day2: dates, year first, from 2024-01-01 to") {
 		t.Errorf("%q, %v", notes, err)
 	}
 	_, notes, err = Make(tab, Options{Target: "y", Ignore: []string{"day2"}, KeepDuplicates: true})
@@ -202,7 +209,9 @@ func TestRemarks(t *testing.T) {
 		fmt.Fprintf(&b, "%d,%d,2024-01-0%d,1\n", 7*i%31, 7*i%31, 1+i%9)
 	}
 	_, notes, err = Make(load(t, b.String()), Options{Target: "y", KeepDuplicates: true})
-	if err != nil || len(notes) != 2 || !strings.Contains(notes[0], "column rowId is called and differs in every row like an identifier") || !strings.Contains(notes[1], "column day3: dates, year first,") {
+	if err != nil || len(notes) != 2 || !strings.Contains(notes[0],
+		"column rowId is called and differs in every row like an identifier") ||
+		!strings.Contains(notes[1], "column day3: dates, year first,") {
 		t.Errorf("%q, %v", notes, err)
 	}
 }

@@ -48,7 +48,8 @@ func (s *Stream) readNoise(cells [][]byte) error {
 	number := func(j int, name, what string, least float64) (float64, error) {
 		v := s.r.Parse(cells[j], table.How{Decimal: s.r.MarkOf(j, "")})
 		if v.Missing || v.Text || v.Inf || !(v.Num >= least) {
-			return 0, s.fault(name, fmt.Sprintf("%s is no %s; mend it, or take the column out of the table", table.Quote(string(cells[j])), what))
+			return 0, s.fault(name, fmt.Sprintf("%s is no %s; mend it, or take the column out of the table",
+				table.Quote(string(cells[j])), what))
 		}
 		return v.Num, nil
 	}

@@ -82,7 +82,8 @@ func (o *outlook) note() string {
 			worst = j
 		}
 	}
-	text := fmt.Sprintf("%s outside the range of the training rows, most by column %s (%s)", table.Rows(o.rows), o.plan.Inputs[worst].Column, table.Rows(o.by[worst]))
+	text := fmt.Sprintf("%s outside the range of the training rows, most by column %s (%s)", table.Rows(o.rows),
+		o.plan.Inputs[worst].Column, table.Rows(o.by[worst]))
 	if o.plan.prior == nil {
 		return text
 	}

@@ -109,7 +109,8 @@ func Decode(b []byte, names []string) (*Plan, error) {
 	for j, in := range p.Inputs {
 		switch {
 		case in.Name != names[j]:
-			return nil, fmt.Errorf("the model says how input %s was made and has %s", table.Quote(in.Name), table.Quote(names[j]))
+			return nil, fmt.Errorf("the model says how input %s was made and has %s", table.Quote(in.Name),
+				table.Quote(names[j]))
 		case in.Column == "" || !slices.Contains([]Kind{Number, Date, Level, Missing}, in.Kind):
 			return nil, fmt.Errorf("the model does not say how input %s was made", table.Quote(in.Name))
 		case in.Low > in.High || in.Decimal != "" && in.Decimal != "." && in.Decimal != ",":
@@ -189,7 +190,8 @@ func choose(t *table.Table, names []string, opt Options, p *Plan) ([]int, error)
 			return nil, err
 		}
 		if *c.to, out[i] = names[i], true; names[i] == p.Target && c.to != &p.Target {
-			return nil, &table.Error{File: t.File, Column: names[i], Text: "is the target and cannot tell the noise of its rows as well"}
+			return nil, &table.Error{File: t.File, Column: names[i],
+				Text: "is the target and cannot tell the noise of its rows as well"}
 		}
 	}
 	for _, name := range opt.Ignore {

@@ -74,8 +74,10 @@ func equal(a, b []float64) bool {
 
 // remarks points out what may not be meant: identifiers and dates.
 func remarks(c *table.Column) []string {
-	if c.IsText() && len(c.Levels) == 1 && !strings.ContainsFunc(c.Levels[0], func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
-		return []string{fmt.Sprintf("column %s holds %s only: if that divides the cells, --delimiter %s says so", c.Name, table.Quote(c.Levels[0]), table.Arg(c.Levels[0][:1]))}
+	if c.IsText() && len(c.Levels) == 1 && !strings.ContainsFunc(c.Levels[0],
+		func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
+		return []string{fmt.Sprintf("column %s holds %s only: if that divides the cells, --delimiter %s says so",
+			c.Name, table.Quote(c.Levels[0]), table.Arg(c.Levels[0][:1]))}
 	}
 	if c.IsText() {
 		note := fmt.Sprintf("column %s is text: one input for each of its %d values", c.Name, len(c.Levels))
@@ -83,7 +85,8 @@ func remarks(c *table.Column) []string {
 			note += fmt.Sprintf("; it differs in every row like an identifier: leave it out with --ignore %s unless it means something", table.ListArg(c.Name))
 		}
 		if a, b := alike(c.Levels); a != "" {
-			note += fmt.Sprintf("; %s and %s are two of them, which differ in capitals or blanks only", table.Quote(a), table.Quote(b))
+			note += fmt.Sprintf("; %s and %s are two of them, which differ in capitals or blanks only", table.Quote(a),
+				table.Quote(b))
 		}
 		return []string{note}
 	}
@@ -101,12 +104,15 @@ func remarks(c *table.Column) []string {
 	default:
 		return nil
 	}
-	return []string{fmt.Sprintf("column %s %s; leave it out with --ignore %s unless it means something", c.Name, what, table.ListArg(c.Name))}
+	return []string{fmt.Sprintf("column %s %s; leave it out with --ignore %s unless it means something", c.Name, what,
+		table.ListArg(c.Name))}
 }
 
 // totals are what lines of totals call themselves.
-var totals = map[string]bool{"total": true, "totals": true, "grand total": true, "subtotal": true, "sum": true, "mean": true, "average": true,
-	"summe": true, "gesamt": true, "mittelwert": true, "durchschnitt": true, "somme": true, "moyenne": true, "totale": true, "media": true}
+var totals = map[string]bool{"total": true, "totals": true, "grand total": true, "subtotal": true, "sum": true,
+	"mean": true, "average": true,
+	"summe": true, "gesamt": true, "mittelwert": true, "durchschnitt": true, "somme": true, "moyenne": true,
+	"totale": true, "media": true}
 
 // isTotal says whether a cell names a line of totals: Total, Total 2024, Grand total:.
 func isTotal(cell string) bool {

@@ -84,7 +84,8 @@ func TestTablesRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%q: %v", b.String(), err)
 		}
-		p, _, err := Make(tab, Options{Target: "y", Missing: []string{"drop", "indicator"}[seed%2], NA: []string{"-999"}})
+		p, _, err := Make(tab, Options{Target: "y", Missing: []string{"drop", "indicator"}[seed%2],
+			NA: []string{"-999"}})
 		if err != nil {
 			continue // it is refused, with a reason
 		}

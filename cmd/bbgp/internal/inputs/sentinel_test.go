@@ -37,13 +37,16 @@ func TestSentinels(t *testing.T) {
 	}{
 		"-999 in every tenth": {column(400, every(10, -999, normal)), []float64{-999}},
 		"-9999 and 999999": {column(400, func(i int) float64 {
-			return map[int]float64{7: -9999, 9: -9999, 50: 999999, 51: 999999}[i] + normal()*float64(btoi(i != 7 && i != 9 && i != 50 && i != 51))
+			return map[int]float64{7: -9999, 9: -9999, 50: 999999, 51: 999999}[i] +
+				normal()*float64(btoi(i != 7 && i != 9 && i != 50 && i != 51))
 		}), []float64{-9999, 999999}},
-		"99 among ratings":     {column(200, every(20, 99, func() float64 { return float64(rng.IntN(11)) })), []float64{99}},
+		"99 among ratings": {column(200, every(20, 99, func() float64 { return float64(rng.IntN(11)) })),
+			[]float64{99}},
 		"fill value of a grid": {column(200, every(50, 9.96921e36, normal)), []float64{9.96921e36}},
-		"the least integer":    {column(200, every(40, -2147483648, func() float64 { return 1000 * normal() })), []float64{-2147483648}},
-		"0 among pressures":    {column(200, every(40, 0, func() float64 { return 1013 + 5*normal() })), []float64{0}},
-		"99.99 once":           {column(100, every(100, 99.99, unit)), []float64{99.99}},
+		"the least integer": {column(200, every(40, -2147483648, func() float64 { return 1000 * normal() })),
+			[]float64{-2147483648}},
+		"0 among pressures": {column(200, every(40, 0, func() float64 { return 1013 + 5*normal() })), []float64{0}},
+		"99.99 once":        {column(100, every(100, 99.99, unit)), []float64{99.99}},
 		"most cells": {column(400, func(i int) float64 {
 			if i%4 > 0 {
 				return -99

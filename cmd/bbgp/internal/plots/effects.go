@@ -81,7 +81,8 @@ func effectLevels(p *plot.Plot, c *Curve) error {
 	pts := make(plotter.XYs, len(c.Levels))
 	for i := range pts {
 		pts[i] = plotter.XY{X: float64(i), Y: c.Mean[i]}
-		bar, err := plotter.NewLine(plotter.XYs{{X: float64(i), Y: c.Mean[i] - 1.96*c.SD[i]}, {X: float64(i), Y: c.Mean[i] + 1.96*c.SD[i]}})
+		bar, err := plotter.NewLine(plotter.XYs{{X: float64(i), Y: c.Mean[i] - 1.96*c.SD[i]},
+			{X: float64(i), Y: c.Mean[i] + 1.96*c.SD[i]}})
 		if err != nil {
 			return err
 		}

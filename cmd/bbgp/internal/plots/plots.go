@@ -116,7 +116,8 @@ func Trace(points []TracePoint) (*plot.Plot, error) {
 		if t.StdErr == 0 {
 			continue
 		}
-		bar, err := plotter.NewLine(plotter.XYs{{X: t.Seconds, Y: t.LML - t.StdErr}, {X: t.Seconds, Y: t.LML + t.StdErr}})
+		bar, err := plotter.NewLine(plotter.XYs{{X: t.Seconds, Y: t.LML - t.StdErr},
+			{X: t.Seconds, Y: t.LML + t.StdErr}})
 		if err != nil {
 			return nil, err
 		}
@@ -178,7 +179,8 @@ func Predicted(title, name string, observed, mean, sd []float64) (*plot.Plot, er
 	const most = 200
 	step := (len(mean) + most - 1) / most
 	for i := 0; sd != nil && i < len(mean); i += step {
-		bar, err := plotter.NewLine(plotter.XYs{{X: mean[i], Y: mean[i] - 1.96*sd[i]}, {X: mean[i], Y: mean[i] + 1.96*sd[i]}})
+		bar, err := plotter.NewLine(plotter.XYs{{X: mean[i], Y: mean[i] - 1.96*sd[i]},
+			{X: mean[i], Y: mean[i] + 1.96*sd[i]}})
 		if err != nil {
 			return nil, err
 		}

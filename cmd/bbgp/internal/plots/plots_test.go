@@ -69,7 +69,8 @@ func TestPictures(t *testing.T) {
 			return Effect(&Curve{Input: "x", X: y[:3], Mean: mean[:3], SD: sd[:3], Data: y[:9]}, "y", -3, 3)
 		},
 		"levels": func() (*plot.Plot, error) {
-			return Effect(&Curve{Input: "x", Levels: []string{"a", "b<c>", "long names are cut"}, Mean: mean[:3], SD: sd[:3]}, "y", -3, 3)
+			return Effect(&Curve{Input: "x", Levels: []string{"a", "b<c>", "long names are cut"}, Mean: mean[:3],
+				SD: sd[:3]}, "y", -3, 3)
 		},
 		"quantiles": func() (*plot.Plot, error) { return Quantiles(y, laws) },
 		"gaps":      func() (*plot.Plot, error) { return Gaps(trace) },
@@ -78,7 +79,8 @@ func TestPictures(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if svg, err := SVG(p); err != nil || !bytes.HasPrefix(svg, []byte("<svg")) || !bytes.Contains(svg, []byte("</svg>")) {
+		if svg, err := SVG(p); err != nil || !bytes.HasPrefix(svg, []byte("<svg")) ||
+			!bytes.Contains(svg, []byte("</svg>")) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -23,8 +23,10 @@ func clockHours(cell []byte) (v float64, two, ok bool) {
 	if len(cell) < 3 || len(cell) > 40 || cell[0] != 'P' && (cell[0] < '0' || cell[0] > '9') {
 		return 0, false, false
 	}
-	if len(cell) == 5 && cell[2] == ':' && allDigits(cell[:2]) && allDigits(cell[3:]) && cell[3] < '6' { // 12:30, the usual one
-		return float64(10*int(cell[0]-'0')+int(cell[1]-'0')) + float64(10*int(cell[3]-'0')+int(cell[4]-'0'))/60, true, true
+	if len(cell) == 5 && cell[2] == ':' && allDigits(cell[:2]) && allDigits(cell[3:]) &&
+		cell[3] < '6' { // 12:30, the usual one
+		return float64(10*int(cell[0]-'0')+int(cell[1]-'0')) + float64(10*int(cell[3]-'0')+int(cell[4]-'0'))/60, true,
+			true
 	}
 	var m [][]byte
 	switch {

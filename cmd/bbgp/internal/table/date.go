@@ -28,7 +28,8 @@ const (
 // words says what stands first.
 func (o Order) words() string {
 	return map[Order]string{YMD: "year first", DMY: "day first", MDY: "month first", Compact: "yyyymmdd", Year: "years",
-		Month: "yyyymm", Second: "yyyymmddhhmmss", Excel: "serial numbers of Excel", Unix: "seconds since 1970", UnixMS: "milliseconds since 1970"}[o]
+		Month: "yyyymm", Second: "yyyymmddhhmmss", Excel: "serial numbers of Excel", Unix: "seconds since 1970",
+		UnixMS: "milliseconds since 1970"}[o]
 }
 
 // Orders are those that --date COL:FORMAT names.
@@ -158,7 +159,8 @@ func orderOfNumbers(lo, hi float64) Order {
 	for _, g := range []struct {
 		o      Order
 		lo, hi float64
-	}{{Year, 1800, 2200}, {Excel, 15000, 80000}, {Compact, 1800_01_01, 2200_12_31}, {Unix, 1e8, 5e9}, {UnixMS, 1e11, 5e12}} {
+	}{{Year, 1800, 2200}, {Excel, 15000, 80000}, {Compact, 1800_01_01, 2200_12_31}, {Unix, 1e8, 5e9},
+		{UnixMS, 1e11, 5e12}} {
 		if lo >= g.lo && hi <= g.hi {
 			return g.o
 		}
@@ -261,7 +263,8 @@ func clock(b []byte) (float64, bool) {
 	if len(b) == 0 {
 		return 0, true
 	}
-	b = bytes.TrimLeft(bytes.TrimPrefix(bytes.TrimPrefix(bytes.TrimPrefix(b, []byte("T")), []byte("t")), []byte(":")), " ,")
+	b = bytes.TrimLeft(bytes.TrimPrefix(bytes.TrimPrefix(bytes.TrimPrefix(b, []byte("T")), []byte("t")), []byte(":")),
+		" ,")
 	s := strings.ToUpper(string(b))
 	zone := 0.0
 	for _, z := range []string{"UTC", "GMT", "Z"} {

@@ -58,7 +58,8 @@ func TestWrittenDates(t *testing.T) {
 		{"durations, ISO", "PT1H30M,P1DT2H,PT36S", "1.5 26 0.01", ""},
 		{"durations in words", "1h30,2 h 15 min,0h45", "1.5 2.25 0.75", ""},
 		{"minutes and seconds", "1:30.0,2:15.5", "0.025 0.03763888888888889", ""},
-		{"two parts and three", "1:30,1:02:10", "1.5 1.0361111111111112", `DOUBT t.csv: row 1 (line 2), column x: "1:30" has two parts and other cells have three`},
+		{"two parts and three", "1:30,1:02:10", "1.5 1.0361111111111112",
+			`DOUBT t.csv: row 1 (line 2), column x: "1:30" has two parts and other cells have three`},
 		{"no times", "25:61,99", `"25:61" 99`, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -116,7 +117,8 @@ func TestToldDates(t *testing.T) {
 			t.Errorf("%s %q: %s\nwant %s", tc.order, tc.cells, got, tc.want)
 		}
 	}
-	for s, want := range map[string]Order{"dd.mm.yyyy": DMY, "%m/%d/%Y": MDY, "yyyy-mm-dd HH:MM": YMD, "Excel": Excel, "d/m/yy": DMY, "yyyymmdd": Compact} {
+	for s, want := range map[string]Order{"dd.mm.yyyy": DMY, "%m/%d/%Y": MDY, "yyyy-mm-dd HH:MM": YMD, "Excel": Excel,
+		"d/m/yy": DMY, "yyyymmdd": Compact} {
 		if o, ok := ParseOrder(s); !ok || o != want {
 			t.Errorf("%s is %s, %v", s, o, ok)
 		}

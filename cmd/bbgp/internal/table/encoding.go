@@ -25,7 +25,8 @@ func decode(label string, in *bufio.Reader, name string) (io.Reader, []string, e
 	if name != "" {
 		e, err := htmlindex.Get(name)
 		if err != nil {
-			text := fmt.Sprintf("--encoding %s is not known; utf-8, latin1, windows-1252 or utf-16le, for example", name)
+			text := fmt.Sprintf("--encoding %s is not known; utf-8, latin1, windows-1252 or utf-16le, for example",
+				name)
 			return nil, nil, &Error{File: label, Text: text}
 		}
 		if canonical, _ := htmlindex.Name(e); canonical == "utf-8" {

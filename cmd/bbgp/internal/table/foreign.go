@@ -53,7 +53,8 @@ func noTable(line []byte) string {
 	case strings.Contains(s, " & ") && strings.HasSuffix(s, `\\`) || strings.HasPrefix(s, `\begin{`):
 		return `is a table of LaTeX; write commas for & and take \\ off the ends of the lines`
 	case libSVM(s):
-		return fmt.Sprintf("has cells such as %s of LIBSVM's sparse format; write it as CSV, a column for each number", Quote(strings.Fields(s)[1]))
+		return fmt.Sprintf("has cells such as %s of LIBSVM's sparse format; write it as CSV, a column for each number",
+			Quote(strings.Fields(s)[1]))
 	}
 	return ""
 }

@@ -9,7 +9,8 @@ import (
 // No input makes the reader panic; what it reads has the shape it says, and
 // what it refuses is an *Error.
 func FuzzLoad(f *testing.F) {
-	for _, s := range []string{"", "a,b\n1,2\n", "a;b\n1,5;2\n", "\"a\",b\r\n\"x\n\"\"y\",NA\r\n", "1|2\r3|4\r", "a\tb\n\t\n", "a,b\n\"", "\xef\xbb\xbf\"", "x\n\"\"\n"} {
+	for _, s := range []string{"", "a,b\n1,2\n", "a;b\n1,5;2\n", "\"a\",b\r\n\"x\n\"\"y\",NA\r\n", "1|2\r3|4\r",
+		"a\tb\n\t\n", "a,b\n\"", "\xef\xbb\xbf\"", "x\n\"\"\n"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

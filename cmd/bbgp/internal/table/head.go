@@ -154,7 +154,8 @@ func (s *sample) namesIn(above []byte, h *head) bool {
 			cells[i] = bytes.TrimRight(c, ",;")
 		}
 	}
-	if len(cells) != s.usual || len(s.cells) == 0 || s.usual < 2 && len(cells) > 0 && bytes.IndexByte(cells[0], ' ') >= 0 {
+	if len(cells) != s.usual || len(s.cells) == 0 || s.usual < 2 && len(cells) > 0 &&
+		bytes.IndexByte(cells[0], ' ') >= 0 {
 		return false
 	}
 	for _, c := range cells {

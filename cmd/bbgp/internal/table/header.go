@@ -19,9 +19,11 @@ func (s *sample) header(h *head, opt *ReadOptions) {
 			h.units = 1
 			if opt.Units == UnitsAuto && s.unitsRows() == 2 {
 				h.units = 2
-				h.note("two lines under the header are left out, the second is %s; --units no takes them for rows", Quote(string(s.recs[2].text)))
+				h.note("two lines under the header are left out, the second is %s; --units no takes them for rows",
+					Quote(string(s.recs[2].text)))
 			}
-			h.note("the line under the header is taken for units and left out: %s; --units no takes it for a row", Quote(string(s.recs[1].text)))
+			h.note("the line under the header is taken for units and left out: %s; --units no takes it for a row",
+				Quote(string(s.recs[1].text)))
 		}
 	}
 	k := len(h.first)
@@ -73,7 +75,8 @@ func (s *sample) twoLines(i int, h *head) int {
 	if i > 0 && filled(s.cells[i-1]) > 1 {
 		i--
 	}
-	if i+2 >= len(s.cells) || len(s.cells[i]) < s.usual || len(s.cells[i+1]) < s.usual || !words(s.cells[i]) || !words(s.cells[i+1]) {
+	if i+2 >= len(s.cells) || len(s.cells[i]) < s.usual || len(s.cells[i+1]) < s.usual || !words(s.cells[i]) ||
+		!words(s.cells[i+1]) {
 		return 0
 	}
 	first, second := s.cells[i][:s.usual], s.cells[i+1][:s.usual]
@@ -102,7 +105,8 @@ func (s *sample) twoLines(i int, h *head) int {
 		return 0
 	}
 	n := i + 2
-	if row := s.cells[n]; names[0] == "" && len(s.cells) > n+1 && filled(row) == 1 && looks(row[0]) == text { // the name of an index
+	if row := s.cells[n]; names[0] == "" && len(s.cells) > n+1 && filled(row) == 1 &&
+		looks(row[0]) == text { // the name of an index
 		names[0] = string(row[0])
 		n++
 	}
@@ -240,7 +244,8 @@ func (s *sample) rowNames(k, units int) bool {
 			continue
 		}
 		c := string(row[0])
-		half := len(c) > 0 && strings.IndexByte("'([{", c[0]) >= 0 && strings.IndexByte("')]}", c[len(c)-1]) < 0 // of a cell that was cut
+		half := len(c) > 0 && strings.IndexByte("'([{", c[0]) >= 0 &&
+			strings.IndexByte("')]}", c[len(c)-1]) < 0 // of a cell that was cut
 		if seen[c] || half || looks(row[0]) == number && strings.ContainsAny(c, ".,/:") {
 			return false
 		}

@@ -107,7 +107,8 @@ func (l layout) joined(recs []record) layout {
 	var out layout
 	head := 0 // the first part of the last of out
 	for j := 0; j < len(l); j++ {
-		if n := len(out) - 1; n >= 0 && named[j] != filled[j] && named[head] && filled[head] && l[j].from == l[j-1].to+1 {
+		if n := len(out) - 1; n >= 0 && named[j] != filled[j] && named[head] && filled[head] &&
+			l[j].from == l[j-1].to+1 {
 			out[n].to = l[j].to // a name, or cells, of several words
 			continue
 		}

@@ -54,7 +54,8 @@ type Request struct {
 func Load(r *Reader, q Request) (*Table, error) {
 	t := &Table{File: r.file, Delimiter: r.Delimiter, Decimal: r.Decimal, HasHeader: r.HasHeader, budget: r.opt.Memory}
 	for _, name := range r.Names {
-		t.Columns = append(t.Columns, &Column{Name: name, as: q.As[name], Order: q.Order[name], Decimal: r.Decimal, trained: q.Decimal[name], toldOrder: q.Order[name] != ""})
+		t.Columns = append(t.Columns, &Column{Name: name, as: q.As[name], Order: q.Order[name], Decimal: r.Decimal,
+			trained: q.Decimal[name], toldOrder: q.Order[name] != ""})
 	}
 	if err := t.count(); err != nil {
 		return nil, err
@@ -105,7 +106,8 @@ func (t *Table) finish(r *Reader) {
 		if plain {
 			c.together(t)
 		}
-		if plain && c.marked > 0 && c.marked == c.grouped && (marks[other] > 0 || c.trained == other) && marks[t.Decimal] == 0 && !r.told {
+		if plain && c.marked > 0 && c.marked == c.grouped && (marks[other] > 0 || c.trained == other) &&
+			marks[t.Decimal] == 0 && !r.told {
 			c.doubt(t, Place{}, []string{"--decimal", MarkName(other)},
 				"marks before three digits, while other columns have decimals after %q: say which mark the decimals have with --decimal point or --decimal comma", other)
 		}

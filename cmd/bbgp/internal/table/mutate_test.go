@@ -11,8 +11,10 @@ import (
 )
 
 // oddParts are what mutations are made of.
-var oddParts = []string{"#", "%", "//", "\"", "\"\"", ",", ";", "\t", " ", "\n", "\r\n", "\r", "|", "1", "1.5", "1,5", "1.234", "1,234.5", "-", "NA", "<0,5", "mm", "[s]",
-	"a", "y", "sep=;", "@data", "@attribute a numeric", "2024-01-01", "03/04/2024", "13/04/2024", "12 %", "$5", "\xe9", "é", "\x00", "\xff\xfe", "1e5", "inf", "Total", "3\na\nb\nc\n",
+var oddParts = []string{"#", "%", "//", "\"", "\"\"", ",", ";", "\t", " ", "\n", "\r\n", "\r", "|", "1", "1.5", "1,5",
+	"1.234", "1,234.5", "-", "NA", "<0,5", "mm", "[s]",
+	"a", "y", "sep=;", "@data", "@attribute a numeric", "2024-01-01", "03/04/2024", "13/04/2024", "12 %", "$5", "\xe9",
+	"é", "\x00", "\xff\xfe", "1e5", "inf", "Total", "3\na\nb\nc\n",
 	"\u00a0", "−4", "1 234", "(5)", "2 mm", "Jan 5, 2024", "1e400", "99999999999999999999", "5s\t15s\n", "{\"", "<html"}
 
 // Tables put together at random are read or refused: no panic, all columns of one length,

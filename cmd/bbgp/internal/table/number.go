@@ -20,8 +20,10 @@ const (
 
 // MissingSpellings are the words for a missing value, in lower case; cells are
 // compared without regard to case. An empty cell is missing too.
-var MissingSpellings = []string{"na", "n/a", "#n/a", "nan", "null", ".", "?", "-nan", "none", "-", "--", "---", "n.a.", "n.a", "<na>", "nat", "(null)",
-	"k.a.", "k. a.", "n/v", "#nv", "#n/v", "#div/0!", "#value!", "#ref!", "#num!", "#name?", "#null!", "#wert!", "#bezug!", "#zahl!",
+var MissingSpellings = []string{"na", "n/a", "#n/a", "nan", "null", ".", "?", "-nan", "none", "-", "--", "---", "n.a.",
+	"n.a", "<na>", "nat", "(null)",
+	"k.a.", "k. a.", "n/v", "#nv", "#n/v", "#div/0!", "#value!", "#ref!", "#num!", "#name?", "#null!", "#wert!",
+	"#bezug!", "#zahl!",
 	"..", ":", "*", "**", "***", "****", "*****", "1.#qnan", "1.#ind", "-1.#ind", "\u2013", "\u2014"}
 
 var isMissing = func() map[string]bool {

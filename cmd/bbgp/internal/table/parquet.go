@@ -87,7 +87,8 @@ func (p *parquetText) columns(f *parquet.File) error {
 	}
 	paths := f.Schema().Columns()
 	if len(paths) == 0 || len(paths) != len(leaves) {
-		return &Error{File: p.label, Text: fmt.Sprintf("damaged Parquet data: %d columns, %d types", len(paths), len(leaves))}
+		return &Error{File: p.label, Text: fmt.Sprintf("damaged Parquet data: %d columns, %d types", len(paths),
+			len(leaves))}
 	}
 	for j, path := range paths {
 		leaf, ok := f.Schema().Lookup(path...)
@@ -115,7 +116,8 @@ func checkCodecs(label string, m *format.FileMetaData) error {
 	for _, g := range m.RowGroups {
 		for _, c := range g.Columns {
 			if k := c.MetaData.Codec; k == format.Lz4Raw || k == format.Lz4 {
-				return &Error{File: label, Column: strings.Join(c.MetaData.PathInSchema, "."), Text: "is packed with LZ4, which is not read; write the file with zstd, snappy or gzip"}
+				return &Error{File: label, Column: strings.Join(c.MetaData.PathInSchema, "."),
+					Text: "is packed with LZ4, which is not read; write the file with zstd, snappy or gzip"}
 			}
 		}
 	}
@@ -174,7 +176,8 @@ func (p *parquetText) fill() (err error) {
 	p.buf = p.buf[:0]
 	for _, row := range p.batch[:n] {
 		if len(row) != len(p.cells) {
-			return &Error{File: p.label, Text: fmt.Sprintf("damaged Parquet data: a row of %d cells for %d columns", len(row), len(p.cells))}
+			return &Error{File: p.label, Text: fmt.Sprintf("damaged Parquet data: a row of %d cells for %d columns",
+				len(row), len(p.cells))}
 		}
 		for j, v := range row {
 			if j > 0 {

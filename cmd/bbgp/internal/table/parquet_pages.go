@@ -183,7 +183,8 @@ func checkPages(label string, at io.ReaderAt, size int64, m *format.FileMetaData
 				err = fmt.Errorf("%d values for %d rows", meta.NumValues, g.NumRows)
 			}
 			if err != nil {
-				return &Error{File: label, Column: strings.Join(meta.PathInSchema, "."), Text: "damaged Parquet data: " + oneLine(err)}
+				return &Error{File: label, Column: strings.Join(meta.PathInSchema, "."),
+					Text: "damaged Parquet data: " + oneLine(err)}
 			}
 		}
 		if g.NumRows < 0 {
@@ -192,7 +193,8 @@ func checkPages(label string, at io.ReaderAt, size int64, m *format.FileMetaData
 		total += g.NumRows
 	}
 	if total != m.NumRows {
-		return &Error{File: label, Text: fmt.Sprintf("damaged Parquet data: %d rows in its groups, %d in all", total, m.NumRows)}
+		return &Error{File: label, Text: fmt.Sprintf("damaged Parquet data: %d rows in its groups, %d in all", total,
+			m.NumRows)}
 	}
 	return nil
 }
@@ -218,7 +220,8 @@ func checkChunk(in io.Reader, values int64) error {
 		if err != nil {
 			return err
 		}
-		if h.packed < 0 || h.unpacked < 0 || h.values < 0 || h.unpacked > min(max(longPage, pageGain*h.packed), mostPage) {
+		if h.packed < 0 || h.unpacked < 0 || h.values < 0 ||
+			h.unpacked > min(max(longPage, pageGain*h.packed), mostPage) {
 			return fmt.Errorf("a page of %d values and %d bytes that unpacks to %d", h.values, h.packed, h.unpacked)
 		}
 		if _, err := r.Discard(n); err != nil {

@@ -29,7 +29,9 @@ func parquetFile(t testing.TB, n int) []byte {
 	var b bytes.Buffer
 	w := parquet.NewGenericWriter[parquetRow](&b, parquet.MaxRowsPerRowGroup(100), parquet.Compression(&parquet.Snappy))
 	for i := range n {
-		r := parquetRow{A: math.Pi * float64(i), Name: []string{"x, y", "quo\"te", "z"}[i%3], Day: time.Date(2024, 2, 28+i, 6, 0, 0, 0, time.UTC), On: i%2 == 0, F: 0.1, Cost: int64(i) + 5, U: math.MaxUint64}
+		r := parquetRow{A: math.Pi * float64(i), Name: []string{"x, y", "quo\"te", "z"}[i%3],
+			Day: time.Date(2024, 2, 28+i, 6, 0, 0, 0, time.UTC), On: i%2 == 0, F: 0.1, Cost: int64(i) + 5,
+			U: math.MaxUint64}
 		if i%4 != 1 {
 			v := int64(i) << 40
 			r.B = &v
@@ -78,7 +80,8 @@ func TestParquet(t *testing.T) {
 		if c["a"].Num[i] != math.Pi*i || !math.IsNaN(c["b"].Num[i]) || c["b"].Num[i+1] != float64(int64(i+1)<<40) ||
 			c["b"].Missing != 63 || c["day"].Num[i] != day || c["on"].Num[i] != 0 || c["f"].Num[i] != 0.1 ||
 			c["cost"].Num[i] != (i+5)/100.0 || c["u"].Num[i] != math.MaxUint64 {
-			t.Errorf("row %d: %v %v %v %v %v %v %v", i, c["a"].Num[i], c["b"].Num[i], c["day"].Num[i], c["on"].Num[i], c["f"].Num[i], c["cost"].Num[i], c["u"].Num[i])
+			t.Errorf("row %d: %v %v %v %v %v %v %v", i, c["a"].Num[i], c["b"].Num[i], c["day"].Num[i], c["on"].Num[i],
+				c["f"].Num[i], c["cost"].Num[i], c["u"].Num[i])
 		}
 		if l := c["name"].Levels; len(l) != 3 || l[0] != "x, y" || l[1] != "quo\"te" {
 			t.Errorf("texts %q", l)
@@ -120,12 +123,14 @@ func TestParquetRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	var e *Error
-	if _, err := Open(Stdin, bytes.NewReader(b.Bytes()), ReadOptions{}); !errors.As(err, &e) || e.Column != "b" || !strings.Contains(e.Text, "LZ4") {
+	if _, err := Open(Stdin, bytes.NewReader(b.Bytes()), ReadOptions{}); !errors.As(err, &e) || e.Column != "b" ||
+		!strings.Contains(e.Text, "LZ4") {
 		t.Error(err)
 	}
 	long := parquetFile(t, 5)
 	long[len(long)-6] = 0x7f
-	if _, err := Open(Stdin, bytes.NewReader(long), ReadOptions{}); !errors.As(err, &e) || !strings.Contains(e.Text, "damaged Parquet data: cut short") {
+	if _, err := Open(Stdin, bytes.NewReader(long), ReadOptions{}); !errors.As(err, &e) ||
+		!strings.Contains(e.Text, "damaged Parquet data: cut short") {
 		t.Error(err)
 	}
 }

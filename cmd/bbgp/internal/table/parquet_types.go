@@ -148,13 +148,15 @@ func storedAs(logical format.LogicalTypeValue, kind parquet.Kind, length int) bo
 func plainCells(kind parquet.Kind) (cellWriter, string) {
 	switch kind {
 	case parquet.Boolean:
-		return func(b []byte, v parquet.Value) ([]byte, string) { return append(b, '0'+byte(btoi(v.Boolean()))), "" }, ""
+		return func(b []byte, v parquet.Value) ([]byte, string) { return append(b, '0'+byte(btoi(v.Boolean()))), "" },
+			""
 	case parquet.Int32, parquet.Int64:
 		return func(b []byte, v parquet.Value) ([]byte, string) { return strconv.AppendInt(b, whole(v), 10), "" }, ""
 	case parquet.Int96:
 		return int96Cell, ""
 	case parquet.Float:
-		return func(b []byte, v parquet.Value) ([]byte, string) { return appendFloat(b, float64(v.Float()), 32), "" }, ""
+		return func(b []byte, v parquet.Value) ([]byte, string) { return appendFloat(b, float64(v.Float()), 32), "" },
+			""
 	case parquet.Double:
 		return func(b []byte, v parquet.Value) ([]byte, string) { return appendFloat(b, v.Double(), 64), "" }, ""
 	case parquet.ByteArray, parquet.FixedLenByteArray:

@@ -60,7 +60,8 @@ func csvOf(b []byte) (string, error) {
 	return string(s), err
 }
 
-var units = [...]format.TimeUnit{{Value: new(format.MilliSeconds)}, {Value: new(format.MicroSeconds)}, {Value: new(format.NanoSeconds)}}
+var units = [...]format.TimeUnit{{Value: new(format.MilliSeconds)}, {Value: new(format.MicroSeconds)},
+	{Value: new(format.NanoSeconds)}}
 
 // A typeCase is a column, and its cell or what the refusal says.
 type typeCase struct {
@@ -94,8 +95,10 @@ func typeCases() []typeCase {
 		{name: "int64", typ: i64, value: parquet.Int64Value(math.MinInt64), cell: "-9223372036854775808"},
 		{name: "float", typ: parquet.FloatType, value: parquet.FloatValue(0.1), cell: "0.1"},
 		{name: "double", typ: parquet.DoubleType, value: parquet.DoubleValue(math.Pi), cell: "3.141592653589793"},
-		{name: "int96", typ: parquet.Int96Type, value: parquet.Int96Value(julian), cell: "2024-02-29T06:07:08.000000009"},
-		{name: "int96 of no time", typ: parquet.Int96Type, value: parquet.Int96Value(deprecated.Int96{0, 1 << 31, 3}), fault: "INT96"},
+		{name: "int96", typ: parquet.Int96Type, value: parquet.Int96Value(julian),
+			cell: "2024-02-29T06:07:08.000000009"},
+		{name: "int96 of no time", typ: parquet.Int96Type, value: parquet.Int96Value(deprecated.Int96{0, 1 << 31, 3}),
+			fault: "INT96"},
 		{name: "text of old writers", typ: bin, value: bytesOf("a \"b\""), cell: `"a ""b"""`},
 		{name: "bytes", typ: bin, value: bytesOf("\x00\x01"), fault: "zero bytes"},
 		{name: "more bytes", typ: bin, value: bytesOf("\xff\xfe"), fault: "no text in UTF-8"},
@@ -103,29 +106,35 @@ func typeCases() []typeCase {
 
 		{name: "string", typ: bin, logical: new(format.StringType), value: bytesOf("é"), cell: `"é"`},
 		{name: "utf8", typ: bin, converted: deprecated.UTF8, value: bytesOf("x,y"), cell: `"x,y"`},
-		{name: "string of bytes", typ: bin, logical: new(format.StringType), value: bytesOf("caf\xe9"), fault: "no text in UTF-8"},
+		{name: "string of bytes", typ: bin, logical: new(format.StringType), value: bytesOf("caf\xe9"),
+			fault: "no text in UTF-8"},
 		{name: "enum", typ: bin, logical: new(format.EnumType), value: bytesOf("UP"), cell: `"UP"`},
 		{name: "old enum", typ: bin, converted: deprecated.Enum, value: bytesOf("UP"), cell: `"UP"`},
 		{name: "json", typ: bin, logical: new(format.JsonType), value: bytesOf(`{"a":1}`), cell: `"{""a"":1}"`},
 		{name: "old json", typ: bin, converted: deprecated.Json, value: bytesOf(`1`), cell: `"1"`},
 		{name: "bson", typ: bin, logical: new(format.BsonType), value: bytesOf("\x05\x00\x00\x00\x00"), fault: "BSON"},
 		{name: "old bson", typ: bin, converted: deprecated.Bson, value: bytesOf("\x05\x00\x00\x00\x00"), fault: "BSON"},
-		{name: "uuid", typ: of(16), logical: new(format.UUIDType), value: fixed("\x00\x11\x22\x33\x44\x55\x66\x77\x88\x99\xaa\xbb\xcc\xdd\xee\xff"), cell: "00112233-4455-6677-8899-aabbccddeeff"},
+		{name: "uuid", typ: of(16), logical: new(format.UUIDType),
+			value: fixed("\x00\x11\x22\x33\x44\x55\x66\x77\x88\x99\xaa\xbb\xcc\xdd\xee\xff"),
+			cell:  "00112233-4455-6677-8899-aabbccddeeff"},
 		{name: "geometry", typ: bin, logical: new(format.GeometryType), value: bytesOf("x"), fault: "GEOMETRY"},
 		{name: "geography", typ: bin, logical: new(format.GeographyType), value: bytesOf("x"), fault: "GEOGRAPHY"},
-		{name: "interval", typ: of(12), converted: deprecated.Interval, value: fixed("123456789012"), fault: "INTERVAL"},
+		{name: "interval", typ: of(12), converted: deprecated.Interval, value: fixed("123456789012"),
+			fault: "INTERVAL"},
 
 		{name: "decimal in int32", typ: i32, logical: dec(2), value: parquet.Int32Value(-125), cell: "-125e-2"},
 		{name: "decimal in int64", typ: i64, logical: dec(0), value: parquet.Int64Value(5), cell: "5"},
 		{name: "decimal zero", typ: bin, logical: dec(2), value: bytesOf("\x00"), cell: "0e-2"},
 		{name: "decimal 0.32", typ: bin, logical: dec(2), value: bytesOf("\x20"), cell: "32e-2"},
 		{name: "decimal negative", typ: bin, logical: dec(2), value: bytesOf("\xff\x7f"), cell: "-129e-2"},
-		{name: "decimal long", typ: of(16), logical: dec(10), value: fixed("\x80" + strings.Repeat("\x00", 15)), cell: "-170141183460469231731687303715884105728e-10"},
+		{name: "decimal long", typ: of(16), logical: dec(10), value: fixed("\x80" + strings.Repeat("\x00", 15)),
+			cell: "-170141183460469231731687303715884105728e-10"},
 		{name: "decimal without bytes", typ: bin, logical: dec(2), value: bytesOf(""), fault: "decimal of 0 bytes"},
 		{name: "decimal of a scale", typ: i32, logical: dec(1 << 30), value: parquet.Int32Value(1), fault: "scale"},
 
 		{name: "half", typ: of(2), logical: new(format.Float16Type), value: half(0x3c01), cell: "1.0009765625"},
-		{name: "half least", typ: of(2), logical: new(format.Float16Type), value: half(0x8001), cell: "-5.960464477539063e-08"},
+		{name: "half least", typ: of(2), logical: new(format.Float16Type), value: half(0x8001),
+			cell: "-5.960464477539063e-08"},
 		{name: "half most", typ: of(2), logical: new(format.Float16Type), value: half(0x7bff), cell: "65504"},
 		{name: "half inf", typ: of(2), logical: new(format.Float16Type), value: half(0x7c00), cell: "inf"},
 		{name: "half nan", typ: of(2), logical: new(format.Float16Type), value: half(0x7e00), cell: "NaN"},
@@ -134,24 +143,37 @@ func typeCases() []typeCase {
 
 		{name: "date", typ: i32, logical: new(format.DateType), value: parquet.Int32Value(-1), cell: "1969-12-31"},
 		{name: "old date", typ: i32, converted: deprecated.Date, value: parquet.Int32Value(19782), cell: "2024-02-29"},
-		{name: "time ms", typ: i32, logical: &format.TimeType{Unit: units[0]}, value: parquet.Int32Value(1500), cell: "1500e-3"},
-		{name: "time us", typ: i64, logical: &format.TimeType{Unit: units[1]}, value: parquet.Int64Value(7), cell: "7e-6"},
-		{name: "time ns", typ: i64, logical: &format.TimeType{Unit: units[2]}, value: parquet.Int64Value(7), cell: "7e-9"},
+		{name: "time ms", typ: i32, logical: &format.TimeType{Unit: units[0]}, value: parquet.Int32Value(1500),
+			cell: "1500e-3"},
+		{name: "time us", typ: i64, logical: &format.TimeType{Unit: units[1]}, value: parquet.Int64Value(7),
+			cell: "7e-6"},
+		{name: "time ns", typ: i64, logical: &format.TimeType{Unit: units[2]}, value: parquet.Int64Value(7),
+			cell: "7e-9"},
 		{name: "old time ms", typ: i32, converted: deprecated.TimeMillis, value: parquet.Int32Value(7), cell: "7e-3"},
 		{name: "old time us", typ: i64, converted: deprecated.TimeMicros, value: parquet.Int64Value(7), cell: "7e-6"},
-		{name: "stamp ms", typ: i64, logical: &format.TimestampType{Unit: units[0], IsAdjustedToUTC: true}, value: parquet.Int64Value(-1), cell: "1969-12-31T23:59:59.999Z"},
-		{name: "stamp us", typ: i64, logical: &format.TimestampType{Unit: units[1]}, value: parquet.Int64Value(when.UnixMicro()), cell: "2024-02-29T06:07:08"},
-		{name: "stamp ns", typ: i64, logical: &format.TimestampType{Unit: units[2]}, value: parquet.Int64Value(when.UnixNano()), cell: "2024-02-29T06:07:08.000000009"},
-		{name: "old stamp ms", typ: i64, converted: deprecated.TimestampMillis, value: parquet.Int64Value(0), cell: "1970-01-01T00:00:00Z"},
-		{name: "old stamp us", typ: i64, converted: deprecated.TimestampMicros, value: parquet.Int64Value(1), cell: "1970-01-01T00:00:00.000001Z"},
+		{name: "stamp ms", typ: i64, logical: &format.TimestampType{Unit: units[0], IsAdjustedToUTC: true},
+			value: parquet.Int64Value(-1), cell: "1969-12-31T23:59:59.999Z"},
+		{name: "stamp us", typ: i64, logical: &format.TimestampType{Unit: units[1]},
+			value: parquet.Int64Value(when.UnixMicro()), cell: "2024-02-29T06:07:08"},
+		{name: "stamp ns", typ: i64, logical: &format.TimestampType{Unit: units[2]},
+			value: parquet.Int64Value(when.UnixNano()), cell: "2024-02-29T06:07:08.000000009"},
+		{name: "old stamp ms", typ: i64, converted: deprecated.TimestampMillis, value: parquet.Int64Value(0),
+			cell: "1970-01-01T00:00:00Z"},
+		{name: "old stamp us", typ: i64, converted: deprecated.TimestampMicros, value: parquet.Int64Value(1),
+			cell: "1970-01-01T00:00:00.000001Z"},
 
-		{name: "int 8", typ: i32, logical: &format.IntType{BitWidth: 8, IsSigned: true}, value: parquet.Int32Value(-8), cell: "-8"},
-		{name: "uint 32", typ: i32, logical: &format.IntType{BitWidth: 32}, value: parquet.Int32Value(-1), cell: "4294967295"},
-		{name: "uint 64", typ: i64, logical: &format.IntType{BitWidth: 64}, value: parquet.Int64Value(-1), cell: "18446744073709551615"},
+		{name: "int 8", typ: i32, logical: &format.IntType{BitWidth: 8, IsSigned: true}, value: parquet.Int32Value(-8),
+			cell: "-8"},
+		{name: "uint 32", typ: i32, logical: &format.IntType{BitWidth: 32}, value: parquet.Int32Value(-1),
+			cell: "4294967295"},
+		{name: "uint 64", typ: i64, logical: &format.IntType{BitWidth: 64}, value: parquet.Int64Value(-1),
+			cell: "18446744073709551615"},
 		{name: "old uint 16", typ: i32, converted: deprecated.Uint16, value: parquet.Int32Value(65535), cell: "65535"},
-		{name: "old uint 64", typ: i64, converted: deprecated.Uint64, value: parquet.Int64Value(-2), cell: "18446744073709551614"},
+		{name: "old uint 64", typ: i64, converted: deprecated.Uint64, value: parquet.Int64Value(-2),
+			cell: "18446744073709551614"},
 		{name: "old int 64", typ: i64, converted: deprecated.Int64, value: parquet.Int64Value(-2), cell: "-2"},
-		{name: "int 64 in int32", typ: i32, logical: &format.IntType{BitWidth: 64, IsSigned: true}, value: parquet.Int32Value(1), fault: "stored as INT32"},
+		{name: "int 64 in int32", typ: i32, logical: &format.IntType{BitWidth: 64, IsSigned: true},
+			value: parquet.Int32Value(1), fault: "stored as INT32"},
 	}
 }
 
@@ -202,7 +224,8 @@ func TestParquetDecimalsLoad(t *testing.T) {
 	w := parquet.NewWriter(&b, parquet.NewSchema("s", parquet.Group{"c": parquet.Leaf(typ)}))
 	for i := range 300 {
 		v := int16(i - 150)
-		if _, err := w.WriteRows([]parquet.Row{{parquet.ByteArrayValue([]byte{byte(v >> 8), byte(v)}).Level(0, 0, 0)}}); err != nil {
+		if _, err := w.WriteRows([]parquet.Row{{parquet.ByteArrayValue([]byte{byte(v >> 8), byte(v)}).Level(0, 0,
+			0)}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -269,7 +292,8 @@ func TestParquetShapes(t *testing.T) {
 			t.Errorf("%s: %q, %v", name, s, err)
 		}
 	}
-	if w, fault := cellsOf(&format.SchemaElement{Type: thrift.New(format.Int32), LogicalType: format.LogicalType{Value: new(format.NullType)}}); fault != "" {
+	if w, fault := cellsOf(&format.SchemaElement{Type: thrift.New(format.Int32),
+		LogicalType: format.LogicalType{Value: new(format.NullType)}}); fault != "" {
 		t.Error(fault)
 	} else if _, fault := w(nil, parquet.Int32Value(1)); fault == "" {
 		t.Error("a value in a column of nulls passes")

@@ -57,7 +57,8 @@ func NewReader(file string, in io.Reader, opt ReadOptions) (*Reader, error) {
 			opt.Header, opt.NoHead = tell.Header, true
 		}
 	}
-	r := &Reader{file: file, in: in, opt: opt, buf: make([]byte, 4*sampleSize), newline: '\n', next: 1, told: opt.Decimal != 0}
+	r := &Reader{file: file, in: in, opt: opt, buf: make([]byte, 4*sampleSize), newline: '\n', next: 1,
+		told: opt.Decimal != 0}
 	for !r.eof && (r.end < sampleSize || r.end <= maxRecord && !bytes.ContainsAny(r.buf[:r.end], "\r\n")) {
 		if err := r.fill(); err != nil {
 			return nil, err
@@ -113,7 +114,8 @@ func (r *Reader) split(cells [][]byte, rec []byte, quoted bool) ([][]byte, error
 	}
 	cells, ok := r.place.cut(cells, rec)
 	if !ok && r.row > 0 {
-		return nil, r.errorf(r.Names[min(len(cells), len(r.Names)-1)], "the cell reaches the next column, and columns go by their positions; write the table with a delimiter, or the row aligned")
+		return nil, r.errorf(r.Names[min(len(cells), len(r.Names)-1)],
+			"the cell reaches the next column, and columns go by their positions; write the table with a delimiter, or the row aligned")
 	}
 	return cells, nil
 }
@@ -195,10 +197,14 @@ func (r *Reader) surplusHint(cells [][]byte) string {
 		what = "; numbers seem to have a decimal comma: use another delimiter, or quote them"
 	case len(cells[0]) > 1 && cells[0][0] == '\'':
 		what = "; cells that contain the delimiter need double quotes, not single ones"
-	case slices.ContainsFunc(cells, func(c []byte) bool { return bytes.HasSuffix(c, []byte(`\`)) || bytes.Contains(c, []byte(`\"`)) }):
+	case slices.ContainsFunc(cells, func(c []byte) bool {
+		return bytes.HasSuffix(c, []byte(`\`)) ||
+			bytes.Contains(c, []byte(`\"`))
+	}):
 		what = `; a quote inside of quotes is written as two of them, not as \"`
 	case digits < len(cells):
-		what = fmt.Sprintf("; quote cells that contain the delimiter %q, or name all columns in the header", r.Delimiter)
+		what = fmt.Sprintf("; quote cells that contain the delimiter %q, or name all columns in the header",
+			r.Delimiter)
 	}
 	return what
 }
@@ -244,7 +250,8 @@ func (r *Reader) raw() (rec []byte, quoted bool, err error) {
 			continue
 		}
 		if bytes.IndexByte(rec, 0) >= 0 {
-			return nil, false, &Error{File: r.file, Line: r.line, Row: r.row + 1, Text: "holds zero bytes, which no text has: a copy that was cut short, or no text file; tr -d '\\000' takes them out"}
+			return nil, false, &Error{File: r.file, Line: r.line, Row: r.row + 1,
+				Text: "holds zero bytes, which no text has: a copy that was cut short, or no text file; tr -d '\\000' takes them out"}
 		}
 		return rec, quoted, nil
 	}
@@ -352,7 +359,8 @@ func (r *Reader) find() (n int, quoted bool, err error) {
 }
 
 func (r *Reader) openQuote() error {
-	return &Error{File: r.file, Row: r.row + 1, Line: r.next, Text: "a quote is opened and never closed, or the line has no end"}
+	return &Error{File: r.file, Row: r.row + 1, Line: r.next,
+		Text: "a quote is opened and never closed, or the line has no end"}
 }
 
 // fill reads more input behind end, moving or growing the buffer as needed.

@@ -88,7 +88,8 @@ func (r *Reader) skip() error {
 			continue
 		}
 		if r.eof {
-			return &Error{File: r.file, Text: fmt.Sprintf("--skip %d leaves nothing: the table has %s", r.opt.Skip, lines(r.next-btoi(r.start == r.end)))}
+			return &Error{File: r.file, Text: fmt.Sprintf("--skip %d leaves nothing: the table has %s", r.opt.Skip,
+				lines(r.next-btoi(r.start == r.end)))}
 		}
 		if r.end-r.start > maxRecord {
 			return r.openQuote()

@@ -78,7 +78,8 @@ func lowered(r rune) rune {
 }
 
 // coins are words before an amount; signs of currency are found as such.
-var coins = []string{"EUR", "USD", "GBP", "CHF", "JPY", "SEK", "NOK", "DKK", "PLN", "CZK", "BRL", "INR", "CNY", "RUB", "AUD", "CAD", "Rs.", "Rs", "Fr."}
+var coins = []string{"EUR", "USD", "GBP", "CHF", "JPY", "SEK", "NOK", "DKK", "PLN", "CZK", "BRL", "INR", "CNY", "RUB",
+	"AUD", "CAD", "Rs.", "Rs", "Fr."}
 
 // cutCurrency cuts a currency off the front or the end of an amount: a sign with at most
 // three letters before it, or one of coins.

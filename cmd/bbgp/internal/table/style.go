@@ -252,7 +252,8 @@ func (l *look) add(o *look, currency, unit string) {
 		l.group, l.groups = o.group, l.groups+1
 	}
 	l.percent += o.percent
-	l.parens, l.fortran, l.minus, l.behind = l.parens || o.parens, l.fortran || o.fortran, l.minus || o.minus, l.behind || o.behind
+	l.parens, l.fortran, l.minus, l.behind = l.parens || o.parens, l.fortran || o.fortran, l.minus || o.minus,
+		l.behind || o.behind
 	l.script, l.powers, l.forced = l.script || o.script, l.powers || o.powers, l.forced || o.forced
 	if currency != "" {
 		if l.currency == nil {

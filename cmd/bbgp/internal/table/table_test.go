@@ -193,7 +193,8 @@ func TestOpen(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	if _, err := Open("-", strings.NewReader("PAR1...."), ReadOptions{}); err == nil || !strings.Contains(err.Error(), "Parquet") {
+	if _, err := Open("-", strings.NewReader("PAR1...."), ReadOptions{}); err == nil ||
+		!strings.Contains(err.Error(), "Parquet") {
 		t.Errorf("Parquet: %v", err)
 	}
 	cut := gz.Bytes()[:gz.Len()-6]
@@ -244,7 +245,8 @@ func TestParseIsExact(t *testing.T) {
 		"1e99999999999999999999", "18446744073709551616", "3.0E+2"} {
 		check(s)
 	}
-	for _, s := range []string{"", ".", "-", "+", "e5", "1e", "1e+", "0x10", "1_000", "1 2", "1.2.3", "--1", "1,5", "nanx", "१"} {
+	for _, s := range []string{"", ".", "-", "+", "e5", "1e", "1e+", "0x10", "1_000", "1 2", "1.2.3", "--1", "1,5",
+		"nanx", "१"} {
 		if _, k := parse([]byte(s), '.'); k == number || k == infinite {
 			t.Errorf("%q is taken for a number", s)
 		}
@@ -272,7 +274,8 @@ func TestSmallReads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Rows != 2000 || got.Rows != want.Rows || len(got.Columns[1].Levels) != 7 || got.Line(1999) != want.Line(1999) {
+	if got.Rows != 2000 || got.Rows != want.Rows || len(got.Columns[1].Levels) != 7 ||
+		got.Line(1999) != want.Line(1999) {
 		t.Errorf("%d rows, levels %q", got.Rows, got.Columns[1].Levels)
 	}
 }

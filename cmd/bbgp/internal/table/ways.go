@@ -164,7 +164,8 @@ func (c *Column) decide(t *Table, marks map[byte]int) {
 		return // text
 	}
 	for _, w := range ways {
-		if w == best || w.failed > 0 || (w.decimal == 0) != (best.decimal == 0) || best.failed > 0 || best.order == YMD {
+		if w == best || w.failed > 0 || (w.decimal == 0) != (best.decimal == 0) || best.failed > 0 ||
+			best.order == YMD {
 			continue
 		}
 		if i := c.differ(best, w); i >= 0 {
@@ -201,7 +202,8 @@ func (c *Column) decide(t *Table, marks map[byte]int) {
 	}
 	lo, hi = c.Range()
 	if c.Doubt == nil && best.failed == 0 {
-		c.Note = fmt.Sprintf("column %s: dates, %s, from %s to %s, taken as days since 1970-01-01", c.Name, c.Order.words(), DateOf(lo), DateOf(hi))
+		c.Note = fmt.Sprintf("column %s: dates, %s, from %s to %s, taken as days since 1970-01-01", c.Name,
+			c.Order.words(), DateOf(lo), DateOf(hi))
 	}
 }
 
@@ -209,7 +211,8 @@ func (c *Column) decide(t *Table, marks map[byte]int) {
 func (c *Column) tellClock(t *Table, w *way) {
 	c.as, c.Order = AsFound, Clock
 	if w.two > 0 && w.two+w.failed < len(c.Num)-c.Missing-c.Inf {
-		c.doubt(t, w.short, []string{"--date", c.Name + ":time"}, "%s has two parts and other cells have three: write all as hours:minutes:seconds, or --date %s takes two as hours and minutes",
+		c.doubt(t, w.short, []string{"--date", c.Name + ":time"},
+			"%s has two parts and other cells have three: write all as hours:minutes:seconds, or --date %s takes two as hours and minutes",
 			Quote(w.short.Cell), Arg(c.Name+":time"))
 		return
 	}
@@ -286,7 +289,8 @@ func (c *Column) choose(t *Table, a, b *way, i int, marks map[byte]int) *way {
 		at.Cell = c.Levels[c.Codes[i]]
 	}
 	if a.decimal == 0 {
-		c.doubt(t, at, []string{"--date", c.Name + ":" + string(a.order)}, "%s, and so may all of the column; say which with --date %s or --date %s",
+		c.doubt(t, at, []string{"--date", c.Name + ":" + string(a.order)},
+			"%s, and so may all of the column; say which with --date %s or --date %s",
 			readings(at.Cell), Arg(c.Name+":"+string(DMY)), Arg(c.Name+":"+string(MDY)))
 		return a
 	}

@@ -47,7 +47,8 @@ func TestWorkbook(t *testing.T) {
 		{45352, 0.1, "a, \"b\"", 3}, {45353.5, 0.333333333333333, "c", nil}, {45354, 1e-9, nil, 12345678.25}}
 	want := `day temp_°C kind y | 19783 0.1 "a, \"b\"" 3 | 19784.5 0.333333333333333 "c" - | 19785 1e-09 - 1.234567825e+07`
 	for _, format := range []string{"dd.mm.yyyy", "m/d/yy h:mm", "yyyy-mm-dd", "d mmm yy"} {
-		got, notes := readAs(string(book(t, rows, map[string]string{"A4:A6": format, "D4:D6": "#,##0.00"}, nil)), ReadOptions{})
+		got, notes := readAs(string(book(t, rows, map[string]string{"A4:A6": format, "D4:D6": "#,##0.00"}, nil)),
+			ReadOptions{})
 		if got != want || !strings.Contains(notes, "1 line before") || !strings.Contains(notes, "units") {
 			t.Errorf("%s\ngot  %s\nwant %s\n%s", format, got, want, notes)
 		}
@@ -58,7 +59,8 @@ func TestWorkbook(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, _ := readAs(string(book(t, [][]any{{"day", "y"}, {1, 2}, {43890, 3}}, map[string]string{"A2:A3": "yyyy-mm-dd"}, since1904)), ReadOptions{})
+	got, _ := readAs(string(book(t, [][]any{{"day", "y"}, {1, 2}, {43890, 3}}, map[string]string{"A2:A3": "yyyy-mm-dd"},
+		since1904)), ReadOptions{})
 	if want := "day y | -24106 2 | 19783 3"; got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
@@ -70,7 +72,8 @@ func TestWorkbook(t *testing.T) {
 		f.SetCellValue("More data", "A2", 7)
 	}
 	b := string(book(t, rows, nil, second))
-	if got, notes := readAs(b, ReadOptions{}); !strings.HasPrefix(got, "day") || !strings.Contains(notes, "--sheet NAME takes another: More data") {
+	if got, notes := readAs(b, ReadOptions{}); !strings.HasPrefix(got, "day") ||
+		!strings.Contains(notes, "--sheet NAME takes another: More data") {
 		t.Errorf("%s, %s", got, notes)
 	}
 	if got, _ := readAs(b, ReadOptions{Sheet: "More data"}); got != "z | 7" {
@@ -112,7 +115,8 @@ func TestDamagedWorkbook(t *testing.T) {
 	if refused < 150 {
 		t.Errorf("only %d of 300 are refused", refused)
 	}
-	if got, _ := readAs(string(whole), ReadOptions{Memory: 10000}); !strings.Contains(got, "more than the memory budget") {
+	if got, _ := readAs(string(whole), ReadOptions{Memory: 10000}); !strings.Contains(got,
+		"more than the memory budget") {
 		t.Error(got)
 	}
 }

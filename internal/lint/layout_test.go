@@ -29,6 +29,8 @@ var ours = map[string][]string{
 
 // inside says which packages of internal/ one of them may import, tests apart; bbgp may import all.
 var inside = map[string][]string{
+	"comm":                  {},
+	"comm/commtest":         {"comm"},
 	"usage":                 {},
 	"outfile":               {},
 	"gp":                    {},
@@ -135,6 +137,12 @@ func forbidden(path, name string) string {
 			return "nobody imports gen"
 		case strings.HasPrefix(path, "bbgp/score/") && name != "bbgp.dev/bbgp/score":
 			return "score stands alone: all others may score by it"
+		case strings.HasPrefix(path, "internal/comm/") && !strings.HasPrefix(name, "bbgp.dev/internal/comm"):
+			return "comm knows nothing of what is computed"
+		case name == "bbgp.dev/internal/comm" && slices.Contains([]string{"linalg", "kernelmv", "internal"}, top):
+			return "" // it stands to the right of all
+		case test && name == "bbgp.dev/internal/comm/commtest":
+			return ""
 		case top == "internal" && !test:
 			return withinInternal(path, strings.TrimPrefix(name, "bbgp.dev/"), to)
 		case to == top:
@@ -181,10 +189,11 @@ func withinInternal(path, name, to string) string {
 }
 
 // Goroutines are started in linalg.Par alone: there the results are made
-// independent of their number.
+// independent of their number. Tests start some, too, for the ranks of a comm.Group.
 func TestGoStatements(t *testing.T) {
 	goFiles(t, func(path string, fset *token.FileSet, file *ast.File) {
-		if strings.HasSuffix(path, "_test.go") || path == "linalg/par.go" {
+		if strings.HasSuffix(path, "_test.go") || path == "linalg/par.go" ||
+			strings.HasPrefix(path, "internal/comm/commtest/") {
 			return
 		}
 		ast.Inspect(file, func(n ast.Node) bool {

@@ -65,7 +65,7 @@ func ParseOrder(s string) (Order, bool) {
 func (o Order) days(cell []byte) (float64, bool) {
 	switch o {
 	case YMD, DMY, MDY:
-		if len(cell) < 6 || len(cell) > 40 {
+		if len(cell) < 6 || len(cell) > 80 {
 			return 0, false
 		}
 		if cell[0] >= 'A' {
@@ -265,33 +265,14 @@ func clock(b []byte) (float64, bool) {
 	}
 	b = bytes.TrimLeft(bytes.TrimPrefix(bytes.TrimPrefix(bytes.TrimPrefix(b, []byte("T")), []byte("t")), []byte(":")),
 		" ,")
-	s := strings.ToUpper(string(b))
-	zone := 0.0
-	for _, z := range []string{"UTC", "GMT", "Z"} {
-		if c, ok := strings.CutSuffix(s, z); ok {
-			s = strings.TrimSpace(c)
-			break
-		}
+	s, zone, ok := zoneOf(strings.ToUpper(string(b)))
+	if !ok {
+		return 0, false
 	}
-	if i := strings.LastIndexAny(s, "+-"); i > 0 {
-		hm := strings.ReplaceAll(s[i+1:], ":", "")
-		if len(hm) == 2 {
-			hm += "00"
-		}
-		t, err := time.Parse("1504", hm)
-		if err != nil {
-			return 0, false
-		}
-		zone = float64(t.Hour()*60+t.Minute()) / 1440
-		if s[i] == '-' {
-			zone = -zone
-		}
-		s = strings.TrimSpace(s[:i])
-	}
-	s = strings.Replace(s, ",", ".", 1)
+	s = strings.Replace(strings.Replace(s, ",", ".", 1), "H", ":", 1)
 	for _, l := range []string{"15:04:05", "15:04", "3:04:05 PM", "3:04 PM", "3:04PM", "3:04:05PM"} {
 		if t, err := time.Parse(l, s); err == nil {
-			return float64(t.Hour()*3600+t.Minute()*60+t.Second())/86400 + float64(t.Nanosecond())/86400e9 - zone, true
+			return float64(t.Hour()*3600+t.Minute()*60+t.Second())/86400 + float64(t.Nanosecond())/86400e9 - zone/24, true
 		}
 	}
 	return 0, false

@@ -18,6 +18,8 @@ var (
 	aYearDay = regexp.MustCompile(`^([0-9]{4})-([0-9]{3})$`)
 	inChina  = regexp.MustCompile(`^([0-9]{4})年([0-9]{1,2})月(?:([0-9]{1,2})日)?$`)
 	compact  = regexp.MustCompile(`^([0-9]{4})([0-9]{2})([0-9]{2})T([0-9]{2})([0-9]{2})([0-9]{2}(?:\.[0-9]+)?)?(Z|[+-][0-9:]{2,5})?$`)
+	ofSAS    = regexp.MustCompile(`^([0-9]{1,2})([A-Za-z]{3})([0-9]{4})(.*)$`)
+	unixDate = regexp.MustCompile(`^([A-Za-z]{3} +[0-9]{1,2}) ([0-9:]+ .+) ([0-9]{4})$`)
 	aWeekday = regexp.MustCompile(`^(?i:mon|tue|wed|thu|fri|sat|sun)[a-z]*,? `)
 )
 
@@ -58,6 +60,13 @@ func formed(cell []byte) (days float64, ok bool) {
 		}
 		t, good := clock([]byte(string(m[4]) + ":" + string(m[5]) + ":" + sec + string(m[7])))
 		return dayOf(y, mon, d) + t, good && isDay(y, mon, d)
+	}
+	if m := ofSAS.FindSubmatch(cell); m != nil {
+		return DMY.written(bytes.Join([][]byte{m[1], []byte("-"), m[2], []byte("-"), m[3], m[4]}, nil))
+	}
+	if m := unixDate.FindSubmatch(cell); m != nil {
+		month, day, _ := bytes.Cut(m[1], []byte(" "))
+		return MDY.written(bytes.Join([][]byte{month, bytes.TrimSpace(day), m[3], m[2]}, []byte(" ")))
 	}
 	return monthYear(cell)
 }

@@ -57,7 +57,7 @@ func offset(s string) (rest string, hours float64, ok bool) {
 	if err != nil {
 		return s, 0, false
 	}
-	hours = t.Sub(t.Truncate(24 * time.Hour)).Hours()
+	hours = float64(t.Hour()) + float64(t.Minute())/60
 	if s[i] == '-' {
 		hours = -hours
 	}

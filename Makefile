@@ -5,9 +5,10 @@ PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 wind
 PKGS = ./asm ./linalg ./kernelmv ./internal/evidence/... ./bbgp
 COUNT ?= 10
 
-.PHONY: check fmt vet static rules test race test-purego test-avx512 test-arm64 audit generate bench paper release vuln
+.PHONY: check fmt vet static rules test race test-purego test-avx512 test-arm64 audit generate bench paper \
+	release vuln mpi mpitest
 
-check: fmt vet static rules test race test-avx512 test-arm64
+check: fmt vet static rules test race mpitest test-avx512 test-arm64
 
 fmt:
 	@bad=$$(gofmt -l .); if [ -n "$$bad" ]; then echo "not gofmt-clean: $$bad"; exit 1; fi
@@ -16,6 +17,7 @@ vet:
 	GOARCH=amd64 go vet ./...
 	GOARCH=arm64 go vet ./...
 	go vet -tags purego ./...
+	go vet -tags mpi ./internal/comm ./cmd/bbgp
 
 static:
 	$(STATICCHECK) ./...
@@ -29,7 +31,7 @@ test:
 # The race detector needs cgo and a C compiler; the plain Go routines suffice.
 race: test-purego
 test-purego:
-	CGO_ENABLED=1 go test -race -short -tags purego ./asm ./cmd/bbgp/internal/...
+	CGO_ENABLED=1 go test -race -short -tags purego ./asm ./internal/comm ./cmd/bbgp/internal/...
 	CGO_ENABLED=1 go test -race -short -tags purego -run 'Thread|Par|SmallEval|SaveLoad|MultiCG|SharedModels' ./linalg ./kernelmv ./internal/evidence/... ./bbgp
 
 # Every routine under emulation, on CPUs that this machine need not be.
@@ -49,6 +51,14 @@ generate:
 bench:
 	go test -run '^$$' -bench . -count $(COUNT) $(PKGS)
 
+# The program for several machines; cross-compiles without a C compiler.
+mpi:
+	CGO_ENABLED=0 go build -trimpath -tags mpi -ldflags '-X main.version=$(VERSION)' -o bin/bbgp-mpi ./cmd/bbgp
+
+# Ranks over MPI on this machine; skipped without mpirun, unless BBGP_REQUIRE_MPI=1.
+mpitest:
+	.ci/mpi
+
 # The paper's experiments and docs/RESULTS.md; goes on where it was interrupted.
 # QUICK=1: one split of 2000 rows with checks; ARGS: see bench/paper/doc.go.
 paper:
@@ -62,6 +72,10 @@ release:
 	  os=$${p%/*}; arch=$${p#*/}; ext=; [ $$os = windows ] && ext=.exe; \
 	  CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' \
 	    -o dist/bbgp-$(VERSION)-$$os-$$arch$$ext ./cmd/bbgp || exit 1; \
+	done
+	for arch in amd64 arm64; do \
+	  CGO_ENABLED=0 GOOS=linux GOARCH=$$arch go build -trimpath -tags mpi -ldflags '-s -w -X main.version=$(VERSION)' \
+	    -o dist/bbgp-mpi-$(VERSION)-linux-$$arch ./cmd/bbgp || exit 1; \
 	done
 	go run ./bench/sbom dist/bbgp-* > dist/bbgp-$(VERSION).cdx.json
 	cd dist && sha256sum * > SHA256SUMS

@@ -1,29 +1,22 @@
 package main
 
 import (
-	"bytes"
 	"strings"
 	"testing"
+
+	"bbgp.dev/internal/comm"
 )
 
-// Each launcher's variable is understood; one task, none, and what is no count are let through.
+// One of several tasks that do not know of each other ends before it reads or writes anything.
 func TestLauncher(t *testing.T) {
-	for _, name := range taskCounts {
-		for value, refused := range map[string]bool{"": false, "1": false, "x": false, "2": true, "64": true} {
-			var out, errw bytes.Buffer
-			a := newApp(strings.NewReader(""), &out, &errw)
-			code, got := a.refuseTasks(func(v string) string {
-				if v == name {
-					return value
-				}
-				return ""
-			})
-			if got != refused || got != (code == exitUsage) || got != strings.Contains(errw.String(), name+"="+value) {
-				t.Errorf("%s=%q: refused %v, exit %d: %s", name, value, got, code, errw.String())
-			}
-			if n := strings.Count(errw.String(), "\n"); refused && n != 1 {
-				t.Errorf("%s=%q: %d lines", name, value, n)
-			}
-		}
+	if comm.HasMPI {
+		t.Skip("bbgp-mpi under mpirun is another test")
+	}
+	t.Setenv("OMPI_COMM_WORLD_SIZE", "4")
+	c, errw := play(t, "bbgp", "fit", "no-such-table.csv", "--target", "y")
+	c.Wait()
+	if c.ProcessState.ExitCode() != exitUsage || strings.Count(errw.String(), "\n") != 1 ||
+		!strings.Contains(errw.String(), "OMPI_COMM_WORLD_SIZE=4") {
+		t.Errorf("exit %d: %s", c.ProcessState.ExitCode(), errw)
 	}
 }

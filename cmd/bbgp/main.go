@@ -19,6 +19,7 @@ import (
 
 	"bbgp.dev/bbgp"
 	"bbgp.dev/cmd/bbgp/internal/table"
+	"bbgp.dev/internal/comm"
 )
 
 // Exit codes; docs/USAGE.md explains them to users.
@@ -35,8 +36,9 @@ const (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), interrupts()...)
 	a := newApp(os.Stdin, os.Stdout, os.Stderr)
-	if code, refused := a.refuseTasks(os.Getenv); refused {
-		os.Exit(code)
+	if _, err := comm.Open(""); err != nil { // one of several tasks that do not know of each other
+		a.last(err.Error())
+		os.Exit(exitUsage)
 	}
 	context.AfterFunc(ctx, func() {
 		stop() // a second signal ends the program at once

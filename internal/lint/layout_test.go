@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -51,6 +52,7 @@ var inside = map[string][]string{
 var theirs = map[string][]string{
 	"github.com/klauspost/cpuid/v2":         {"asm/"},
 	"github.com/mmcloughlin/avo":            {"gen/"},
+	"github.com/ebitengine/purego":          {"internal/comm/mpi_dl.go"},
 	"github.com/KimMachineGun/automemlimit": {"cmd/bbgp/flags.go"},
 	"gonum.org/v1/gonum":                    {"linalg/blas.go", "internal/train/model.go", "bench/search/reference.go"},
 	"gonum.org/v1/plot":                     {"cmd/bbgp/", "bench/"},
@@ -126,6 +128,9 @@ func forbidden(path, name string) string {
 	top, _, _ := strings.Cut(path, "/")
 	switch first, _, _ := strings.Cut(name, "/"); {
 	case name == "C":
+		if path == "internal/comm/mpi_cgo.go" {
+			return "" // a second way to MPI, behind a build tag
+		}
 		return "no cgo"
 	case name == "math/rand":
 		return "random numbers come from math/rand/v2"
@@ -186,6 +191,26 @@ func withinInternal(path, name, to string) string {
 		return ""
 	}
 	return "against the picture"
+}
+
+// The program as it is built by default has no cgo and loads no libraries: it is static.
+func TestPlainProgram(t *testing.T) {
+	c := exec.Command("go", "list", "-deps", "-f", "{{.ImportPath}}{{if not .Standard}}{{.CgoFiles}}{{end}}",
+		"bbgp.dev/cmd/bbgp")
+	c.Env = append(os.Environ(), "CGO_ENABLED=1", "GOFLAGS=")
+	out, err := c.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	deps := strings.Fields(string(out))
+	if !slices.Contains(deps, "bbgp.dev/internal/comm[]") {
+		t.Errorf("%d packages, and internal/comm is none of them", len(deps))
+	}
+	for _, d := range deps {
+		if strings.Contains(d, "ebitengine") || strings.Contains(d, ".go]") {
+			t.Errorf("bbgp is built with %s", d)
+		}
+	}
 }
 
 // Goroutines are started in linalg.Par alone: there the results are made

@@ -72,6 +72,24 @@ func TestReportOfDatesAndTexts(t *testing.T) {
 	}
 }
 
+// A text and a number that act together are drawn as a line for each level.
+func TestInteractionOfATextAndANumber(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 3))
+	table := "load,machine,out\n"
+	for range 150 {
+		x, m := r.Float64(), r.IntN(2)
+		table += fmt.Sprintf("%.4f,%s,%.4f\n", x, []string{"Alpha", "Beta"}[m],
+			(2*float64(m)-1)*math.Sin(4*x)+0.05*r.NormFloat64())
+	}
+	page := reportOf(t, table, "out")
+	_, after, found := strings.Cut(page, "Interactions")
+	section, _, _ := strings.Cut(after, "<h2")
+	if !found || strings.Count(section, "<svg") != 1 || !strings.Contains(section, "Alpha") ||
+		!strings.Contains(section, "Beta") {
+		t.Errorf("no lines for both machines in %.300q", section)
+	}
+}
+
 // The rows that a fit held out, and how the model did there, stay with the model; a
 // table of them is as long as the share.
 func TestHeldOutIsKept(t *testing.T) {

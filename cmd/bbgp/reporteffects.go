@@ -17,9 +17,6 @@ const (
 	mapSteps    = 60   // of either side of a map
 	mostMarks   = 200  // of training rows at the foot of a picture
 	mostDots    = 1000 // of training rows on a map
-	mostMaps    = 2    // of interactions
-	mostPairs   = 4    // inputs whose interactions are looked at
-	worthPair   = 0.02 // share of the variance that makes an interaction worth a map
 )
 
 // column returns input j of the training rows, sorted.
@@ -52,11 +49,7 @@ func (r *reporter) middle() []float64 {
 		}
 		best, count := -1, 0.0
 		for _, j := range g.inputs {
-			sum := 0.0
-			for _, v := range r.sorted(j) {
-				sum += v
-			}
-			if sum > count {
+			if sum := r.sum(j); sum > count {
 				best, count = j, sum
 			}
 		}
@@ -76,7 +69,7 @@ func (r *reporter) effects(ctx context.Context) (*section, error) {
 		if len(curves) == r.flags.effects || math.IsInf(r.shortest(&g), 1) {
 			break
 		}
-		c, err := r.curveOf(ctx, &g)
+		c, err := r.curveOf(ctx, &g, r.middle())
 		if err != nil {
 			return nil, err
 		}
@@ -92,9 +85,9 @@ func (r *reporter) effects(ctx context.Context) (*section, error) {
 	return s, nil
 }
 
-// curveOf predicts along a group.
-func (r *reporter) curveOf(ctx context.Context, g *group) (*plots.Curve, error) {
-	c, at := &plots.Curve{Input: g.column}, r.middle()
+// curveOf predicts along a group, the other inputs where at has them.
+func (r *reporter) curveOf(ctx context.Context, g *group, at []float64) (*plots.Curve, error) {
+	c := &plots.Curve{Input: g.column}
 	var x linalg.Matrix
 	if r.curve(g) {
 		j := g.inputs[0]
@@ -114,15 +107,8 @@ func (r *reporter) curveOf(ctx context.Context, g *group) (*plots.Curve, error) 
 		x = linalg.NewMatrix(len(g.inputs), r.m.D())
 		for i, j := range g.inputs {
 			copy(x.Row(i), at)
-			for _, k := range g.inputs {
-				x.Set(i, k, 0)
-			}
-			x.Set(i, j, 1)
-			name := r.plan.Inputs[j].Level
-			if r.plan.Inputs[j].Kind == inputs.Missing {
-				name = "missing"
-			}
-			c.Levels = append(c.Levels, name)
+			setLevel(x.Row(i), g, j)
+			c.Levels = append(c.Levels, r.level(j))
 		}
 	}
 	p, err := r.m.Predict(ctx, r.e, x, bbgp.PredictOptions{SD: true})
@@ -131,6 +117,22 @@ func (r *reporter) curveOf(ctx context.Context, g *group) (*plots.Curve, error) 
 	}
 	c.Mean, c.SD = p.Mean, p.SD
 	return c, nil
+}
+
+// setLevel puts the row at the level of the text that input j stands for.
+func setLevel(row []float64, g *group, j int) {
+	for _, k := range g.inputs {
+		row[k] = 0
+	}
+	row[j] = 1
+}
+
+// level is the text that input j stands for.
+func (r *reporter) level(j int) string {
+	if r.plan.Inputs[j].Kind == inputs.Missing {
+		return "missing"
+	}
+	return r.plan.Inputs[j].Level
 }
 
 // maps draws mean and sd over two inputs, where these are all that matter.
@@ -156,55 +158,6 @@ func (r *reporter) maps(ctx context.Context) (*section, error) {
 	}
 	m.Title, m.Z, m.DataX, m.DataY = "Standard deviation", p.SD, nil, nil
 	return s, s.addMap(m, "Small near training rows, that of the process far from all.")
-}
-
-// interactions draws the prediction over the pairs of inputs whose common effect is
-// more than the sum of their own.
-func (r *reporter) interactions(ctx context.Context) (*section, error) {
-	s := &section{Title: "Interactions", Text: "Pairs of inputs that do together what neither does alone: the prediction over both, the others at their medians."}
-	var top []*group
-	for i := range r.groups {
-		if g := &r.groups[i]; r.curve(g) && !math.IsInf(r.shortest(g), 1) && len(top) < mostPairs {
-			top = append(top, g)
-		}
-	}
-	if len(top) < 3 { // a map shows two
-		return s, nil
-	}
-	type pair struct {
-		a, b  *group
-		share float64
-	}
-	var pairs []pair
-	var lists [][]int
-	for i, a := range top {
-		for _, b := range top[:i] {
-			pairs = append(pairs, pair{a: b, b: a})
-			lists = append(lists, []int{a.block, b.block})
-		}
-	}
-	both, err := r.m.Sobol(ctx, r.e, r.blocks, lists, r.m.Result.Seed)
-	if err != nil {
-		return nil, err
-	}
-	for i := range pairs {
-		pairs[i].share = both[i].First - pairs[i].a.First - pairs[i].b.First
-	}
-	slices.SortStableFunc(pairs, func(a, b pair) int { return map[bool]int{true: -1, false: 1}[a.share >= b.share] })
-	for _, p := range pairs[:min(len(pairs), mostMaps)] {
-		if p.share < worthPair {
-			break
-		}
-		m, f, err := r.overTwo(ctx, p.a, p.b, 0.01, false)
-		if err != nil {
-			return nil, err
-		}
-		m.Title, m.Z = r.plan.Target, f.Mean
-		if err := s.addMap(m, percent(p.share)+" of the variance of the prediction"); err != nil {
-			return nil, err
-		}
-	}
-	return s, nil
 }
 
 // overTwo predicts on a grid over two groups, from the quantile tail to 1 - tail.

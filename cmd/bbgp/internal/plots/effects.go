@@ -95,17 +95,28 @@ func effectLevels(p *plot.Plot, c *Curve) error {
 	}
 	s.Color, s.Shape, s.Radius = blue, draw.CircleGlyph{}, vg.Points(2.5)
 	p.Add(s)
-	names := make([]string, len(c.Levels))
-	for i, n := range c.Levels {
-		if names[i] = n; len([]rune(n)) > 14 {
-			names[i] = string([]rune(n)[:13]) + "…"
-		}
+	nominal(p, c.Levels)
+	return nil
+}
+
+// nominal names the places 0, 1, … across a picture.
+func nominal(p *plot.Plot, levels []string) {
+	names := make([]string, len(levels))
+	for i, n := range levels {
+		names[i] = cut(n)
 	}
 	p.NominalX(names...)
 	if len(names) > 5 {
 		p.X.Tick.Label.Rotation, p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = math.Pi/4, draw.XRight, draw.YTop
 	}
-	return nil
+}
+
+// cut makes a name short enough for a picture.
+func cut(name string) string {
+	if r := []rune(name); len(r) > 14 {
+		return string(r[:13]) + "…"
+	}
+	return name
 }
 
 // A rug marks values at the foot of a picture.

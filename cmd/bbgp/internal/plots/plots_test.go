@@ -72,6 +72,14 @@ func TestPictures(t *testing.T) {
 			return Effect(&Curve{Input: "x", Levels: []string{"a", "b<c>", "long names are cut"}, Mean: mean[:3],
 				SD: sd[:3]}, "y", -3, 3)
 		},
+		"interaction": func() (*plot.Plot, error) {
+			return Interaction([]*Curve{{Input: "x", X: y[:3], Mean: mean[:3]}, {Input: "x", X: y[:3], Mean: y[:3]}},
+				[]string{"a", "b"}, "text", "y")
+		},
+		"interaction of texts": func() (*plot.Plot, error) {
+			return Interaction([]*Curve{{Input: "x", Levels: []string{"p", "q"}, Mean: mean[:2], Dates: true}},
+				[]string{"a"}, "text", "y")
+		},
 		"quantiles": func() (*plot.Plot, error) { return Quantiles(y, laws) },
 		"gaps":      func() (*plot.Plot, error) { return Gaps(trace) },
 	} {

@@ -13,7 +13,9 @@ import (
 	"slices"
 
 	"bbgp.dev/internal/evidence"
+	"bbgp.dev/internal/gp"
 	"bbgp.dev/internal/outfile"
+	"bbgp.dev/internal/posterior"
 	"bbgp.dev/linalg"
 )
 
@@ -39,19 +41,19 @@ const (
 
 // A fileHeader is the JSON part.
 type fileHeader struct {
-	N          int      `json:"n"`
-	D          int      `json:"d"`
-	Names      []string `json:"names"`
-	Target     string   `json:"target"`
-	Parameters Params   `json:"parameters"`
-	Scaling    Scaling  `json:"scaling"`
-	MeanError  Bound    `json:"mean_error"`
-	Recipe     recipe   `json:"recipe"`
-	NoiseScale bool     `json:"noise_scale"`
-	NoiseExtra bool     `json:"noise_extra"`
-	Extra      []byte   `json:"extra,omitempty"`
-	Writer     string   `json:"writer,omitempty"`
-	Result     Result   `json:"result"`
+	N          int                   `json:"n"`
+	D          int                   `json:"d"`
+	Names      []string              `json:"names"`
+	Target     string                `json:"target"`
+	Parameters Params                `json:"parameters"`
+	Scaling    Scaling               `json:"scaling"`
+	MeanError  Bound                 `json:"mean_error"`
+	Recipe     posterior.PrecondSpec `json:"recipe"`
+	NoiseScale bool                  `json:"noise_scale"`
+	NoiseExtra bool                  `json:"noise_extra"`
+	Extra      []byte                `json:"extra,omitempty"`
+	Writer     string                `json:"writer,omitempty"`
+	Result     Result                `json:"result"`
 }
 
 // Write writes the model to w. A model that is none, or that Read would not take, is
@@ -60,12 +62,11 @@ func (m *Model) Write(w io.Writer) error {
 	if err := m.ready(); err != nil {
 		return err
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	t, weights := m.post.Data(), m.post.Weights()
 	h := fileHeader{N: m.N(), D: m.D(), Names: m.Names, Target: m.Target, Parameters: m.Parameters,
-		Scaling: m.Scaling, MeanError: Bound(m.meanError), Recipe: m.recipe, NoiseScale: m.noiseScale != nil,
-		NoiseExtra: m.noiseExtra != nil, Extra: m.Extra, Writer: m.writer(), Result: m.Result}
-	numbers := m.N()*m.D() + 2*m.N() + len(m.noiseScale) + len(m.noiseExtra)
+		Scaling: m.Scaling, MeanError: Bound(weights.MeanError), Recipe: m.post.Spec(),
+		NoiseScale: t.NoiseScale != nil, NoiseExtra: t.NoiseExtra != nil, Extra: m.Extra, Writer: m.writer(), Result: m.Result}
+	numbers := m.N()*m.D() + 2*m.N() + len(t.NoiseScale) + len(t.NoiseExtra)
 	if err := h.check(8 * numbers); err != nil {
 		return err
 	}
@@ -78,9 +79,9 @@ func (m *Model) Write(w io.Writer) error {
 	}
 	b := fileFrame(head, 8*numbers)
 	for i := range m.N() {
-		b = evidence.AppendFloats(b, m.x.Row(i))
+		b = evidence.AppendFloats(b, t.X.Row(i))
 	}
-	for _, v := range [][]float64{m.y, m.weights, m.noiseScale, m.noiseExtra} {
+	for _, v := range [][]float64{t.Y, weights.Alpha, t.NoiseScale, t.NoiseExtra} {
 		b = evidence.AppendFloats(b, v)
 	}
 	_, err = w.Write(sealFile(b))
@@ -158,22 +159,23 @@ func Read(r io.Reader) (*Model, error) {
 		return v
 	}
 	m := &Model{Parameters: h.Parameters, Scaling: h.Scaling, Names: h.Names, Target: h.Target, Result: h.Result,
-		Extra: h.Extra, Writer: h.Writer, meanError: float64(h.MeanError), recipe: h.Recipe}
+		Extra: h.Extra, Writer: h.Writer}
 	if m.Writer == "" {
 		m.Writer = "unknown"
 	}
-	if math.IsNaN(m.meanError) {
-		m.meanError = math.Inf(1)
+	w := posterior.Weights{MeanError: float64(h.MeanError), Unproven: true}
+	if math.IsNaN(w.MeanError) {
+		w.MeanError = math.Inf(1)
 	}
-	m.x = linalg.Matrix{Rows: h.N, Cols: h.D, Stride: h.D, Data: take(h.N * h.D)}
-	m.y, m.weights = take(h.N), take(h.N)
+	t := &gp.Table{X: linalg.Matrix{Rows: h.N, Cols: h.D, Stride: h.D, Data: take(h.N * h.D)}}
+	t.Y, w.Alpha = take(h.N), take(h.N)
 	if h.NoiseScale {
-		m.noiseScale = take(h.N)
+		t.NoiseScale = take(h.N)
 	}
 	if h.NoiseExtra {
-		m.noiseExtra = take(h.N)
+		t.NoiseExtra = take(h.N)
 	}
-	m.unproven = true
+	m.post = posterior.New(t, h.Parameters, h.Recipe, h.Result.Costs, w)
 	if err := m.checkNumbers(); err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"bbgp.dev/internal/gptest"
+	"bbgp.dev/internal/posterior"
 	"bbgp.dev/linalg"
 )
 
@@ -34,7 +35,9 @@ func TestSaveLoadPredict(t *testing.T) {
 	for _, method := range []string{"exact", "bbgp"} {
 		m, _ := smallModel(t, 120, Options{Method: method, MaxSteps: 6, PrefitRows: -1, Seed: 3})
 		m.Extra = []byte("mine")
-		m.recipe.Dense, m.prep = method == "exact", nil // few rows would be dense in any case
+		spec := m.post.Spec()
+		spec.Dense = method == "exact" // few rows would be dense in any case
+		m.post = posterior.New(m.post.Data(), m.Parameters, spec, m.Result.Costs, m.post.Weights())
 		path := filepath.Join(t.TempDir(), "m.bbgp")
 		if err := m.Save(path); err != nil {
 			t.Fatal(err)
@@ -49,7 +52,7 @@ func TestSaveLoadPredict(t *testing.T) {
 		if string(back.Extra) != "mine" || back.Result.LML != m.Result.LML || back.Names[2] != "x3" {
 			t.Errorf("came back with %q, %v, %v", back.Extra, back.Result.LML, back.Names)
 		}
-		xs := randomData(fewRows+8, 3, 12).X // enough for the probes
+		xs := randomData(300, 3, 12).X // enough for the probes
 		ctx := context.Background()
 		a, err := m.Predict(ctx, gptest.Engine(t), xs, PredictOptions{SD: true})
 		if err != nil {

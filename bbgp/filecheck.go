@@ -1,14 +1,13 @@
 package bbgp
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"reflect"
 	"slices"
 
 	"bbgp.dev/internal/gp"
-	"bbgp.dev/linalg"
+	"bbgp.dev/internal/posterior"
 )
 
 // A checksum tells accidents, not intent: a file may have been made by hand, or damaged
@@ -44,7 +43,7 @@ func (h *fileHeader) check(bytes int) error {
 	if err := h.Parameters.Check(h.D); err != nil {
 		return fault("%v", err)
 	}
-	if err := h.Recipe.check(h.N); err != nil {
+	if err := checkSpec(&h.Recipe, h.N); err != nil {
 		return err
 	}
 	if h.MeanError < 0 {
@@ -53,7 +52,7 @@ func (h *fileHeader) check(bytes int) error {
 	return h.checkResult()
 }
 
-func (r *recipe) check(n int) error {
+func checkSpec(r *posterior.PrecondSpec, n int) error {
 	switch {
 	case r.Rank < -1 || r.Rank > n || r.Neighbours < -1 || r.Neighbours > min(n, mostNeighbours):
 		return fault("a preconditioner of rank %d with %d neighbours for %d rows", r.Rank, r.Neighbours, n)
@@ -100,8 +99,8 @@ func (h *fileHeader) checkResult() error {
 // checkNumbers tells whether every number of a model can be used, and predictions are
 // finite.
 func (m *Model) checkNumbers() error {
-	s, p := &m.Scaling, &m.Parameters
-	for _, v := range [][]float64{m.x.Data, m.y, m.weights, m.noiseScale, m.noiseExtra, s.XMean, s.XScale,
+	s, p, t, weights := &m.Scaling, &m.Parameters, m.post.Data(), m.post.Weights().Alpha
+	for _, v := range [][]float64{t.X.Data, t.Y, weights, t.NoiseScale, t.NoiseExtra, s.XMean, s.XScale,
 		{s.YMean, s.YScale}} {
 		for _, x := range v {
 			if !gp.Finite(x) {
@@ -115,64 +114,24 @@ func (m *Model) checkNumbers() error {
 		}
 	}
 	for j := range m.D() {
-		if err := checkSpread(m.Names[j], m.N(), func(i int) float64 { return m.x.At(i, j) }); err != nil {
+		if err := checkSpread(m.Names[j], m.N(), func(i int) float64 { return t.X.At(i, j) }); err != nil {
 			return fault("%v", err)
 		}
 	}
 	most, sum := 0.0, 0.0
-	for i, noise := range gp.NoiseOf(*p, m.data()) {
-		if !gp.Finite(noise) || noise <= 0 || m.noiseScale != nil && m.noiseScale[i] <= 0 || m.noiseExtra != nil &&
-			m.noiseExtra[i] < 0 {
+	for i, noise := range gp.NoiseOf(*p, t) {
+		if !gp.Finite(noise) || noise <= 0 || t.NoiseScale != nil && t.NoiseScale[i] <= 0 ||
+			t.NoiseExtra != nil && t.NoiseExtra[i] < 0 {
 			return fault("the noise variance of row %d", i+1)
 		}
-		most, sum = max(most, noise), sum+math.Abs(m.weights[i])
+		most, sum = max(most, noise), sum+math.Abs(weights[i])
 	}
 	switch {
 	case !(math.Abs(s.YMean)+s.YScale*(math.Abs(p.Mean)+p.Variance*sum) <= mostPredicted),
 		!(s.YScale*s.YScale*(p.Variance+p.Noise) <= mostPredicted), !(p.Variance+most <= mostPredicted):
 		return fault("predictions would not be finite")
-	case m.Result.ConstantTarget && (!gp.Constant(m.y) || sum > 0):
+	case m.Result.ConstantTarget && (!gp.Constant(t.Y) || sum > 0):
 		return fault("the target is said to be constant and is not")
 	}
-	return nil
-}
-
-// checkPairs is the work of checkWeights: 10 ms.
-const checkPairs = 10_000_000
-
-// checkWeights tells whether the weights of a model from a file solve K̂α = y - c in a
-// sample of the rows, of all where they are few. With σ_f² r'K̂⁻¹r <= e², e the error
-// of the mean that the file promises, and K̂ <= nσ_f² + σ_n²,
-//
-//	r_i² <= |r|² <= e² (n + σ_n²/σ_f²)
-//
-// and rounding. e may rest on an estimate of the spectrum: hence ten times that.
-func (m *Model) checkWeights(ctx context.Context, p *prepared) error {
-	if !m.unproven || m.Result.ConstantTarget || math.IsInf(m.meanError, 1) {
-		return nil
-	}
-	n, sum := m.N(), 0.0
-	for _, a := range m.weights {
-		sum += math.Abs(a)
-	}
-	rows := max(min(n, checkPairs/n), 1)
-	xs, out := linalg.NewMatrix(rows, m.D()), linalg.NewMatrix(rows, 1)
-	for k := range rows {
-		copy(xs.Row(k), m.x.Row(k*n/rows))
-	}
-	if err := p.op.CrossMulTo(ctx, out, xs, linalg.Matrix{Rows: n, Cols: 1, Stride: 1, Data: m.weights}); err != nil {
-		return err
-	}
-	variance, noise := m.Parameters.Variance, p.op.Noise()
-	for k := range rows {
-		i := k * n / rows
-		r := m.y[i] - m.Parameters.Mean - out.Data[k] - noise[i]*m.weights[i]
-		limit := 10*m.meanError*math.Sqrt(float64(n)+noise[i]/variance) + 1e-6 +
-			1e-9*(variance*sum+noise[i]*math.Abs(m.weights[i]))
-		if !(math.Abs(r) <= limit) {
-			return fault("the weights do not belong to the rows and parameters: row %d is off by %.3g standard deviations of the target", i+1, r)
-		}
-	}
-	m.unproven = false
 	return nil
 }

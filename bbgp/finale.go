@@ -10,6 +10,7 @@ import (
 	"bbgp.dev/internal/evidence"
 	"bbgp.dev/internal/evidence/lanczos"
 	"bbgp.dev/internal/gp"
+	"bbgp.dev/internal/posterior"
 	"bbgp.dev/internal/train"
 )
 
@@ -58,18 +59,36 @@ func (f *fit) adopt(ctx context.Context, m *Model, p Params, ev *evidence.Value)
 	if ev.Replayed > 0 {
 		r.warn("two-pass mode: %d passes were made twice, the basis did not fit the memory budget", ev.Replayed)
 	}
-	m.weights = ev.Alpha
-	m.meanError, m.recipe = math.Inf(1), recipeOf(f.opt, ev)
+	w := posterior.Weights{Alpha: ev.Alpha, MeanError: math.Inf(1)}
 	if ev.BoundKind == "exact" {
-		m.meanError = 0
-	} else if ctx.Err() == nil {
-		if err := m.refine(ctx, f.opt.Engine, meanTol); err != nil && ctx.Err() == nil {
-			r.warn("the weights of the mean: %v", err)
-		} else if m.meanError > meanTol && ctx.Err() == nil {
-			r.warn("rounding leaves a residual of the weights by which a mean may be off by up to %.2g standard deviations of the target, where %.2g was asked for: "+
-				"predict --sd --bounds tells how far each row can be off", m.meanError, meanTol)
-		}
+		w.MeanError = 0
 	}
+	m.post = f.posterior(m.Parameters, specOf(f.opt, ev), w)
+	if w.MeanError == 0 || ctx.Err() != nil {
+		return
+	}
+	err := m.post.Refine(ctx, f.opt.Engine, posterior.MeanTol)
+	if ctx.Err() != nil {
+		return
+	}
+	if off := m.post.Weights().MeanError; err != nil {
+		r.warn("the weights of the mean: %v", err)
+	} else if off > posterior.MeanTol {
+		r.warn("rounding leaves a residual of the weights by which a mean may be off by up to %.2g standard deviations of the target, where %.2g was asked for: "+
+			"predict --sd --bounds tells how far each row can be off", off, posterior.MeanTol)
+	}
+}
+
+// specOf says how a model whose last evaluation was ev predicts.
+func specOf(opt *Options, ev *evidence.Value) posterior.PrecondSpec {
+	n := int64(len(ev.Alpha))
+	fits := opt.budget().HasRoom(4 * 8 * n * n)
+	s := posterior.PrecondSpec{Dense: opt.Method == "exact" || n <= cost.DenseRows && fits && !opt.NoDense,
+		Rank: ev.Rank, Neighbours: ev.Neighbours, Seed: opt.Seed, Node: ev.Node}
+	if opt.Method != "exact" && opt.Method != "bbgp" { // their ranks mean something else
+		s.Rank, s.Neighbours, s.Node = -1, -1, 0
+	}
+	return s
 }
 
 // remarks adds the warnings that a fitted model calls for.

@@ -9,6 +9,7 @@ import (
 	"bbgp.dev/internal/evidence"
 	"bbgp.dev/internal/evidence/lanczos"
 	"bbgp.dev/internal/gp"
+	"bbgp.dev/internal/posterior"
 	"bbgp.dev/internal/train"
 	"bbgp.dev/internal/usage"
 )
@@ -79,8 +80,7 @@ var errTime = errors.New("bbgp: time budget")
 func (f *fit) newModel() *Model {
 	s := f.opt.scaling(f.full)
 	f.Std = s.apply(f.Raw)
-	m := &Model{Scaling: s, Target: f.full.TargetName(), x: f.Std.X, y: f.Std.Y,
-		noiseScale: f.Std.NoiseScale, noiseExtra: f.Std.NoiseExtra}
+	m := &Model{Scaling: s, Target: f.full.TargetName()}
 	for j := range f.Raw.X.Cols {
 		m.Names = append(m.Names, f.full.Name(j))
 	}
@@ -100,6 +100,11 @@ func (f *fit) newModel() *Model {
 		r.warn("input %q does not vary and was dropped", m.Names[j])
 	}
 	return m
+}
+
+// posterior returns the process given the rows of the fit.
+func (f *fit) posterior(p Params, spec posterior.PrecondSpec, w posterior.Weights) *posterior.Posterior {
+	return posterior.New(f.Std, p, spec, f.opt.Costs, w)
 }
 
 // predictPeak predicts the peak of memory of training from p again, now that p tells
@@ -127,7 +132,7 @@ func (r *Result) warn(format string, args ...any) {
 func (f *fit) constantModel(m *Model) {
 	m.Parameters = DefaultParams(f.opt.Kernel, f.Raw.X.Cols)
 	m.Parameters.Mean = f.Std.Y[0]
-	m.weights = make([]float64, f.Raw.X.Rows)
+	m.post = f.posterior(m.Parameters, posterior.PrecondSpec{}, posterior.Weights{Alpha: make([]float64, f.Raw.X.Rows)})
 	r := &m.Result
 	r.ConstantTarget, r.Stopped, r.Parameters, r.Method, r.BoundKind = true, "converged", m.Parameters, "constant",
 		"exact"

@@ -12,6 +12,7 @@ import (
 	"bbgp.dev/internal/evidence/evidencetest"
 	"bbgp.dev/internal/gp"
 	"bbgp.dev/internal/gptest"
+	"bbgp.dev/internal/posterior"
 )
 
 // TestFitGolden fits the 2000-row subsets with the defaults: the exact
@@ -72,10 +73,7 @@ func TestFitGolden(t *testing.T) {
 
 // denseModel returns a model with parameters p that predicts by Cholesky.
 func denseModel(p Params, train *Data) *Model {
-	s := NewScaling(train, false)
-	std := s.apply(train.table())
-	return &Model{Parameters: p, Scaling: s, Names: make([]string, train.X.Cols), x: std.X, y: std.Y,
-		recipe: recipe{Dense: true}, meanError: math.Inf(1)}
+	return modelOf(train, NewScaling(train, false), p, posterior.PrecondSpec{Dense: true})
 }
 
 func denseScore(t *testing.T, p Params, train, test *Data) (Score, error) {

@@ -36,9 +36,10 @@ func sameFit(t *testing.T, what string, a, b *Model) {
 		t.Fatalf("%s: L %v after %d steps, want %v after %d", what, b.Result.LML, len(b.Result.Trace), a.Result.LML,
 			len(a.Result.Trace))
 	}
-	for i, w := range a.weights {
-		if b.weights[i] != w {
-			t.Fatalf("%s: weight %d is %v, want %v", what, i, b.weights[i], w)
+	other := b.post.Weights().Alpha
+	for i, w := range a.post.Weights().Alpha {
+		if other[i] != w {
+			t.Fatalf("%s: weight %d is %v, want %v", what, i, other[i], w)
 		}
 	}
 }

@@ -76,9 +76,9 @@ func (m *Model) observe(p *Prediction, opt PredictOptions) {
 
 // observeLeftOut fills in the laws of targets of which variances are known.
 func (m *Model) observeLeftOut(o *LeftOut) {
-	l, unit := m.lawyer(), m.Scaling.YScale*m.Scaling.YScale
+	l, unit, t := m.lawyer(), m.Scaling.YScale*m.Scaling.YScale, m.post.Data()
 	for i, mean := range o.Mean {
-		d, e := at(m.noiseScale, i, 1), unit*at(m.noiseExtra, i, 0)
+		d, e := at(t.NoiseScale, i, 1), unit*at(t.NoiseExtra, i, 0)
 		law := func(sd float64) score.Law { return l.whole(mean, sd*sd, d, e) }
 		o.Laws[i] = law(o.SDObs[i])
 		if l.all != nil || l.own != nil {
@@ -88,9 +88,17 @@ func (m *Model) observeLeftOut(o *LeftOut) {
 	}
 }
 
-// certain is observe for a target that is the same in all rows. One row says nothing
-// of how far off others may be.
-func (m *Model) certain(p *Prediction) {
+// predictConstant predicts n rows where the target was the same in all rows of the training,
+// with deviations if sd is set. One row says nothing of how far off others may be.
+func (m *Model) predictConstant(p *Prediction, n int, sd bool) {
+	p.Mean = make([]float64, n)
+	for i := range p.Mean {
+		p.Mean[i] = m.Scaling.YMean + m.Scaling.YScale*m.Parameters.Mean
+	}
+	if !sd {
+		return
+	}
+	p.makeDeviations()
 	copy(p.MeanLower, p.Mean)
 	copy(p.MeanUpper, p.Mean)
 	p.BoundKind = "exact"

@@ -2,9 +2,8 @@ package bbgp
 
 import (
 	"runtime/debug"
-	"sync"
 
-	"bbgp.dev/linalg"
+	"bbgp.dev/internal/posterior"
 )
 
 // A Model is a fitted Gaussian process. It may be used by several goroutines
@@ -22,18 +21,7 @@ type Model struct {
 	// that of this package.
 	Writer string
 
-	x          linalg.Matrix // standardised training inputs, n×D
-	y          []float64     // standardised target, n
-	noiseScale []float64     // d_i, nil for ones
-	noiseExtra []float64     // e_i in standardised units, nil for zeros
-	weights    []float64     // α = K̂⁻¹ (y - c), n
-	meanError  float64       // bound of |error of k*'α|, standardised; +Inf when unknown
-
-	recipe recipe // of the preconditioner for predictions
-
-	mu       sync.Mutex // guards what Predict prepares
-	unproven bool       // the weights come from a file and have not been held against the rows
-	prep     *prepared
+	post *posterior.Posterior // standardised rows, weights, and what answers
 }
 
 // A Result tells how a fit went. Its JSON form is what `bbgp fit --json` prints.
@@ -86,10 +74,20 @@ type Result struct {
 }
 
 // N returns the number of training rows.
-func (m *Model) N() int { return m.x.Rows }
+func (m *Model) N() int {
+	if m.post == nil {
+		return 0
+	}
+	return m.post.N()
+}
 
 // D returns the number of inputs.
-func (m *Model) D() int { return m.x.Cols }
+func (m *Model) D() int {
+	if m.post == nil {
+		return 0
+	}
+	return m.post.D()
+}
 
 // A FileInfo tells what a model file holds beside the Result.
 type FileInfo struct {
@@ -115,13 +113,10 @@ func (m *Model) File() (FileInfo, error) {
 	if err := m.Write(&w); err != nil {
 		return FileInfo{}, err
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	r := m.recipe
-	return FileInfo{Format: fileVersion, Bytes: int64(w), Writer: m.writer(), MeanError: Bound(m.meanError),
-		Dense: r.Dense, Rank: r.Rank,
-		Neighbours: r.Neighbours, Node: r.Node, Seed: r.Seed, NoiseScale: m.noiseScale != nil,
-		NoiseExtra: m.noiseExtra != nil}, nil
+	s, t := m.post.Spec(), m.post.Data()
+	return FileInfo{Format: fileVersion, Bytes: int64(w), Writer: m.writer(),
+		MeanError: Bound(m.post.Weights().MeanError), Dense: s.Dense, Rank: s.Rank, Neighbours: s.Neighbours,
+		Node: s.Node, Seed: s.Seed, NoiseScale: t.NoiseScale != nil, NoiseExtra: t.NoiseExtra != nil}, nil
 }
 
 // writer returns Writer, or the version of this package.

@@ -3,8 +3,6 @@ package bbgp
 import (
 	"context"
 	"fmt"
-	"math"
-	"runtime/debug"
 	"unicode/utf8"
 
 	"bbgp.dev/linalg"
@@ -113,16 +111,4 @@ func (m *Model) ready() error {
 			len(m.Scaling.XMean), len(m.Scaling.XScale), d)}
 	}
 	return m.Parameters.Check(d)
-}
-
-// fitsMemory refuses what would go beyond Go's limit of memory, where one is set.
-func fitsMemory(what string, bytes float64) error {
-	limit := debug.SetMemoryLimit(-1)
-	if limit == math.MaxInt64 {
-		limit = 1 << 46 // 64 TiB: no machine
-	}
-	if !(bytes <= float64(limit)) {
-		return &MemoryError{What: what, Needed: int64(min(bytes, math.MaxInt64/2)), Budget: limit}
-	}
-	return nil
 }

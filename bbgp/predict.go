@@ -7,6 +7,7 @@ import (
 
 	"bbgp.dev/bbgp/score"
 	"bbgp.dev/internal/gp"
+	"bbgp.dev/internal/posterior"
 	"bbgp.dev/linalg"
 )
 
@@ -54,7 +55,7 @@ type Prediction struct {
 	// BoundKind tells what the bounds of the rows rest on, that of the weakest:
 	// exact (dense, but for rounding), rigorous, or probable, where each bound of
 	// a row fails with probability 1e-6 over the random probes of the model
-	// (gauge.go), or rests on an estimate of the smallest eigenvalue (bracket.go).
+	// (internal/posterior/probes.go), or rests on an estimate of the smallest eigenvalue (cgvariance.go).
 	BoundKind string
 }
 
@@ -66,7 +67,7 @@ type Prediction struct {
 //	mean = c + k*'α,   |error| <= (σ_f² r'K̂⁻¹r)^1/2, r the residual of α
 //	var  = σ_f² - k*'K̂⁻¹k*
 //
-// The variance is bracketed, see variance.go; SD is the middle of its interval.
+// The variance is bracketed, see internal/posterior/variance.go; SD is the middle of its interval.
 func (m *Model) Predict(ctx context.Context, e *linalg.Engine, xs linalg.Matrix, opt PredictOptions) (*Prediction,
 	error) {
 	if err := checkCall(ctx, e); err != nil {
@@ -85,24 +86,51 @@ func (m *Model) Predict(ctx context.Context, e *linalg.Engine, xs linalg.Matrix,
 		return nil, &OptionError{Option: "meantol", Reason: fmt.Sprintf("%v is not a positive number", opt.MeanTol)}
 	}
 	setNumber(&opt.SDTol, 0.05)
-	e, err := m.engineOr(e)
+	p := &Prediction{}
+	if m.Result.ConstantTarget {
+		m.predictConstant(p, xs.Rows, opt.SD)
+		return p, nil
+	}
+	out, err := m.post.Predict(ctx, e, m.standardised(xs), posterior.Options{SD: opt.SD, SDTol: opt.SDTol,
+		MeanTol: opt.MeanTol, Dense: opt.Dense, Rigorous: opt.Rigorous})
 	if err != nil {
 		return nil, err
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	p.Mean, p.MeanError = out.Mean, out.MeanError
+	for i, v := range p.Mean {
+		p.Mean[i] = m.Scaling.YMean + m.Scaling.YScale*v
+	}
+	if opt.SD {
+		p.BoundKind = out.Kind
+		m.deviations(p, out)
+		m.observe(p, opt)
+	}
+	return p, nil
+}
+
+// standardised returns the rows of xs in standardised units.
+func (m *Model) standardised(xs linalg.Matrix) linalg.Matrix {
 	std := linalg.NewMatrix(xs.Rows, xs.Cols)
 	m.Scaling.XTo(std, xs)
-	if opt.SD && !m.Result.ConstantTarget {
-		if err := m.factorIf(ctx, e, opt); err != nil {
-			return nil, err
-		}
+	return std
+}
+
+// deviations adds standard deviations and bounds to p.
+func (m *Model) deviations(p *Prediction, of *posterior.Prediction) {
+	p.makeDeviations()
+	s := m.Scaling.YScale
+	for i := range p.SD {
+		p.SDLower[i], p.SDUpper[i] = s*math.Sqrt(of.Lo[i]), s*math.Sqrt(of.Hi[i])
+		p.SD[i] = (p.SDLower[i] + p.SDUpper[i]) / 2
+		p.MeanLower[i] = p.Mean[i] + s*min(0, of.Shift[i]-of.Width[i])
+		p.MeanUpper[i] = p.Mean[i] + s*max(0, of.Shift[i]+of.Width[i])
 	}
-	p, err := m.means(ctx, e, std, opt.MeanTol)
-	if err != nil || !opt.SD {
-		return p, err
+}
+
+func (p *Prediction) makeDeviations() {
+	for _, v := range []*[]float64{&p.SD, &p.SDObs, &p.MeanLower, &p.MeanUpper, &p.SDLower, &p.SDUpper} {
+		*v = make([]float64, len(p.Mean))
 	}
-	return p, m.deviations(ctx, e, std, p, opt)
 }
 
 // Inputs copies an m×D matrix of inputs, such as a gonum mat.Matrix, for Predict
@@ -130,103 +158,5 @@ func (m *Model) checkInputs(xs linalg.Matrix) error {
 			}
 		}
 	}
-	return nil
-}
-
-// engineOr returns e, or the default engine if that is nil.
-func (m *Model) engineOr(e *linalg.Engine) (*linalg.Engine, error) {
-	if e != nil {
-		return e, nil
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.prep != nil {
-		return m.prep.e, nil
-	}
-	return linalg.NewEngine(nil, 0)
-}
-
-// factorIf makes the dense factor, and the weights by it, where opt asks for that.
-func (m *Model) factorIf(ctx context.Context, e *linalg.Engine, opt PredictOptions) error {
-	if !opt.Dense && !opt.Rigorous {
-		return nil
-	}
-	p, err := m.prepare(ctx, e, true)
-	if err != nil || p.chol != nil || !opt.Dense && p.pre.NodeIsOne() {
-		return err
-	}
-	return m.factor(ctx, p)
-}
-
-// means predicts at standardised rows.
-func (m *Model) means(ctx context.Context, e *linalg.Engine, std linalg.Matrix, tol float64) (*Prediction, error) {
-	p := &Prediction{Mean: make([]float64, std.Rows)}
-	s := &m.Scaling
-	if m.Result.ConstantTarget {
-		for i := range p.Mean {
-			p.Mean[i] = s.YMean + s.YScale*m.Parameters.Mean
-		}
-		return p, nil
-	}
-	if tol > 0 && m.meanError > tol || math.IsInf(m.meanError, 1) {
-		// Or: a fit that was interrupted left weights of unknown accuracy.
-		if tol == 0 {
-			tol = meanTol
-		}
-		if err := m.refineLocked(ctx, e, tol); err != nil {
-			return nil, err
-		}
-	}
-	p.MeanError = m.meanError
-	pr, err := m.prepare(ctx, e, false)
-	if err != nil || std.Rows == 0 {
-		return p, err
-	}
-	out := linalg.Matrix{Rows: std.Rows, Cols: 1, Stride: 1, Data: p.Mean}
-	if p.MeanError, err = m.meansTo(ctx, pr, out, std, tol); err != nil {
-		return nil, err
-	}
-	for i, v := range p.Mean {
-		p.Mean[i] = s.YMean + s.YScale*(v+m.Parameters.Mean)
-	}
-	return p, nil
-}
-
-// deviations adds standard deviations and bounds to p.
-func (m *Model) deviations(ctx context.Context, e *linalg.Engine, std linalg.Matrix, p *Prediction,
-	opt PredictOptions) error {
-	n := std.Rows
-	for _, v := range []*[]float64{&p.SD, &p.SDObs, &p.MeanLower, &p.MeanUpper, &p.SDLower, &p.SDUpper} {
-		*v = make([]float64, n)
-	}
-	if m.Result.ConstantTarget {
-		m.certain(p)
-		return nil
-	}
-	pr, err := m.prepare(ctx, e, true)
-	if err != nil {
-		return err
-	}
-	v, err := m.variances(ctx, pr, std, opt)
-	if err != nil {
-		return err
-	}
-	switch {
-	case pr.chol != nil:
-		p.BoundKind = "exact"
-	case (pr.gauge == nil || opt.Rigorous) && pr.pre.NodeIsOne():
-		p.BoundKind = "rigorous"
-	default:
-		p.BoundKind = "probable"
-	}
-	s, form := m.Scaling.YScale, max(p.MeanError-m.meanError, 0)
-	for i := range n {
-		v.width[i] += form
-		p.SDLower[i], p.SDUpper[i] = s*math.Sqrt(v.lo[i]), s*math.Sqrt(v.hi[i])
-		p.SD[i] = (p.SDLower[i] + p.SDUpper[i]) / 2
-		p.MeanLower[i] = p.Mean[i] + s*min(0, v.shift[i]-v.width[i])
-		p.MeanUpper[i] = p.Mean[i] + s*max(0, v.shift[i]+v.width[i])
-	}
-	m.observe(p, opt)
 	return nil
 }

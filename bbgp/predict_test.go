@@ -7,90 +7,18 @@ import (
 	"testing"
 
 	"bbgp.dev/internal/gptest"
+	"bbgp.dev/internal/posterior"
 	"bbgp.dev/linalg"
 )
 
-// denseModel returns models of the same data and parameters, without a fit: one
-// predicts by Cholesky, one by the bracket with the given preconditioner.
-func pairOfModels(t *testing.T, d *Data, p Params, r recipe) (dense, other *Model) {
-	t.Helper()
-	s := NewScaling(d, true)
-	make := func(r recipe) *Model {
-		std := s.apply(d.table())
-		m := &Model{Parameters: p, Scaling: s, Target: "y", x: std.X, y: std.Y, noiseScale: std.NoiseScale,
-			noiseExtra: std.NoiseExtra, recipe: r}
-		for j := range d.X.Cols {
-			m.Names = append(m.Names, d.Name(j))
-		}
-		if err := m.refine(context.Background(), gptest.Engine(t), 1e-8); err != nil {
-			t.Fatal(err)
-		}
-		return m
+// modelOf returns a model of d with parameters p, without a fit and without weights.
+func modelOf(d *Data, s Scaling, p Params, spec posterior.PrecondSpec) *Model {
+	m := &Model{Parameters: p, Scaling: s, Target: "y"}
+	for j := range d.X.Cols {
+		m.Names = append(m.Names, d.Name(j))
 	}
-	return make(recipe{Dense: true}), make(r)
-}
-
-// TestPredictionBounds: mean and variance of the dense solution lie within the
-// bounds of the others, which are as narrow as asked: iteration for few rows,
-// regressions and probes for many.
-func TestPredictionBounds(t *testing.T) {
-	for _, rows := range []int{70, fewRows + 40} {
-		boundRows(t, rows)
-	}
-}
-
-func boundRows(t *testing.T, rows int) {
-	ctx := context.Background()
-	d := randomData(600, 3, 2)
-	test := randomData(rows, 3, 3)
-	for i := range 10 { // at, and almost at, training rows
-		copy(test.X.Row(i), d.X.Row(7*i))
-		test.X.Data[3*i] += 1e-9 * float64(i)
-	}
-	test.X.Set(rows-1, 0, 1e3) // far outside
-	for _, c := range []struct {
-		noise, variance float64
-		r               recipe
-	}{
-		{0.1, 1, recipe{Rank: 50}}, {0.1, 200, recipe{Rank: 100}}, {1e-2, 1, recipe{Neighbours: 32}},
-		{1e-4, 3, recipe{Neighbours: 32}}, {1e-3, 30, recipe{Rank: 50, Neighbours: 16}}, {1e-6, 1, recipe{Rank: 500}},
-	} {
-		p := Params{Kernel: "matern32", Mean: 0.1, Variance: c.variance, Noise: c.noise,
-			Lengthscales: []float64{1, 3, math.Inf(1)}}
-		if c.noise < 1e-3 {
-			d.NoiseExtra = nil
-		}
-		dense, iter := pairOfModels(t, d, p, c.r)
-		want, err := dense.Predict(ctx, gptest.Engine(t), test.X, PredictOptions{SD: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := iter.Predict(ctx, gptest.Engine(t), test.X, PredictOptions{SD: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if made := iter.prep.gauge != nil; made != (rows >= fewRows) {
-			t.Errorf("noise %g, %d rows: probes made: %v", c.noise, rows, made)
-		}
-		for i, sd := range want.SD {
-			// Near a noise-free row the variance is a difference of large numbers
-			// in the dense solution too.
-			slack := 1e-7*math.Sqrt(c.variance) + 1e-12*c.variance/math.Sqrt(c.noise)
-			if want.Mean[i] < got.MeanLower[i]-1e-7 || want.Mean[i] > got.MeanUpper[i]+1e-7 {
-				t.Errorf("noise %g, row %d: mean %v outside [%v, %v]", c.noise, i, want.Mean[i], got.MeanLower[i],
-					got.MeanUpper[i])
-			}
-			if sd < got.SDLower[i]-slack || sd > got.SDUpper[i]+slack {
-				t.Errorf("noise %g, row %d: sd %v outside [%v, %v]", c.noise, i, sd, got.SDLower[i], got.SDUpper[i])
-			}
-			if w := (got.SDUpper[i] - got.SDLower[i]) / (got.SDUpper[i] + got.SDLower[i]); w > 0.0501 {
-				t.Errorf("noise %g, row %d: relative half width %.3f", c.noise, i, w)
-			}
-			if !(got.SD[i] >= 0) || !(got.SDObs[i] >= got.SD[i]) {
-				t.Errorf("noise %g, row %d: sd %v, sd of y %v", c.noise, i, got.SD[i], got.SDObs[i])
-			}
-		}
-	}
+	m.post = posterior.New(s.apply(d.table()), p, spec, nil, posterior.Weights{MeanError: math.Inf(1)})
+	return m
 }
 
 // TestPredictFixedValues: values of a dense solution published with the recipe:
@@ -109,9 +37,11 @@ func TestPredictFixedValues(t *testing.T) {
 	} {
 		p := Params{Kernel: "matern32", Variance: 1, Noise: c.noise, Lengthscales: []float64{1}}
 		ctx := context.Background()
-		dense, iter := pairOfModels(t, d, p, recipe{Neighbours: 16})
+		dense := modelOf(d, NewScaling(d, true), p, posterior.PrecondSpec{Dense: true})
+		iter := modelOf(d, NewScaling(d, true), p, posterior.PrecondSpec{Neighbours: 16})
 		for _, m := range []*Model{dense, iter} {
-			got, err := m.Predict(ctx, gptest.Engine(t), at, PredictOptions{SD: true, SDTol: 0.002})
+			got, err := m.Predict(ctx, gptest.Engine(t), at,
+				PredictOptions{SD: true, SDTol: 0.002, MeanTol: 1e-8})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -190,5 +120,27 @@ func TestConstantTarget(t *testing.T) {
 		if s, err := m.Score(p, []float64{7, 7, 7}); err != nil || !math.IsNaN(s.NLPD) || s.RMSE != 0 {
 			t.Errorf("score %+v, %v", s, err)
 		}
+	}
+}
+
+// TestPredictCancelled: an end of the context ends the preparation, and a later
+// call starts anew.
+func TestPredictCancelled(t *testing.T) {
+	d, test := randomData(700, 3, 5), randomData(300, 3, 6)
+	p := Params{Kernel: "matern32", Variance: 1, Noise: 0.05, Lengthscales: []float64{1, 2, 3}}
+	m := modelOf(d, NewScaling(d, true), p, posterior.PrecondSpec{Neighbours: 16})
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := m.Predict(ctx, gptest.Engine(t), test.X, PredictOptions{SD: true}); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	if _, err := m.LeaveOneOut(ctx, gptest.Engine(t)); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	if _, err := m.Sample(ctx, gptest.Engine(t), test.X, SampleOptions{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	if _, err := m.Predict(context.Background(), gptest.Engine(t), test.X, PredictOptions{SD: true}); err != nil {
+		t.Errorf("after that: %v", err)
 	}
 }

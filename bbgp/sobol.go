@@ -3,36 +3,15 @@ package bbgp
 import (
 	"context"
 	"fmt"
-	"math"
-	"math/rand/v2"
 
+	"bbgp.dev/internal/posterior"
 	"bbgp.dev/linalg"
 )
 
-// What an input does to the prediction m(x), beside its lengthscale, which tells how
-// fast m can change along it but not how much it does. The inputs fall into blocks (one
-// input, or those that are made of one column); a and b take each block from a row of the
-// training of its own, and c = b with the blocks of a group g from a. Then
-//
-//	first S_g = cov(m(a), m(c)) / V,   total T_g = E (m(b) - m(c))² / 2V,
-//
-// V the variance of m(a), are Sobol's indices (Janon et al. 2014, Jansen 1999): S_g is the
-// share of V that the group explains alone, T_g what it explains with all others.
-
-// A Sensitivity holds Sobol's indices of a group of inputs, each between 0 and 1.
-type Sensitivity struct {
-	First float64 `json:"first"`
-	Total float64 `json:"total"`
-	// StdErr is the standard error of Total over the rows drawn.
-	StdErr float64 `json:"stderr"`
-}
-
-const (
-	sobolPairs    = 1 << 30 // kernel entries to spend
-	leastSobol    = 256     // rows drawn
-	mostSobol     = 4096
-	sobolSeedword = 0x736f626f6c
-)
+// A Sensitivity holds Sobol's indices of a group of inputs, each between 0 and 1: First,
+// what the group explains alone of the variance of the mean, Total, what it explains with
+// all others, and StdErr, the standard error of Total over the rows drawn.
+type Sensitivity = posterior.Sensitivity
 
 // Sobol returns the indices of groups of blocks of inputs. A block lists inputs, from 0,
 // that belong together; blocks nil stands for one an input. A group lists blocks; groups
@@ -43,72 +22,18 @@ func (m *Model) Sobol(ctx context.Context, e *linalg.Engine, blocks, groups [][]
 	if err := m.callable(ctx, e); err != nil {
 		return nil, err
 	}
-	d, n := m.D(), m.N()
-	blocks = oneEach(blocks, d)
+	blocks = oneEach(blocks, m.D())
 	groups = oneEach(groups, len(blocks))
-	if err := checkLists("block", blocks, d); err != nil {
+	if err := checkLists("block", blocks, m.D()); err != nil {
 		return nil, err
 	}
 	if err := checkLists("group", groups, len(blocks)); err != nil {
 		return nil, err
 	}
-	e, err := m.engineOr(e)
-	if err != nil {
-		return nil, err
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	out := make([]Sensitivity, len(groups))
 	if m.Result.ConstantTarget {
-		return out, nil
+		return make([]Sensitivity, len(groups)), nil
 	}
-	count := min(max(sobolPairs/(n*(len(groups)+2)), leastSobol), mostSobol)
-	rng := rand.New(rand.NewPCG(seed, sobolSeedword))
-	a, b := m.drawBlocks(rng, count, blocks), m.drawBlocks(rng, count, blocks)
-	fa, err := m.means(ctx, e, a, 0)
-	if err != nil {
-		return nil, err
-	}
-	fb, err := m.means(ctx, e, b, 0)
-	if err != nil {
-		return nil, err
-	}
-	v := spread(fa.Mean, fb.Mean)
-	for i, g := range groups {
-		var of []int
-		for _, block := range g {
-			of = append(of, blocks[block]...)
-		}
-		if !(v > 0) || !m.matters(of) {
-			continue
-		}
-		c := b.Clone()
-		for r := range count {
-			for _, j := range of {
-				c.Set(r, j, a.At(r, j))
-			}
-		}
-		fc, err := m.means(ctx, e, c, 0)
-		if err != nil {
-			return nil, err
-		}
-		out[i] = sensitivity(fa.Mean, fb.Mean, fc.Mean, v)
-	}
-	return out, nil
-}
-
-// drawBlocks returns count rows, each block from a training row of its own.
-func (m *Model) drawBlocks(rng *rand.Rand, count int, blocks [][]int) linalg.Matrix {
-	x := linalg.NewMatrix(count, m.D())
-	for i := range count {
-		for _, block := range blocks {
-			from := m.x.Row(rng.IntN(m.N()))
-			for _, j := range block {
-				x.Set(i, j, from[j])
-			}
-		}
-	}
-	return x
+	return m.post.Sobol(ctx, e, blocks, groups, seed)
 }
 
 // oneEach returns lists, or for nil the lists {0}, {1}, ..
@@ -132,51 +57,4 @@ func checkLists(what string, lists [][]int, n int) error {
 		}
 	}
 	return nil
-}
-
-// matters says whether an input of the group is in the distance.
-func (m *Model) matters(group []int) bool {
-	for _, j := range group {
-		if !math.IsInf(m.Parameters.Lengthscales[j], 1) {
-			return true
-		}
-	}
-	return false
-}
-
-// spread returns the variance of the values of both.
-func spread(a, b []float64) float64 {
-	mean, ss, n := 0.0, 0.0, 0.0
-	for _, v := range [][]float64{a, b} {
-		for _, x := range v {
-			n++
-			delta := x - mean
-			mean += delta / n
-			ss += delta * (x - mean)
-		}
-	}
-	return ss / n
-}
-
-// sensitivity estimates the indices from the means at a, b and c, V the variance.
-func sensitivity(a, b, c []float64, v float64) Sensitivity {
-	n := float64(len(a))
-	mid, total, squares := 0.0, 0.0, 0.0
-	for i := range a {
-		others := (b[i] - c[i]) * (b[i] - c[i])
-		mid += (a[i] + c[i]) / (2 * n)
-		total += others
-		squares += others * others
-	}
-	both, own := 0.0, 0.0
-	for i := range a {
-		both += (a[i] - mid) * (c[i] - mid)
-		own += ((a[i]-mid)*(a[i]-mid) + (c[i]-mid)*(c[i]-mid)) / 2
-	}
-	mean := total / n
-	return Sensitivity{
-		First:  min(max(both/own, 0), 1),
-		Total:  min(mean/(2*v), 1),
-		StdErr: math.Sqrt(max(squares/n-mean*mean, 0)/n) / (2 * v),
-	}
 }

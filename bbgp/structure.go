@@ -5,6 +5,7 @@ import (
 
 	"bbgp.dev/internal/evidence"
 	"bbgp.dev/internal/gp"
+	"bbgp.dev/internal/posterior"
 )
 
 // Whether the inputs tell the target at all. Where the likelihood is less than
@@ -144,12 +145,14 @@ func (f *fit) flatten(m *Model, c constantFit) {
 		p.Lengthscales[j] = math.Inf(1)
 	}
 	m.Parameters, m.Result.Parameters = p, p
-	m.weights, m.meanError = make([]float64, m.N()), 0
+	weights := make([]float64, m.N())
 	shrink := c.variance * c.b / (1 + c.variance*c.a)
 	for i, v := range gp.NoiseOf(p, f.Std) {
-		m.weights[i] = (f.Std.Y[i] - c.mean - shrink) / v
+		weights[i] = (f.Std.Y[i] - c.mean - shrink) / v
 	}
-	m.recipe.Rank, m.recipe.Neighbours, m.recipe.Node = -1, -1, 0
+	spec := m.post.Spec()
+	spec.Rank, spec.Neighbours, spec.Node = -1, -1, 0
+	m.post = f.posterior(p, spec, posterior.Weights{Alpha: weights})
 	r := &m.Result
 	r.NoStructure = true
 	off := 0x1p-52 * float64(r.N) * (math.Abs(c.lml) + float64(r.N)) // of sums of so many terms

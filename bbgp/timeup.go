@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"bbgp.dev/internal/gp"
+	"bbgp.dev/internal/posterior"
 )
 
 // A time budget that ends before the first evaluation on all rows.
@@ -50,8 +51,8 @@ func (f *fit) unevaluated(m *Model, p Params) {
 	upper := within - 0.5*(n*math.Log(2*math.Pi)+n*math.Log(low)+square/(n*p.Variance+high))
 	m.Parameters = p.Clone()
 	r.Parameters, r.LML, r.Lower, r.Upper, r.BoundKind = m.Parameters, lower, Bound(lower), Bound(upper), "rigorous"
-	m.weights, m.meanError = make([]float64, f.Std.X.Rows), math.Inf(1)
-	m.recipe = recipe{Rank: -1, Neighbours: -1}
+	m.post = f.posterior(m.Parameters, posterior.PrecondSpec{Rank: -1, Neighbours: -1},
+		posterior.Weights{Alpha: make([]float64, f.Std.X.Rows), MeanError: math.Inf(1)})
 	r.Stopped = "time"
 	r.warn("the time was over before the first evaluation of all rows: the parameters are those of the search before it, " +
 		"the likelihood is hardly known, and the first prediction solves for the weights")

@@ -10,13 +10,13 @@ import (
 // Training returns the training rows in the units of the data, up to rounding; rows
 // that repeat each other are one row with their weighted mean as target.
 func (m *Model) Training() *Data {
-	s, n, d := &m.Scaling, m.N(), m.D()
+	s, n, d, t := &m.Scaling, m.N(), m.D(), m.post.Data()
 	out := &Data{X: linalg.NewMatrix(n, d), Y: make([]float64, n), Names: m.Names, Target: m.Target}
 	for i := range n {
-		for j, v := range m.x.Row(i) {
+		for j, v := range t.X.Row(i) {
 			out.X.Set(i, j, s.XMean[j]+s.XScale[j]*v)
 		}
-		out.Y[i] = s.YMean + s.YScale*m.y[i]
+		out.Y[i] = s.YMean + s.YScale*t.Y[i]
 	}
 	return out
 }
@@ -36,10 +36,9 @@ func (m *Model) Trained(xs linalg.Matrix) ([]int, error) {
 	}
 	at := make(map[string]int, m.N())
 	for i := range m.N() {
-		at[key(m.x.Row(i))] = i
+		at[key(m.post.Data().X.Row(i))] = i
 	}
-	std := linalg.NewMatrix(xs.Rows, xs.Cols)
-	m.Scaling.XTo(std, xs)
+	std := m.standardised(xs)
 	out := make([]int, xs.Rows)
 	for i := range out {
 		if r, ok := at[key(std.Row(i))]; ok {

@@ -11,6 +11,7 @@ import (
 	"bbgp.dev/bbgp/score"
 	"bbgp.dev/internal/gp"
 	"bbgp.dev/internal/gptest"
+	"bbgp.dev/internal/posterior"
 	"bbgp.dev/kernelmv"
 	"bbgp.dev/linalg"
 )
@@ -23,6 +24,7 @@ import (
 // A referee knows means and variances at rows, from the dense matrix.
 type referee struct {
 	m, dense *Model
+	data     *gp.Table
 	e        *linalg.Engine
 	op       *kernelmv.Op
 	chol     *linalg.Cholesky
@@ -31,14 +33,17 @@ type referee struct {
 
 func newReferee(t *testing.T, m *Model) *referee {
 	t.Helper()
-	r := &referee{m: m, e: gptest.Engine(t)}
-	r.dense = &Model{Parameters: m.Parameters, Scaling: m.Scaling, Names: m.Names, x: m.x, y: m.y,
-		noiseScale: m.noiseScale, noiseExtra: m.noiseExtra, recipe: recipe{Dense: true}, meanError: math.Inf(1)}
-	p, err := r.dense.prepare(context.Background(), r.e, true)
+	r := &referee{m: m, e: gptest.Engine(t), data: m.post.Data()}
+	r.dense = &Model{Parameters: m.Parameters, Scaling: m.Scaling, Names: m.Names, post: posterior.New(r.data,
+		m.Parameters, posterior.PrecondSpec{Dense: true}, nil, posterior.Weights{MeanError: math.Inf(1)})}
+	o, err := gp.NewCholesky(r.e, r.data, m.Parameters)
+	if err == nil {
+		err = o.Factor(context.Background(), m.Parameters)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.op, r.chol = p.op, p.chol
+	r.op, r.chol = o.Op, o.Chol
 	for i := range m.N() {
 		r.all = append(r.all, int32(i))
 	}
@@ -72,7 +77,7 @@ func (r *referee) cross(t *testing.T, std linalg.Matrix) linalg.Matrix {
 	if err := r.op.CrossTo(context.Background(), kt, std, r.all); err != nil {
 		t.Fatal(err)
 	}
-	return transpose(kt)
+	return transposed(kt)
 }
 
 // variances returns σ_f² - k*'K̂⁻¹k* and the solutions K̂⁻¹k*, at standardised rows.
@@ -115,7 +120,7 @@ func (r *referee) residual(t *testing.T, b, x linalg.Matrix) (hi, lo linalg.Matr
 	t.Helper()
 	const block = 64
 	n, m := x.Rows, x.Cols
-	xt, noise := transpose(x), r.op.Noise()
+	xt, noise := transposed(x), r.op.Noise()
 	rows := linalg.NewMatrix(block, n)
 	hi, lo = linalg.NewMatrix(n, m), linalg.NewMatrix(n, m)
 	for i := 0; i < n; i += block {
@@ -187,6 +192,16 @@ func (r *referee) settle(t *testing.T, std, x, b, alpha linalg.Matrix) []verdict
 	return out
 }
 
+func transposed(a linalg.Matrix) linalg.Matrix {
+	t := linalg.NewMatrix(a.Cols, a.Rows)
+	for i := range a.Rows {
+		for j, v := range a.Row(i) {
+			t.Set(j, i, v)
+		}
+	}
+	return t
+}
+
 // pick returns some of the rows of a, as a matrix.
 func pick(a linalg.Matrix, rows []int) linalg.Matrix {
 	s := linalg.NewMatrix(len(rows), a.Cols)
@@ -205,22 +220,22 @@ func judge(t *testing.T, m *Model, test *Data) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.prep.chol != nil || m.prep.gauge == nil {
-		t.Fatal("these predictions are dense: there is nothing to compare")
+	if got.BoundKind != "probable" {
+		t.Fatalf("bounds are %s: there is nothing to compare", got.BoundKind)
 	}
 	r, s := newReferee(t, m), m.Scaling.YScale
 	std := linalg.NewMatrix(test.X.Rows, test.X.Cols)
 	m.Scaling.XTo(std, test.X)
 	v, x := r.variances(t, std)
 	b := linalg.NewMatrix(m.N(), 1)
-	for i, y := range m.y {
+	for i, y := range r.data.Y {
 		b.Data[i] = y - m.Parameters.Mean
 	}
 	alpha, _ := r.solve(t, b)
 	want := &Prediction{Mean: make([]float64, len(v)), SD: make([]float64, len(v)), SDObs: make([]float64, len(v))}
 	var outside []int
 	var width []float64
-	k := transpose(r.cross(t, std))
+	k := transposed(r.cross(t, std))
 	for i := range v {
 		want.Mean[i] = m.Scaling.YMean + s*(r.e.Dot(k.Row(i), alpha.Data)+m.Parameters.Mean)
 		want.SD[i] = s * math.Sqrt(max(v[i], 0))
@@ -237,7 +252,7 @@ func judge(t *testing.T, m *Model, test *Data) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for c, w := range r.settle(t, pick(std, outside), transpose(pick(transpose(x), outside)), b, alpha) {
+		for c, w := range r.settle(t, pick(std, outside), transposed(pick(transposed(x), outside)), b, alpha) {
 			i := outside[c]
 			if sd := s * math.Sqrt(w.variance); sd < own.SDLower[c] || sd > own.SDUpper[c] {
 				t.Errorf("row %d: sd %v outside the dense bounds [%v, %v]", i, sd, own.SDLower[c], own.SDUpper[c])
@@ -305,10 +320,8 @@ func TestBoundsOnSets(t *testing.T) {
 // goldenModel predicts 2000 rows at the golden optimum, and not densely.
 func goldenModel(t *testing.T, g golden, train *Data, std *gp.Table) *Model {
 	t.Helper()
-	m := &Model{Parameters: g.Optimum.params(), Scaling: NewScaling(train, false), Names: make([]string, train.X.Cols),
-		Target: "y",
-		x:      std.X, y: std.Y, recipe: recipe{Rank: -1, Neighbours: -1}}
-	if err := m.refine(context.Background(), gptest.Engine(t), meanTol); err != nil {
+	m := modelOf(train, NewScaling(train, false), g.Optimum.params(), posterior.PrecondSpec{Rank: -1, Neighbours: -1})
+	if err := m.post.Refine(context.Background(), gptest.Engine(t), posterior.MeanTol); err != nil {
 		t.Fatal(err)
 	}
 	return m
@@ -327,8 +340,8 @@ func TestLeaveOneOutOnSets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m.recipe.Dense, m.prep = true, nil
-		want, err := m.LeaveOneOut(ctx, gptest.Engine(t))
+		dense := modelOf(train, m.Scaling, m.Parameters, posterior.PrecondSpec{Dense: true})
+		want, err := dense.LeaveOneOut(ctx, gptest.Engine(t))
 		if err != nil || got.BoundKind != "probable" || want.BoundKind != "exact" {
 			t.Fatal(err, got.BoundKind, want.BoundKind)
 		}

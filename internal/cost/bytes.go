@@ -2,6 +2,8 @@ package cost
 
 import (
 	"fmt"
+	"math"
+	"runtime/debug"
 
 	"bbgp.dev/internal/gp"
 )
@@ -159,6 +161,19 @@ func (o *Budget) Check(n, rows, d int) error {
 	if need := o.LeastBytes(n, rows, d); !o.HasRoom(need) {
 		return &gp.MemoryError{What: fmt.Sprintf("method %s on %d rows of %d inputs", o.Method, n, d), Needed: need,
 			Budget: o.Bytes}
+	}
+	return nil
+}
+
+// FitsMemory refuses what would go beyond Go's limit of memory, where one is set, with a
+// *gp.MemoryError.
+func FitsMemory(what string, bytes float64) error {
+	limit := debug.SetMemoryLimit(-1)
+	if limit == math.MaxInt64 {
+		limit = 1 << 46 // 64 TiB: no machine
+	}
+	if !(bytes <= float64(limit)) {
+		return &gp.MemoryError{What: what, Needed: int64(min(bytes, math.MaxInt64/2)), Budget: limit}
 	}
 	return nil
 }

@@ -44,6 +44,7 @@ var inside = map[string][]string{
 	"evidence/iterative":    {"gp", "evidence"},
 	"cost/calibrate":        {"gp", "cost", "evidence", "usage"},
 	"checkpoint":            {"gp", "evidence"},
+	"posterior":             {"gp", "cost"},
 	"train":                 {"gp", "cost", "evidence", "checkpoint", "usage"},
 }
 

@@ -1,4 +1,4 @@
-package bbgp
+package posterior
 
 import (
 	"context"
@@ -34,7 +34,7 @@ import (
 // Where the function is smooth, nearest rows explain too little. Then a basis V,
 // n×m, V'K̂V = I, of the span of the low-rank factor takes part: f* is regressed on
 // V'y and on nearest rows. With B = K̂V, what V leaves has the covariance K̂ - BB',
-// k* - B V'k*, σ_f² - |V'k*|², and the probes ω - V V'ε. Rounding: allowance.go.
+// k* - B V'k*, σ_f² - |V'k*|², and the probes ω - V V'ε. Rounding: rounding.go.
 //
 // The residual r of the weights goes the same way: the error of a mean is
 // k*'K̂⁻¹r = x'r + ρ'K̂⁻¹r, |ρ'K̂⁻¹r| <= (ρ'K̂⁻¹ρ r'K̂⁻¹r)^1/2, far less than σ_f (r'K̂⁻¹r)^1/2.
@@ -83,12 +83,12 @@ const (
 // newGauge makes the probes, and V if basis is set and P is of low rank alone. It
 // returns errNoGauge where too many passes would be needed, or rounding does not let
 // the probes be made.
-func (m *Model) newGauge(ctx context.Context, p *prepared, basis bool) (*gauge, error) {
-	n := m.N()
+func (p *Posterior) newGauge(ctx context.Context, basis bool) (*gauge, error) {
+	n := p.N()
 	g := &gauge{round: p.round}
 	lowQ, highQ := chiSquareBounds(gaugeProbes, gaugeRisk)
 	g.least, g.most = 1/(highQ*gaugeSlack), gaugeSlack/lowQ
-	omega, err := m.gaugeProbes(ctx, p, g)
+	omega, err := p.gaugeProbes(ctx, g)
 	if errors.Is(err, linalg.ErrNotDefinite) {
 		return nil, fmt.Errorf("%w: %w", errNoGauge, err)
 	}
@@ -97,17 +97,17 @@ func (m *Model) newGauge(ctx context.Context, p *prepared, basis bool) (*gauge, 
 	}
 	g.cols = omega
 	if basis && p.pre.NodeIsOne() {
-		if err := m.gaugeBasis(ctx, p, g); err != nil {
+		if err := p.gaugeBasis(ctx, g); err != nil {
 			return nil, err
 		}
 	}
 	// Products with [Ω, α, VT] in float64: ε, the residual of the weights, and a check of B.
 	src, dst := linalg.NewMatrix(n, gaugeProbes+1+gaugeChecks), linalg.NewMatrix(n, gaugeProbes+1+gaugeChecks)
 	src.Sub(0, n, 0, gaugeProbes).CopyFrom(omega)
-	for i, v := range m.weights {
+	for i, v := range p.weights {
 		src.Set(i, gaugeProbes, v)
 	}
-	t := m.checkVectors(g)
+	t := p.checkVectors(g)
 	v := g.cols.Sub(0, n, 0, g.rank)
 	p.e.GemmTo(src.Sub(0, n, gaugeProbes+1, src.Cols), 1, v, false, t, false, 0)
 	op := p.op.With(kernelmv.F64)
@@ -115,8 +115,8 @@ func (m *Model) newGauge(ctx context.Context, p *prepared, basis bool) (*gauge, 
 		return nil, err
 	}
 	r := linalg.NewMatrix(n, 1)
-	for i, y := range m.y {
-		r.Data[i] = y - m.Parameters.Mean - dst.At(i, gaugeProbes)
+	for i, y := range p.data.Y {
+		r.Data[i] = y - p.params.Mean - dst.At(i, gaugeProbes)
 		dst.Set(i, gaugeProbes, r.Data[i])
 	}
 	pr := linalg.NewMatrix(n, 1)
@@ -128,15 +128,15 @@ func (m *Model) newGauge(ctx context.Context, p *prepared, basis bool) (*gauge, 
 }
 
 // gaugeProbes returns Ω, n×S.
-func (m *Model) gaugeProbes(ctx context.Context, p *prepared, g *gauge) (linalg.Matrix, error) {
-	n := m.N()
-	rng := rand.New(rand.NewPCG(m.recipe.Seed, 0x6761756765)) // the second word is the stream of this use
+func (p *Posterior) gaugeProbes(ctx context.Context, g *gauge) (linalg.Matrix, error) {
+	n := p.N()
+	rng := rand.New(rand.NewPCG(p.spec.Seed, 0x6761756765)) // the second word is the stream of this use
 	z := linalg.NewMatrix(n, gaugeProbes)
 	for i := range z.Data {
 		z.Data[i] = rng.NormFloat64()
 	}
 	op := p.op.With(kernelmv.F64)
-	if m.Parameters.Variance <= sharpVariance*m.Parameters.Noise {
+	if p.params.Variance <= sharpVariance*p.params.Noise {
 		op = p.op.With(kernelmv.F32)
 	}
 	l := linalg.NewLanczos(p.e, n, gaugeProbes, linalg.LanczosOptions{MaxCols: max(gaugeBytes/(4*n), 4*gaugeProbes)})
@@ -170,10 +170,10 @@ func (m *Model) gaugeProbes(ctx context.Context, p *prepared, g *gauge) (linalg.
 
 // gaugeBasis makes V and B. Where the span of the factor is degenerate, the gauge does
 // without.
-func (m *Model) gaugeBasis(ctx context.Context, p *prepared, g *gauge) error {
-	n := m.N()
+func (p *Posterior) gaugeBasis(ctx context.Context, g *gauge) error {
+	n := p.N()
 	v, _, _, err := linalg.PivotedCholesky(ctx, p.e, p.op,
-		linalg.PivotOptions{MaxRank: min(gaugeRank, n/8), Seed: m.recipe.Seed})
+		linalg.PivotOptions{MaxRank: min(gaugeRank, n/8), Seed: p.spec.Seed})
 	if err != nil || v.Cols == 0 {
 		return err
 	}
@@ -201,9 +201,9 @@ func (m *Model) gaugeBasis(ctx context.Context, p *prepared, g *gauge) error {
 }
 
 // checkVectors returns T, m×gaugeChecks, standard normal.
-func (m *Model) checkVectors(g *gauge) linalg.Matrix {
+func (p *Posterior) checkVectors(g *gauge) linalg.Matrix {
 	t := linalg.NewMatrix(g.rank, gaugeChecks)
-	rng := rand.New(rand.NewPCG(m.recipe.Seed, 0x636865636b)) // the second word is the stream of this use
+	rng := rand.New(rand.NewPCG(p.spec.Seed, 0x636865636b)) // the second word is the stream of this use
 	for i := range t.Data {
 		t.Data[i] = rng.NormFloat64()
 	}
@@ -212,7 +212,7 @@ func (m *Model) checkVectors(g *gauge) linalg.Matrix {
 
 // takeOut takes V out of the probes and of the residual, s = V'ε and V'r, measures E_H
 // and E_B by kvt = K̂VT, and sets what rounding may do.
-func (g *gauge) takeOut(p *prepared, t, kvt linalg.Matrix) {
+func (g *gauge) takeOut(p *Posterior, t, kvt linalg.Matrix) {
 	n, m, r := g.own.Rows, g.rank, g.round
 	s := linalg.NewMatrix(m, gaugeProbes+1)
 	probes := g.cols.Sub(0, n, m, m+gaugeProbes)

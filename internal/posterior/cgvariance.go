@@ -1,4 +1,4 @@
-package bbgp
+package posterior
 
 import (
 	"context"
@@ -47,8 +47,7 @@ func transpose(a linalg.Matrix) linalg.Matrix {
 // iteration may use float32 products; the bounds that count come from a residual
 // in float64.
 type bracketWork struct {
-	m          *Model
-	p          *prepared
+	p          *Posterior
 	fast, wide linalg.SymOp
 	tol        float64
 	cg         *linalg.CG
@@ -63,9 +62,9 @@ type bracketWork struct {
 }
 
 // newBracketWork returns the work areas for the variances at xs.
-func newBracketWork(m *Model, p *prepared, tol float64, lo, hi []float64, xs linalg.Matrix) (*bracketWork, error) {
-	n := m.N()
-	w := &bracketWork{m: m, p: p, tol: tol, lo: lo, hi: hi, size: make([]float64, len(lo)),
+func newBracketWork(p *Posterior, tol float64, lo, hi []float64, xs linalg.Matrix) (*bracketWork, error) {
+	n := p.N()
+	w := &bracketWork{p: p, tol: tol, lo: lo, hi: hi, size: make([]float64, len(lo)),
 		entry: make([]float64, len(lo)),
 		cg:    linalg.NewCG(p.e, n, bracketBatch)}
 	if err := p.op.EntryRounding(w.entry, xs); err != nil {
@@ -77,7 +76,7 @@ func newBracketWork(m *Model, p *prepared, tol float64, lo, hi []float64, xs lin
 	}
 	w.wide = p.op.With(kernelmv.F64)
 	w.fast = w.wide
-	if m.Parameters.Variance <= sharpVariance*m.Parameters.Noise {
+	if p.params.Variance <= sharpVariance*p.params.Noise {
 		w.fast = p.op.With(kernelmv.F32)
 	}
 	if !p.pre.NodeIsOne() {
@@ -91,7 +90,7 @@ func newBracketWork(m *Model, p *prepared, tol float64, lo, hi []float64, xs lin
 // first brackets the variances at rows, number i of all and on, from their
 // nearest rows, and puts those that need more aside for the iteration.
 func (w *bracketWork) first(ctx context.Context, rows linalg.Matrix, i int) error {
-	kt := linalg.NewMatrix(rows.Rows, w.m.N())
+	kt := linalg.NewMatrix(rows.Rows, w.p.N())
 	if err := w.p.op.CrossTo(ctx, kt, rows, w.all); err != nil {
 		return err
 	}
@@ -171,7 +170,7 @@ func (w *bracketWork) flush(ctx context.Context) error {
 	for c, i := range w.rows {
 		combs[c] = w.p.round.alone(w.entry[i])
 	}
-	n := w.m.N()
+	n := w.p.N()
 	k, x, rho := w.k.Sub(0, n, 0, q), w.x.Sub(0, n, 0, q), w.rho.Sub(0, n, 0, q)
 	if err := w.run(ctx, combs, k, x, rho, lo, hi); err != nil {
 		return err
@@ -234,7 +233,7 @@ func (w *bracketWork) residual(ctx context.Context, combs []combination, k, x, r
 // anew sets the bounds that hold without any work.
 func (w *bracketWork) anew(lo, hi []float64) {
 	for j := range lo {
-		lo[j], hi[j] = 0, w.m.Parameters.Variance
+		lo[j], hi[j] = 0, w.p.params.Variance
 	}
 }
 
@@ -245,7 +244,7 @@ func (w *bracketWork) iterate(ctx context.Context, op linalg.SymOp, tol float64,
 	lo, hi := make([]float64, k.Cols), make([]float64, k.Cols)
 	w.anew(lo, hi)
 	_, err := w.cg.Solve(ctx, op, w.p.sharp, delta, rho, linalg.CGOptions{
-		Tol: 1e-3 * w.tol * math.Sqrt(w.m.Parameters.Noise),
+		Tol: 1e-3 * w.tol * math.Sqrt(w.p.params.Noise),
 		OnPass: func(_ int, d, r linalg.Matrix, rpr []float64) bool {
 			return w.bounds(tol, w.quadratic(k, x, d, r), rpr, lo, hi)
 		}})
@@ -284,7 +283,7 @@ func (w *bracketWork) quadratic(k, x, d, r linalg.Matrix) []float64 {
 func (w *bracketWork) bounds(tol float64, q, rpr, lo, hi []float64) bool {
 	done := true
 	for j := range q {
-		up := w.m.Parameters.Variance - q[j]
+		up := w.p.params.Variance - q[j]
 		low := up - rpr[j]/w.p.node
 		hi[j] = max(min(hi[j], up), 0)
 		lo[j] = min(max(lo[j], low, 0), hi[j])
@@ -302,7 +301,7 @@ func (w *bracketWork) certain(combs []combination, k, x, r, pr linalg.Matrix, lo
 	w.p.round.combine(solved, pr)
 	for j, c := range combs {
 		off := 2 * round.top * c.size * c.loud
-		up := w.m.Parameters.Variance - q[j]
+		up := w.p.params.Variance - q[j]
 		rest := math.Sqrt(rpr[j]/w.p.node) + math.Sqrt(round.n/(w.p.node*round.least))*round.top*c.loud
 		low := up - (1+formSlack)*rest*rest - off - 4*round.top*solved[j].size*solved[j].loud/w.p.node
 		hi[j] = max(min(hi[j], up+off), 0)

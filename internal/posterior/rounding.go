@@ -1,4 +1,4 @@
-package bbgp
+package posterior
 
 import (
 	"math"
@@ -31,7 +31,7 @@ import (
 //
 //	2 κ size |δc| + κ² size² ‖E_H‖ + 2 κ size² max_i |E_B,i|;                      (2)
 //
-// E_H and E_B are measured by products with random vectors (gauge.go).
+// E_H and E_B are measured by products with random vectors (probes.go).
 //
 // R is nearly singular where N holds what V explains: b would be rounding, times 1e7. So
 // the noise is taken 1 + ridge times as large there: for b = (R + D)⁻¹ r,
@@ -76,10 +76,9 @@ type rounding struct {
 	residual float64   // δr
 }
 
-func (m *Model) newRounding(op *kernelmv.Op) (*rounding, error) {
-	noise := op.Noise()
-	s := m.Parameters.Variance
-	r := &rounding{n: float64(m.N()), sum: op.SumRounding(), entry: make([]float64, m.N()), variance: s,
+func newRounding(op *kernelmv.Op) (*rounding, error) {
+	n, noise, s := op.Dim(), op.Noise(), op.Kernel().Variance
+	r := &rounding{n: float64(n), sum: op.SumRounding(), entry: make([]float64, n), variance: s,
 		top: s + slices.Max(noise), least: slices.Min(noise)}
 	if err := op.EntryRounding(r.entry, linalg.Matrix{}); err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package bbgp
+package posterior
 
 import (
 	"context"
@@ -13,9 +13,9 @@ import (
 // The variance of f(x*), σ_f² - q with q = k*'K̂⁻¹k*, by one of three ways:
 //
 //	dense     σ_f² - |L⁻¹k*|² for K̂ = LL', where the recipe says so
-//	gauge     a regression on the nearest rows (and V), an upper bound, and its gap
-//	          from probes (gauge.go); rows that stay too wide are regressed on more
-//	iterate   conjugate gradients (bracket.go), for what is still too wide, and
+//	probes    a regression on the nearest rows (and V), an upper bound, and its gap
+//	          from probes (probes.go); rows that stay too wide are regressed on more
+//	iterate   conjugate gradients (cgvariance.go), for what is still too wide, and
 //	          for a few rows, which do not pay for the probes
 
 const (
@@ -36,7 +36,7 @@ const iterationCost = 25
 func dearerThanIteration(nn, n int) bool { return nn*nn*nn > iterationCost*n*n }
 
 // Bounds of rows, all in standardised units, with what rounding may do to them
-// (allowance.go).
+// (rounding.go).
 type varianceBounds struct {
 	lo, hi []float64 // of var f
 	// The exact mean differs from that of the weights by shift ± width.
@@ -64,22 +64,22 @@ func (v *varianceBounds) meet(i int, lo, hi float64) {
 
 // variances returns bounds lo <= var <= hi at standardised rows, 0 <= lo, with
 // the relative half width of (lo^1/2, hi^1/2) at most SDTol where rounding allows.
-func (m *Model) variances(ctx context.Context, p *prepared, std linalg.Matrix, opt PredictOptions) (*varianceBounds,
+func (p *Posterior) variances(ctx context.Context, std linalg.Matrix, opt Options) (*varianceBounds,
 	error) {
-	v := newVarianceBounds(std.Rows, m.Parameters.Variance)
-	p.round.weigh(m.weights)
+	v := newVarianceBounds(std.Rows, p.params.Variance)
+	p.round.weigh(p.weights)
 	for i := range v.width {
-		v.width[i] = m.meanError + p.round.mean(math.Inf(1), 0)
+		v.width[i] = p.meanError + p.round.mean(math.Inf(1), 0)
 	}
 	all := make([]int, std.Rows)
 	for i := range all {
 		all[i] = i
 	}
 	if p.chol != nil {
-		return v, m.dense(ctx, p, std, v)
+		return v, p.dense(ctx, std, v)
 	}
-	if p.asked += std.Rows; p.asked >= fewRows && p.gauge == nil && !p.noGauge && !opt.Rigorous {
-		g, err := m.newGauge(ctx, p, true)
+	if p.askedSD += std.Rows; p.askedSD >= fewRows && p.gauge == nil && !p.noGauge && !opt.Rigorous {
+		g, err := p.newGauge(ctx, true)
 		switch {
 		case errors.Is(err, errNoGauge):
 			p.noGauge = true // such a matrix is left to the iteration
@@ -92,7 +92,7 @@ func (m *Model) variances(ctx context.Context, p *prepared, std linalg.Matrix, o
 		var wide []int
 		for i := 0; i < std.Rows; i += varianceBlock {
 			block := all[i:min(i+varianceBlock, std.Rows)]
-			left, err := m.regress(ctx, p, std, block, opt.SDTol, v)
+			left, err := p.regress(ctx, std, block, opt.SDTol, v)
 			if err != nil {
 				return nil, err
 			}
@@ -100,13 +100,13 @@ func (m *Model) variances(ctx context.Context, p *prepared, std linalg.Matrix, o
 		}
 		all = wide
 	}
-	return v, m.iterate(ctx, p, std, all, opt.SDTol, v)
+	return v, p.iterate(ctx, std, all, opt.SDTol, v)
 }
 
 // dense sets the variances σ_f² - |L⁻¹k|².
-func (m *Model) dense(ctx context.Context, p *prepared, std linalg.Matrix, v *varianceBounds) error {
+func (p *Posterior) dense(ctx context.Context, std linalg.Matrix, v *varianceBounds) error {
 	const block = 128
-	rows := make([]int32, m.N())
+	rows := make([]int32, p.N())
 	for i := range rows {
 		rows[i] = int32(i)
 	}
@@ -116,7 +116,7 @@ func (m *Model) dense(ctx context.Context, p *prepared, std linalg.Matrix, v *va
 	}
 	for i := 0; i < std.Rows; i += block {
 		j := min(i+block, std.Rows)
-		kt, combs := linalg.NewMatrix(j-i, m.N()), make([]combination, j-i)
+		kt, combs := linalg.NewMatrix(j-i, p.N()), make([]combination, j-i)
 		if err := p.op.CrossTo(ctx, kt, std.Sub(i, j, 0, std.Cols), rows); err != nil {
 			return err
 		}
@@ -133,7 +133,7 @@ func (m *Model) dense(ctx context.Context, p *prepared, std linalg.Matrix, v *va
 		p.round.combine(combs, x)
 		for c := range j - i {
 			off := 2 * p.round.top * combs[c].size * combs[c].loud
-			hi := max(m.Parameters.Variance-q[c], 0)
+			hi := max(p.params.Variance-q[c], 0)
 			v.lo[i+c], v.hi[i+c] = max(hi-off, 0), hi+off
 			v.width[i+c] = p.round.residual * combs[c].size
 		}
@@ -142,19 +142,19 @@ func (m *Model) dense(ctx context.Context, p *prepared, std linalg.Matrix, v *va
 }
 
 // iterate brackets the given rows by conjugate gradients.
-func (m *Model) iterate(ctx context.Context, p *prepared, std linalg.Matrix, rows []int, tol float64,
+func (p *Posterior) iterate(ctx context.Context, std linalg.Matrix, rows []int, tol float64,
 	v *varianceBounds) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	if err := m.sharpen(ctx, p); err != nil {
+	if err := p.sharpen(ctx); err != nil {
 		return err
 	}
 	xs, lo, hi := linalg.NewMatrix(len(rows), std.Cols), make([]float64, len(rows)), make([]float64, len(rows))
 	for c, i := range rows {
 		copy(xs.Row(c), std.Row(i))
 	}
-	w, err := newBracketWork(m, p, tol, lo, hi, xs)
+	w, err := newBracketWork(p, tol, lo, hi, xs)
 	if err != nil {
 		return err
 	}
@@ -168,7 +168,7 @@ func (m *Model) iterate(ctx context.Context, p *prepared, std linalg.Matrix, row
 	}
 	for c, i := range rows {
 		v.meet(i, lo[c], hi[c]) // bounds of the regressions hold too
-		if off := m.meanError + p.round.mean(w.size[c], hi[c]-lo[c]); off < v.width[i] {
+		if off := p.meanError + p.round.mean(w.size[c], hi[c]-lo[c]); off < v.width[i] {
 			v.shift[i], v.width[i] = 0, off
 		}
 	}
@@ -176,18 +176,17 @@ func (m *Model) iterate(ctx context.Context, p *prepared, std linalg.Matrix, row
 }
 
 // extended returns the operator of the training rows and, after them, others.
-func (m *Model) extended(p *prepared, xs linalg.Matrix) (*kernelmv.Op, error) {
-	x := stack(m.x, xs)
+func (p *Posterior) extended(xs linalg.Matrix) (*kernelmv.Op, error) {
+	x := stack(p.data.X, xs)
 	noise := make([]float64, x.Rows)
 	copy(noise, p.op.Noise())
-	return kernelmv.NewOp(p.e, x, m.kernelFor(p), noise)
+	return kernelmv.NewOp(p.e, x, p.kernel(), noise)
 }
 
 // A regressing is a block of rows to predict that are bracketed by regressions and the
 // gauge.
 type regressing struct {
-	m    *Model
-	p    *prepared
+	p    *Posterior
 	v    *varianceBounds
 	rows []int         // of std
 	xs   linalg.Matrix // these
@@ -202,15 +201,15 @@ type regressing struct {
 
 // regress brackets the given rows of std, at most varianceBlock, by regressions
 // and the gauge, and returns those that stay wider than tol.
-func (m *Model) regress(ctx context.Context, p *prepared, std linalg.Matrix, rows []int, tol float64,
+func (p *Posterior) regress(ctx context.Context, std linalg.Matrix, rows []int, tol float64,
 	v *varianceBounds) (wide []int, err error) {
-	g, n := p.gauge, m.N()
-	r := &regressing{m: m, p: p, v: v, rows: rows, xs: linalg.NewMatrix(len(rows), std.Cols), tol: tol,
+	g, n := p.gauge, p.N()
+	r := &regressing{p: p, v: v, rows: rows, xs: linalg.NewMatrix(len(rows), std.Cols), tol: tol,
 		own: make([]float64, len(rows)), settled: make([]bool, len(rows))}
 	for c, i := range rows {
 		copy(r.xs.Row(c), std.Row(i))
 	}
-	if r.ext, err = m.extended(p, r.xs); err != nil {
+	if r.ext, err = p.extended(r.xs); err != nil {
 		return nil, err
 	}
 	if err := p.op.EntryRounding(r.own, r.xs); err != nil {
@@ -241,7 +240,7 @@ func (m *Model) regress(ctx context.Context, p *prepared, std linalg.Matrix, row
 		tiers = nearestTiers[1]
 		for _, c := range at { // V alone
 			own := r.kg.Row(c)[:g.rank]
-			r.bracket(c, m.Parameters.Variance-p.e.Dot(own, own), nil, nil)
+			r.bracket(c, p.params.Variance-p.e.Dot(own, own), nil, nil)
 		}
 		narrower()
 	}
@@ -264,7 +263,7 @@ func (m *Model) regress(ctx context.Context, p *prepared, std linalg.Matrix, row
 
 // on brackets the rows at those places by a regression on nn nearest rows.
 func (r *regressing) on(ctx context.Context, at []int, nn int) error {
-	p, n := r.p, r.m.N()
+	p, n := r.p, r.p.N()
 	near, err := p.op.Nearest(ctx, pickRows(r.xs, at), nn)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package bbgp
+package posterior
 
 import (
 	"context"
@@ -43,21 +43,21 @@ func frequencies(k kernelmv.Kernel, count int, rng *rand.Rand) linalg.Matrix {
 
 // drawFeatures sets f to draws of sums of features at the rows of x, and the errors
 // of their covariance in s.
-func (m *Model) drawFeatures(ctx context.Context, p *prepared, x, f linalg.Matrix, rng *rand.Rand, s *Samples,
-	opt SampleOptions) error {
+func (p *Posterior) drawFeatures(ctx context.Context, x, f linalg.Matrix, rng *rand.Rand, s *Draws,
+	opt DrawOptions) error {
 	const block = 256
 	count := opt.Features
 	if count < 0 {
 		count = -count
 	}
-	k := m.kernelFor(p)
+	k := p.kernel()
 	w := frequencies(k, count, rng)
 	coef := linalg.NewMatrix(2*count, f.Cols)
 	size := math.Sqrt(k.Variance / float64(count))
 	for i := range coef.Data {
 		coef.Data[i] = size * rng.NormFloat64()
 	}
-	if err := m.featureErrors(p, k, x, w, rng, s); err != nil {
+	if err := p.featureErrors(k, x, w, rng, s); err != nil {
 		return err
 	}
 	blocks := (x.Rows + block - 1) / block
@@ -81,7 +81,7 @@ func (m *Model) drawFeatures(ctx context.Context, p *prepared, x, f linalg.Matri
 }
 
 // featureErrors compares the features' covariance with the kernel on random pairs.
-func (m *Model) featureErrors(p *prepared, k kernelmv.Kernel, x, w linalg.Matrix, rng *rand.Rand, s *Samples) error {
+func (p *Posterior) featureErrors(k kernelmv.Kernel, x, w linalg.Matrix, rng *rand.Rand, s *Draws) error {
 	const rows = 64
 	some := linalg.NewMatrix(min(rows, x.Rows), x.Cols)
 	index := make([]int32, some.Rows)

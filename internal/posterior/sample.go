@@ -1,0 +1,190 @@
+package posterior
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"bbgp.dev/internal/gp"
+	"bbgp.dev/kernelmv"
+	"bbgp.dev/linalg"
+)
+
+// Draws of the function by pathwise conditioning (Wilson et al. 2020, Matheron's
+// rule): for a draw f of the prior at training and new rows together and draws e of
+// the noise,
+//
+//	f(X*) + K(X*, X) K̂⁻¹ (y - c - f(X) - e)
+//
+// is a draw of the posterior at X*, jointly for all rows. The draw of the prior is
+// exact, L z with K = LL', for few rows, and a sum of random features (features.go)
+// otherwise. An error of the features' covariance hardly matters near the data,
+// where the correction replaces it.
+
+// exactDrawRows is the number of rows, training and new, up to which the prior is
+// drawn exactly: n³ work and 16 n² bytes.
+const exactDrawRows = 3000
+
+// DrawOptions say what Draw draws.
+type DrawOptions struct {
+	Draws int
+	Seed  uint64
+	Prior bool // without the data
+	// Features is the number of random frequencies where the prior cannot be drawn
+	// exactly; a negative value asks for them at any size.
+	Features int
+	Tol      float64 // bound of the error of the solves, in standard deviations of the target
+}
+
+// Draws are joint draws at m rows, standardised.
+type Draws struct {
+	Values linalg.Matrix // m×Draws
+	Exact  bool          // the prior was drawn exactly
+	// CovRMS and CovMax are the error of the features' covariance, in σ_f², over
+	// random pairs of rows: root mean square and largest; 0 for exact draws.
+	CovRMS, CovMax float64
+	SolveError     float64 // bound of the solves' error, in standard deviations of the target
+}
+
+// Draw draws the function at the rows of xs; e nil means the engine of the last call, or
+// the default one.
+func (p *Posterior) Draw(ctx context.Context, e *linalg.Engine, xs linalg.Matrix, opt DrawOptions) (*Draws, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := &Draws{Values: linalg.NewMatrix(xs.Rows, opt.Draws), Exact: true}
+	if err := p.draw(ctx, e, xs, s, opt); err != nil {
+		return nil, err
+	}
+	for i := range xs.Rows {
+		row := s.Values.Row(i)
+		for c := range row {
+			row[c] += p.params.Mean
+		}
+	}
+	return s, nil
+}
+
+// draw sets the values of s, in standardised units and without the mean.
+func (p *Posterior) draw(ctx context.Context, e *linalg.Engine, xs linalg.Matrix, s *Draws, opt DrawOptions) error {
+	if err := p.prepare(ctx, e, !opt.Prior); err != nil {
+		return err
+	}
+	n := p.N()
+	all := xs
+	if opt.Prior {
+		n = 0
+	} else {
+		all = stack(p.data.X, xs)
+	}
+	f := linalg.NewMatrix(all.Rows, opt.Draws)
+	rng := rand.New(rand.NewPCG(opt.Seed, 0x64726177)) // the second word is the stream of this use
+	var err error
+	if s.Exact = all.Rows <= exactDrawRows && opt.Features > 0; s.Exact {
+		err = p.drawExact(ctx, all, f, rng)
+	} else {
+		err = p.drawFeatures(ctx, all, f, rng, s, opt)
+	}
+	if err != nil {
+		return err
+	}
+	s.Values.CopyFrom(f.Sub(n, f.Rows, 0, f.Cols))
+	if opt.Prior {
+		return nil
+	}
+	return p.condition(ctx, xs, f.Sub(0, n, 0, f.Cols), rng, s, opt)
+}
+
+// stack returns the rows of a and, after them, of b.
+func stack(a, b linalg.Matrix) linalg.Matrix {
+	all := linalg.NewMatrix(a.Rows+b.Rows, a.Cols)
+	all.Sub(0, a.Rows, 0, a.Cols).CopyFrom(a)
+	for i := range b.Rows {
+		copy(all.Row(a.Rows+i), b.Row(i))
+	}
+	return all
+}
+
+// drawExact sets f = L z, K = LL' at the rows of x. Pivoting deals with rows that
+// repeat.
+func (p *Posterior) drawExact(ctx context.Context, x, f linalg.Matrix, rng *rand.Rand) error {
+	op, err := kernelmv.NewOp(p.e, x, p.kernel(), nil)
+	if err != nil {
+		return err
+	}
+	l, _, _, err := linalg.PivotedCholesky(ctx, p.e, op, linalg.PivotOptions{MaxRank: x.Rows})
+	if err != nil {
+		return err
+	}
+	z := linalg.NewMatrix(l.Cols, f.Cols)
+	for i := range z.Data {
+		z.Data[i] = rng.NormFloat64()
+	}
+	p.e.GemmTo(f, 1, l, false, z, false, 0)
+	return nil
+}
+
+// kernel is the kernel with the inputs that do not vary in training out of the
+// distance.
+func (p *Posterior) kernel() kernelmv.Kernel {
+	k := gp.KernelOf(p.params)
+	k.Lengthscales = append([]float64{}, k.Lengthscales...)
+	for _, j := range p.op.Dropped() {
+		k.Lengthscales[j] = math.Inf(1)
+	}
+	return k
+}
+
+// condition adds K(X*, X) K̂⁻¹ (y - c - f - e) to the values, for draws f at the
+// training rows, which it overwrites.
+func (p *Posterior) condition(ctx context.Context, xs, f linalg.Matrix, rng *rand.Rand, s *Draws,
+	opt DrawOptions) error {
+	n := p.N()
+	for i, noise := range p.op.Noise() {
+		for c, v := range f.Row(i) {
+			f.Set(i, c, p.data.Y[i]-p.params.Mean-v-math.Sqrt(noise)*rng.NormFloat64())
+		}
+	}
+	w := linalg.NewMatrix(n, f.Cols)
+	if p.chol != nil {
+		p.chol.SolveTo(w, f)
+	} else if err := p.solveDraws(ctx, w, f, s, opt.Tol); err != nil {
+		return err
+	}
+	p.op.SetPrecision(kernelmv.F64)
+	for i := 0; i < xs.Rows; i += varianceBlock {
+		j := min(i+varianceBlock, xs.Rows)
+		out := linalg.NewMatrix(j-i, f.Cols)
+		if err := p.op.CrossMulTo(ctx, out, xs.Sub(i, j, 0, xs.Cols), w); err != nil {
+			return err
+		}
+		for a := range out.Rows {
+			row := s.Values.Row(i + a)
+			for c, v := range out.Row(a) {
+				row[c] += v
+			}
+		}
+	}
+	return nil
+}
+
+// solveDraws sets w = K̂⁻¹ f by conjugate gradients.
+func (p *Posterior) solveDraws(ctx context.Context, w, f linalg.Matrix, s *Draws, tol float64) error {
+	const batch = 32
+	n := p.N()
+	cg := linalg.NewCG(p.e, n, min(batch, f.Cols))
+	for c := 0; c < f.Cols; c += batch {
+		to := min(c+batch, f.Cols)
+		b, x := f.Sub(0, n, c, to).Clone(), linalg.NewMatrix(n, to-c)
+		res, err := cg.Solve(ctx, p.op.With(kernelmv.F64), p.pre, x, b,
+			linalg.CGOptions{Tol: tol * math.Sqrt(p.node/p.params.Variance), Verify: true})
+		if err != nil {
+			return fmt.Errorf("solving for the draws: %w", err)
+		}
+		for _, rpr := range res.RPR {
+			s.SolveError = max(s.SolveError, math.Sqrt(p.params.Variance*rpr/p.node))
+		}
+		w.Sub(0, n, c, to).CopyFrom(x)
+	}
+	return nil
+}

@@ -1,0 +1,161 @@
+package posterior
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"bbgp.dev/internal/gp"
+	"bbgp.dev/kernelmv"
+	"bbgp.dev/linalg"
+)
+
+// Refine solves for the weights K̂α = y - c in float64, from those that are there,
+// until the error of every mean is at most tol.
+func (p *Posterior) Refine(ctx context.Context, e *linalg.Engine, tol float64) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.refine(ctx, e, tol)
+}
+
+func (p *Posterior) refine(ctx context.Context, e *linalg.Engine, tol float64) error {
+	if err := p.prepare(ctx, e, true); err != nil {
+		return err
+	}
+	if p.tried > 0 && p.tried <= tol {
+		return nil // rounding allows no more
+	}
+	return p.improve(ctx, tol)
+}
+
+// solved solves for weights of which nothing is known, as a fit leaves them that was
+// interrupted.
+func (p *Posterior) solved(ctx context.Context, e *linalg.Engine) error {
+	if !math.IsInf(p.meanError, 1) {
+		return nil
+	}
+	return p.refine(ctx, e, MeanTol)
+}
+
+// improve solves for the weights by conjugate gradients with what p solves with, and
+// takes what is better than those that are there, by a residual computed from them:
+//
+//	|k*'(α - K̂⁻¹(y-c))| <= (k*'K̂⁻¹k*)^1/2 (r'K̂⁻¹r)^1/2 <= (σ_f² r'P⁻¹r/a)^1/2
+//
+// With a dense factor P is K̂ but for rounding, and asking for more costs nothing.
+func (p *Posterior) improve(ctx context.Context, tol float64) error {
+	p.tried, p.gauge, p.source = tol, nil, nil // which was measured for the old weights
+	n := p.N()
+	b, x := linalg.NewMatrix(n, 1), linalg.NewMatrix(n, 1)
+	for i, y := range p.data.Y {
+		b.Data[i] = y - p.params.Mean
+	}
+	var f linalg.Solver = p.pre
+	node := p.node
+	if p.chol != nil {
+		f, node, tol = p.chol, 1, min(tol, denseTol)
+	}
+	copy(x.Data, p.weights)
+	res, err := linalg.NewCG(p.e, n, 1).Solve(ctx, p.op.With(kernelmv.F64), f, x, b,
+		linalg.CGOptions{Tol: tol * math.Sqrt(node/p.params.Variance), Warm: p.weights != nil, Verify: true})
+	if err != nil {
+		return fmt.Errorf("solving for the weights: %w", err)
+	}
+	p.weights = x.Data
+	p.meanError = math.Sqrt(p.params.Variance * res.RPR[0] / node)
+	left, err := p.formError(ctx, x)
+	if p.meanError += left; err != nil {
+		return err
+	}
+	return p.measure(ctx)
+}
+
+// sampledRows is the number of rows of K that are evaluated exactly.
+const sampledRows = 240
+
+// formError estimates what the form of the products adds to meanError, 0 for dense ones:
+// of E α some rows are evaluated exactly, and r'K̂⁻¹r <= |r|²/noise.
+func (p *Posterior) formError(ctx context.Context, alpha linalg.Matrix) (float64, error) {
+	if _, h2, err := p.op.Work(ctx, kernelmv.F64); !h2 || err != nil {
+		return 0, err
+	}
+	n := p.N()
+	at := gp.Subset(n, min(n, sampledRows), p.spec.Seed^0x726f7773)
+	xs, exact, approx := linalg.NewMatrix(len(at), p.D()), linalg.NewMatrix(len(at), 1), linalg.NewMatrix(n, 1)
+	for i, row := range at {
+		copy(xs.Row(i), p.data.X.Row(row))
+	}
+	if err := p.op.CrossMulTo(ctx, exact, xs, alpha); err != nil {
+		return 0, err
+	}
+	if err := p.op.With(kernelmv.F64).MulTo(ctx, approx, alpha); err != nil {
+		return 0, err
+	}
+	noise, sum := p.op.Noise(), 0.0
+	for i, row := range at {
+		e := approx.Data[row] - noise[row]*alpha.Data[row] - exact.Data[i]
+		sum += e * e
+	}
+	size := 2 * math.Sqrt(sum/float64(len(at))*float64(n))
+	return math.Sqrt(p.params.Variance/slices.Min(noise)) * size, nil
+}
+
+// measure sets delta, if there is a dense factor.
+func (p *Posterior) measure(ctx context.Context) error {
+	if p.chol == nil {
+		return nil
+	}
+	n := p.N()
+	r := linalg.NewMatrix(n, 1)
+	alpha := linalg.Matrix{Rows: n, Cols: 1, Stride: 1, Data: p.weights}
+	if err := p.op.With(kernelmv.F64).MulTo(ctx, r, alpha); err != nil {
+		return err
+	}
+	for i, y := range p.data.Y {
+		r.Data[i] = y - p.params.Mean - r.Data[i]
+	}
+	p.chol.SolveTo(r, r)
+	p.delta = r.Data
+	return nil
+}
+
+// checkPairs is the work of checkWeights: 10 ms.
+const checkPairs = 10_000_000
+
+// checkWeights tells whether the weights of a model from a file solve K̂α = y - c in a
+// sample of the rows, of all where they are few. With σ_f² r'K̂⁻¹r <= e², e the error
+// of the mean that the file promises, and K̂ <= nσ_f² + σ_n²,
+//
+//	r_i² <= |r|² <= e² (n + σ_n²/σ_f²)
+//
+// and rounding. e may rest on an estimate of the spectrum: hence ten times that.
+func (p *Posterior) checkWeights(ctx context.Context, op *kernelmv.Op) error {
+	if !p.unproven || math.IsInf(p.meanError, 1) {
+		return nil
+	}
+	n, sum := p.N(), 0.0
+	for _, a := range p.weights {
+		sum += math.Abs(a)
+	}
+	rows := max(min(n, checkPairs/n), 1)
+	xs, out := linalg.NewMatrix(rows, p.D()), linalg.NewMatrix(rows, 1)
+	for k := range rows {
+		copy(xs.Row(k), p.data.X.Row(k*n/rows))
+	}
+	if err := op.CrossMulTo(ctx, out, xs, linalg.Matrix{Rows: n, Cols: 1, Stride: 1, Data: p.weights}); err != nil {
+		return err
+	}
+	variance, noise := p.params.Variance, op.Noise()
+	for k := range rows {
+		i := k * n / rows
+		r := p.data.Y[i] - p.params.Mean - out.Data[k] - noise[i]*p.weights[i]
+		limit := 10*p.meanError*math.Sqrt(float64(n)+noise[i]/variance) + 1e-6 +
+			1e-9*(variance*sum+noise[i]*math.Abs(p.weights[i]))
+		if !(math.Abs(r) <= limit) {
+			return &gp.FileError{Reason: fmt.Sprintf("damaged: the weights do not belong to the rows and parameters: row %d is off by %.3g standard deviations of the target", i+1, r)}
+		}
+	}
+	p.unproven = false
+	return nil
+}

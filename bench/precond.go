@@ -65,8 +65,8 @@ func preparePivoted(e *linalg.Engine, rng *rand.Rand, n, m int) (func(), func(co
 
 func prepareRank(greedy bool, neighbours int) prepareFunc {
 	return func(e *linalg.Engine, rng *rand.Rand, n, m int) (func(), func(context.Context) error) {
-		return prepareBuild(e, rng, n, 8, linalg.PrecondOptions{Rank: m, Greedy: greedy, Neighbours: neighbours,
-			Seed: 1})
+		return prepareBuild(e, rng, n, 8, linalg.PrecondOptions{Rank: m,
+			Greedy: greedy, Neighbours: neighbours, Seed: 1})
 	}
 }
 

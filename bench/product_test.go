@@ -30,7 +30,8 @@ func TestProductReport(t *testing.T) {
 				t.Errorf("%+v", r)
 			}
 		}
-		sameKeys(t, r, "cpu_seconds cycles_per_pair d fma_share isa kernel n p pairs_per_s peak_gflops precision seconds threads")
+		sameKeys(t, r,
+			"cpu_seconds cycles_per_pair d fma_share isa kernel n p pairs_per_s peak_gflops precision seconds threads")
 	}
 	if _, err := Product(context.Background(), ProductSpec{N: 0, D: 1, P: 1}); err == nil {
 		t.Error("n = 0 is accepted")

@@ -45,7 +45,8 @@ func x86Files() (map[string][]byte, error) {
 	var needs bytes.Buffer
 	fmt.Fprintf(&needs, "// %s\n\n//go:build !purego\n\npackage asm\n\n", cfg.GeneratedWarning())
 	needs.WriteString("import \"github.com/klauspost/cpuid/v2\"\n")
-	fmt.Fprintf(&needs, "\n// peakFMAs is the number of vector multiply-adds in a round of a peak routine.\nconst peakFMAs = %d\n", peakFMAs)
+	fmt.Fprintf(&needs, "\n// peakFMAs is the number of vector multiply-adds in a round of a peak routine.\nconst "+
+		"peakFMAs = %d\n", peakFMAs)
 	for _, t := range x86Targets() {
 		f, err := compile(t)
 		if err != nil {

@@ -146,7 +146,8 @@ func (s *score) missed() bool {
 
 // print writes the tables and what missed, and returns whether anything did.
 func (t *tally) print(w io.Writer) (bad bool) {
-	fmt.Fprintln(w, "| bounds of | kind | count | outside | worst, in widths | wider than asked |\n|---|---|---|---|---|---|")
+	fmt.Fprintln(w,
+		"| bounds of | kind | count | outside | worst, in widths | wider than asked |\n|---|---|---|---|---|---|")
 	var notes []string
 	for _, key := range sorted(t.lines) {
 		l := t.lines[key]
@@ -168,12 +169,13 @@ func (t *tally) print(w io.Writer) (bad bool) {
 		}
 	}
 	if len(t.covers) > 0 {
-		fmt.Fprintln(w, "\n| random intervals of | count | hold the truth | at least asked | farthest miss, in widths |\n|---|---|---|---|---|")
+		fmt.Fprintln(w, "\n| random intervals of | count | hold the truth | at least asked | farthest miss, in "+
+			"widths |\n|---|---|---|---|---|")
 	}
 	for _, key := range sorted(t.covers) {
 		c := t.covers[key]
-		fmt.Fprintf(w, "| %s | %d | %.4f | %.4f | %.2g |\n", key, c.count, float64(c.inside)/float64(c.count), c.least,
-			c.widest)
+		fmt.Fprintf(w, "| %s | %d | %.4f | %.4f | %.2g |\n", key, c.count,
+			float64(c.inside)/float64(c.count), c.least, c.widest)
 		if c.inside < c.count {
 			notes = append(notes, fmt.Sprintf("%s, the farthest: %s", key, c.recipe))
 		}

@@ -46,7 +46,8 @@ func run() error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	fmt.Println("| rows x inputs | budget, MB | predicted | peak | of budget | of prediction |\n|---|---|---|---|---|---|")
+	fmt.Println(
+		"| rows x inputs | budget, MB | predicted | peak | of budget | of prediction |\n|---|---|---|---|---|---|")
 	missed := 0
 	for _, size := range strings.Split(*sizes, ",") {
 		var n, d int
@@ -131,7 +132,7 @@ func measure(size, path string, budget int64) (ok bool, err error) {
 	if budget > 0 {
 		within, asked = fmt.Sprintf("%.2f", r.Peak/float64(budget)), fmt.Sprintf("%.0f", float64(budget)/1e6)
 	}
-	fmt.Printf("| %s | %s | %.0f | %.0f | %s | %.2f |\n", size, asked, r.Predicted/1e6, r.Peak/1e6, within,
-		r.Peak/r.Predicted)
+	fmt.Printf("| %s | %s | %.0f | %.0f | %s | %.2f |\n", size, asked,
+		r.Predicted/1e6, r.Peak/1e6, within, r.Peak/r.Predicted)
 	return (budget == 0 || r.Peak <= 1.1*float64(budget)) && r.Peak <= 1.25*r.Predicted, nil
 }

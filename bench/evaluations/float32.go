@@ -45,8 +45,8 @@ func newTrial(rng *rand.Rand, rows int) (*trial, error) {
 }
 
 func (t *trial) evaluate(precision string, eps float64, seed uint64) (*bbgp.LMLReport, error) {
-	return evaluate(t.d, t.p, bbgp.Options{Probes: 7, Rank: t.rank, Neighbours: t.near, Eps: eps, Precision: precision,
-		Seed: seed})
+	return evaluate(t.d, t.p, bbgp.Options{Probes: 7, Rank: t.rank, Neighbours: t.near,
+		Eps: eps, Precision: precision, Seed: seed})
 }
 
 // float32s compares the bounds of evaluations that stay in float32 with those of
@@ -54,7 +54,8 @@ func (t *trial) evaluate(precision string, eps float64, seed uint64) (*bbgp.LMLR
 func float32s(cases, rows int) error {
 	rng := rand.New(rand.NewPCG(1, 7))
 	stayed, missed := 0, 0
-	fmt.Print("| set | n | rank | neighbours | noise | variance | eps | float32 bounds | float64 bounds | apart by |\n|---|---|---|---|---|---|---|---|---|---|\n")
+	fmt.Print("| set | n | rank | neighbours | noise | variance | eps | float32 bounds | float64 bounds | apart by " +
+		"|\n|---|---|---|---|---|---|---|---|---|---|\n")
 	for c := range cases {
 		t, err := newTrial(rng, rows)
 		if err != nil {

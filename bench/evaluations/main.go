@@ -33,7 +33,8 @@ func row(label string, r *bbgp.LMLReport) {
 		r.Passes, r.LML, float64(r.Lower)-r.LML, float64(r.Upper)-r.LML, r.StdErr, r.CPUSeconds, r.PeakBytes>>20)
 }
 
-const head = "rank | neighbours | precision | passes | LML | bounds - LML | standard error | CPU s | peak MiB |\n|---|---|---|---|---|---|---|---|---|---|\n"
+const head = "rank | neighbours | precision | passes | LML | bounds - LML | standard error | CPU s | peak MiB |\n" +
+	"|---|---|---|---|---|---|---|---|---|---|\n"
 
 // fitted returns the parameters that 2000 rows of the set give.
 func fitted(set string) (bbgp.Params, error) {

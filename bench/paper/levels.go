@@ -188,8 +188,8 @@ func verdict(all []arrival, titles map[string]string) string {
 		for _, l := range levels {
 			for _, m := range order[1:] {
 				if a, b := duel(all, set, l.name, order[0], m); b < a {
-					before = append(before, fmt.Sprintf("%s, %s: %s after %.1f CPU s, BBGP %s", set, l.name, titles[m],
-						b, afterText(a)))
+					before = append(before, fmt.Sprintf("%s, %s: %s after %.1f CPU s, BBGP %s",
+						set, l.name, titles[m], b, afterText(a)))
 				}
 			}
 		}

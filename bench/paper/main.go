@@ -46,8 +46,8 @@ var setNames = []string{"bike", "elevators", "pol"}
 var (
 	full = settings{methods: []string{"bbgp", "cglb-1000", "sgpr-1000", "adam-e1-s10", "adam-e1-s1", "iterative",
 		"exact", "cglb-4000", "sgpr-4000"},
-		splits: []int{0, 1, 2, 3, 4}, steps: 400, points: 6, studyRows: 4000, biasRows: 2000, dir: "bench/results",
-		page: "docs"}
+		splits: []int{0, 1, 2, 3, 4}, steps: 400, points: 6, studyRows: 4000,
+		biasRows: 2000, dir: "bench/results", page: "docs"}
 	quick = settings{methods: []string{"bbgp", "cglb-1000", "sgpr-1000", "adam-e1-s10", "iterative", "exact"},
 		splits: []int{0}, n: 2000, steps: 60, points: 3, studyRows: 800, biasRows: 800, dir: "bin/quick/results",
 		page: "bin/quick", quick: true}
@@ -169,8 +169,8 @@ const biasSet = "bike"
 func (s *settings) bias() error {
 	for _, method := range biasMethods() {
 		for _, split := range s.splits {
-			j := &job{set: biasSet, split: split, n: s.biasRows, method: method, steps: min(s.steps, biasSteps),
-				cpu: s.cpu}
+			j := &job{set: biasSet, split: split, n: s.biasRows, method: method,
+				steps: min(s.steps, biasSteps), cpu: s.cpu}
 			if s.quick {
 				j.quick()
 			}

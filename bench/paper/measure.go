@@ -116,8 +116,8 @@ func (r *record) borrow(others []*record) {
 	known := map[string]*row{}
 	for _, o := range others {
 		for i := range o.Rows {
-			if w := &o.Rows[i]; o.Head.Set == r.Head.Set && o.Head.Split == r.Head.Split && w.Params != "" &&
-				!math.IsNaN(w.LML) {
+			if w := &o.Rows[i]; o.Head.Set == r.Head.Set && o.Head.Split == r.Head.Split &&
+				w.Params != "" && !math.IsNaN(w.LML) {
 				known[w.Params] = w
 			}
 		}

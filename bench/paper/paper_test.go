@@ -139,8 +139,8 @@ func TestBands(t *testing.T) {
 		t.Errorf("the median of nothing is %v", q)
 	}
 	s := series{x: []float64{1, 10, 10, 100}, y: []float64{5, 6, 7, 9}, ended: true}
-	for _, c := range []struct{ x, want float64 }{{0.5, math.NaN()}, {1, 5}, {9, 5}, {10, 7}, {math.Sqrt(1000), 7},
-		{1e4, 9}} {
+	for _, c := range []struct{ x, want float64 }{{0.5, math.NaN()},
+		{1, 5}, {9, 5}, {10, 7}, {math.Sqrt(1000), 7}, {1e4, 9}} {
 		if got := s.at(c.x); math.Abs(got-c.want) > 1e-12 || math.IsNaN(got) != math.IsNaN(c.want) {
 			t.Errorf("at(%v) = %v, want %v", c.x, got, c.want)
 		}

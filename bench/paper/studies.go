@@ -74,8 +74,8 @@ func allStudies() []study {
 			block = append(block, cell{Noise: v, Rank: studyRank, Probes: s, Precision: "auto", Storage: "f32"})
 		}
 		for _, kind := range []string{"f64", "f32", "two-pass"} {
-			storage = append(storage, cell{Noise: v, Rank: studyRank, Probes: usualProbes, Precision: "f64",
-				Storage: kind})
+			storage = append(storage, cell{Noise: v, Rank: studyRank,
+				Probes: usualProbes, Precision: "f64", Storage: kind})
 		}
 	}
 	for _, v := range allNoise {
@@ -83,8 +83,8 @@ func allStudies() []study {
 			precision = append(precision, cell{Noise: v, Rank: 192, Neighbours: 48, Probes: usualProbes,
 				Precision: prec, Storage: "f32"})
 		}
-		for _, c := range [][2]int{{100, 0}, {300, 0}, {1000, 0}, {0, 16}, {0, 32}, {0, 64}, {0, 128}, {192, 32},
-			{-1, -1}} {
+		for _, c := range [][2]int{{100, 0}, {300, 0}, {1000, 0}, {0, 16},
+			{0, 32}, {0, 64}, {0, 128}, {192, 32}, {-1, -1}} {
 			precond = append(precond, cell{Noise: v, Rank: c[0], Neighbours: c[1], Probes: usualProbes,
 				Precision: "auto", Storage: "f32"})
 		}

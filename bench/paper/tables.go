@@ -70,8 +70,8 @@ func methodTable(runs []*record) string {
 	for _, name := range names {
 		of := groups[name]
 		g.add(of[0].Head.Title, splitsOf(of), middle(each(of, ofLast(func(w *row) float64 { return w.LML })), "%.1f"),
-			middle(each(of, ofLast(rmseOf)), "%.4g"), middle(each(of, ofLast(func(w *row) float64 { return w.NLPD })),
-				"%.3f"),
+			middle(each(of, ofLast(rmseOf)), "%.4g"),
+			middle(each(of, ofLast(func(w *row) float64 { return w.NLPD })), "%.3f"),
 			middle(each(of, func(r *record) float64 { return r.Head.CPU }), "%.0f"),
 			middle(each(of, func(r *record) float64 { return float64(r.Head.Evaluations) }), "%.0f"),
 			middle(each(of, func(r *record) float64 {
@@ -220,12 +220,12 @@ func (s *settings) newStudyTables() (t studyTables, err error) {
 
 func cellTable(name string, cells []cell) string {
 	heads := map[string][]string{
-		"blocksize": {"noise", "columns", "passes", "passes × columns", "CPU s", "standard error",
-			"LML less exact"},
+		"blocksize": {"noise", "columns", "passes", "passes × columns",
+			"CPU s", "standard error", "LML less exact"},
 		"storage": {"noise", "basis", "passes", "of them made twice", "basis and blocks, MiB", "CPU s",
 			"estimate", "bounds, nats"},
-		"precision": {"noise", "asked for", "used", "passes", "CPU s", "LML less exact", "bounds less exact",
-			"standard error"},
+		"precision": {"noise", "asked for", "used", "passes", "CPU s",
+			"LML less exact", "bounds less exact", "standard error"},
 		"preconditioner": {"noise", "asked for", "used", "passes", "CPU s", "LML less exact", "standard error"},
 	}
 	g := grid{head: heads[name]}

@@ -113,12 +113,13 @@ func products(ctx context.Context, im *asm.Impl, prec kernelmv.Precision, n int,
 
 // threads prints products and gradients on one thread and on all.
 func threads(ctx context.Context, n int, each time.Duration) error {
-	fmt.Print("\n### One thread and two, D = 18\n\n| pass | precision | threads | wall s | CPU s | pairs/s |\n|---|---|---|---|---|---|\n")
+	fmt.Print("\n### One thread and two, D = 18\n\n| pass | precision | threads | wall s | CPU s | pairs/s |\n" +
+		"|---|---|---|---|---|---|\n")
 	for _, prec := range []kernelmv.Precision{kernelmv.F32, kernelmv.F64} {
 		for _, gradient := range []bool{false, true} {
 			for _, t := range []int{1, 2} {
-				s := bench.ProductSpec{N: n, D: 18, P: 8, Kernel: kernelmv.Matern32, Precision: prec, Threads: t,
-					Time: 3 * each}
+				s := bench.ProductSpec{N: n, D: 18, P: 8, Kernel: kernelmv.Matern32,
+					Precision: prec, Threads: t, Time: 3 * each}
 				name, measure := "product, p = 8", bench.Product
 				if gradient {
 					s.P, name, measure = 16, "gradient, R = 16", bench.Gradient
@@ -127,8 +128,8 @@ func threads(ctx context.Context, n int, each time.Duration) error {
 				if err != nil {
 					return err
 				}
-				fmt.Printf("| %s | %s | %d | %.4f | %.4f | %.3g |\n", name, prec, t, r.Seconds, r.CPUSeconds,
-					r.PairsPerS)
+				fmt.Printf("| %s | %s | %d | %.4f | %.4f | %.3g |\n",
+					name, prec, t, r.Seconds, r.CPUSeconds, r.PairsPerS)
 			}
 		}
 	}
@@ -137,7 +138,8 @@ func threads(ctx context.Context, n int, each time.Duration) error {
 
 // dense prints products and factorisations of matrices that are stored.
 func dense(ctx context.Context) error {
-	fmt.Print("\n### Dense\n\n| operation | precision | n | m | threads | Gflop/s | share of the peak | CPU s |\n|---|---|---|---|---|---|---|---|\n")
+	fmt.Print("\n### Dense\n\n| operation | precision | n | m | threads | Gflop/s | share of the peak | CPU s |\n" +
+		"|---|---|---|---|---|---|---|---|\n")
 	reports, err := bench.Dense(ctx, bench.DenseSpec{})
 	for _, r := range reports {
 		fmt.Printf("| %s | %s | %d | %d | %d | %.1f | %.2f | %.3f |\n", r.Op, r.Precision, r.N, r.M, r.Threads,

@@ -121,8 +121,8 @@ func report(m *bbgp.Model, got, want *bbgp.Prediction, y []float64) {
 		ratio = append(ratio, got.SD[i]/sd)
 		mean = append(mean, (got.MeanUpper[i]-got.MeanLower[i])/2/m.Scaling.YScale)
 	}
-	fmt.Printf("bounds are %s; of %d rows, dense sd outside %d, dense mean outside %d\n", got.BoundKind, len(y),
-		outside, outsideMean)
+	fmt.Printf("bounds are %s; of %d rows, dense sd outside %d, dense mean outside %d\n",
+		got.BoundKind, len(y), outside, outsideMean)
 	fmt.Println("width of the sd interval, relative ", quantiles(width))
 	fmt.Println("sd / dense sd                      ", quantiles(ratio))
 	fmt.Println("half width of the mean, target sd  ", quantiles(mean))
@@ -141,6 +141,6 @@ func report(m *bbgp.Model, got, want *bbgp.Prediction, y []float64) {
 func quantiles(v []float64) string {
 	slices.Sort(v)
 	at := func(p float64) float64 { return v[int(math.Round(p*float64(len(v)-1)))] }
-	return fmt.Sprintf("min %.3g  median %.3g  90 %% %.3g  99 %% %.3g  max %.3g", v[0], at(0.5), at(0.9), at(0.99),
-		v[len(v)-1])
+	return fmt.Sprintf("min %.3g  median %.3g  90 %% %.3g  99 %% %.3g  max %.3g",
+		v[0], at(0.5), at(0.9), at(0.99), v[len(v)-1])
 }

@@ -17,8 +17,8 @@ type design struct {
 }
 
 func (d *design) String() string {
-	return fmt.Sprintf("%3d %-8s %-8s n=%4d D=%d noise=%.2g", d.index, d.kind, d.kernel, d.data.X.Rows, d.data.X.Cols,
-		d.noise)
+	return fmt.Sprintf("%3d %-8s %-8s n=%4d D=%d noise=%.2g", d.index,
+		d.kind, d.kernel, d.data.X.Rows, d.data.X.Cols, d.noise)
 }
 
 var (

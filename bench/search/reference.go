@@ -43,8 +43,8 @@ func bestDense(ctx context.Context, g *design, starts int, e *linalg.Engine) (be
 		for j, l := range p.Lengthscales {
 			grad[j] = -r.Gradient.Lengthscales[j] * l
 		}
-		grad[d], grad[d+1], grad[d+2] = -r.Gradient.Variance*p.Variance, -r.Gradient.Noise*(p.Noise-1e-6),
-			-r.Gradient.Mean
+		grad[d], grad[d+1], grad[d+2] = -r.Gradient.Variance*p.Variance,
+			-r.Gradient.Noise*(p.Noise-1e-6), -r.Gradient.Mean
 		if -value > best {
 			best, at = -value, p
 		}

@@ -68,8 +68,8 @@ func (ts *trainingSet) adviseIrrelevant(r *bbgp.Result) {
 		r.Warnings = slices.Delete(r.Warnings, at, at+1)
 		return
 	}
-	r.Warnings[at] = fmt.Sprintf("%d of %d columns were found irrelevant: %s", len(not), len(columns),
-		table.List(not, 12))
+	r.Warnings[at] = fmt.Sprintf("%d of %d columns were found irrelevant: %s",
+		len(not), len(columns), table.List(not, 12))
 	if len(not) == 1 {
 		r.Warnings[at] = fmt.Sprintf("1 of %d columns was found irrelevant: %s", len(columns), not[0])
 	}
@@ -95,7 +95,8 @@ func (ts *trainingSet) adviseLines(ctx context.Context, m *bbgp.Model, e *linalg
 		}
 	}
 	if len(lines) > 0 {
-		ts.learnt = append(ts.learnt, fmt.Sprintf("nearly linear, with what it does to %s from its least value to its greatest: %s; the noise sd is %.3g; a lengthscale says no more of such inputs",
+		ts.learnt = append(ts.learnt, fmt.Sprintf("nearly linear, with what it does to %s from its least value to "+
+			"its greatest: %s; the noise sd is %.3g; a lengthscale says no more of such inputs",
 			ts.plan.Target, table.List(lines, 12), math.Sqrt(m.Parameters.Noise)*m.Scaling.YScale))
 	}
 	return nil
@@ -103,8 +104,8 @@ func (ts *trainingSet) adviseLines(ctx context.Context, m *bbgp.Model, e *linalg
 
 // along returns the mean change of the prediction along input j, and the root mean square
 // of what departs from the straight line of each row.
-func (ts *trainingSet) along(ctx context.Context, m *bbgp.Model, e *linalg.Engine, j int) (change, bent float64,
-	err error) {
+func (ts *trainingSet) along(ctx context.Context, m *bbgp.Model,
+	e *linalg.Engine, j int) (change, bent float64, err error) {
 	d, in := ts.data, &ts.plan.Inputs[j]
 	count := min(d.X.Rows, lineRows)
 	x := linalg.NewMatrix(lineSteps*count, d.X.Cols)
@@ -164,12 +165,13 @@ func (ts *trainingSet) adviseRows(ctx context.Context, f *fitFlags, m *bbgp.Mode
 			return strings.Contains(s,
 				"look noise-free")
 		})
-		warn("%s far off what the rows around say, by %.2g deviations or less, and the fit goes through all the same: wrong values, or jumps of the target; look at them%s",
+		warn("%s far off what the rows around say, by %.2g deviations or less, and the fit goes through all the "+
+			"same: wrong values, or jumps of the target; look at them%s",
 			lie(hidden), math.Abs(left[0].Z), mend)
 	}
 	if len(rows) > 0 {
-		warn("%s far off the fit (more than %d spreads of the residuals); look at them%s", lie(rows), outlyingSpreads,
-			mend)
+		warn("%s far off the fit (more than %d spreads of the residuals); look at them%s",
+			lie(rows), outlyingSpreads, mend)
 	}
 	return nil
 }

@@ -20,8 +20,8 @@ func advised(t *testing.T, n, d int, rng *rand.Rand, f func(x []float64) float64
 	x, y := linalg.NewMatrix(n, d), make([]float64, n)
 	plan := &inputs.Plan{Target: "y", Rule: "stop"}
 	for j := range d {
-		plan.Inputs = append(plan.Inputs, inputs.Input{Name: fmt.Sprintf("x%d", j), Kind: inputs.Number, Low: 0,
-			High: 1})
+		plan.Inputs = append(plan.Inputs, inputs.Input{Name: fmt.Sprintf("x%d", j),
+			Kind: inputs.Number, Low: 0, High: 1})
 	}
 	set := &inputs.Set{X: x, Y: y}
 	for i := range n {
@@ -112,8 +112,8 @@ func TestUnevenNoiseIsSaid(t *testing.T) {
 func TestLeverageIsNoOutlier(t *testing.T) {
 	for seed := range uint64(2) {
 		rng := rand.New(rand.NewPCG(seed, 900))
-		m := advised(t, 900, 2, rng, func(x []float64) float64 { return math.Sin(8*math.Pi*x[0])*math.Cos(8*math.Pi*x[1]) + 5*x[0] },
-			func([]float64) float64 { return 0.05 * rng.NormFloat64() })
+		wave := func(x []float64) float64 { return math.Sin(8*math.Pi*x[0])*math.Cos(8*math.Pi*x[1]) + 5*x[0] }
+		m := advised(t, 900, 2, rng, wave, func([]float64) float64 { return 0.05 * rng.NormFloat64() })
 		if said := strings.Join(m.Result.Warnings, "\n"); strings.Contains(said, "far off") {
 			t.Error(said)
 		}
@@ -132,12 +132,12 @@ func TestTargetsOfClasses(t *testing.T) {
 		{"0 and 1", func(i int) string { return fmt.Sprint(i / 3 % 2) },
 			"target y has two values, 0 and 1: the mean is a rough guess of the share of 1", exitOK},
 		{"1 and 2", func(i int) string { return fmt.Sprint(1 + i/4%2) }, "target y has two values, 1 and 2", exitOK},
-		{"stars", func(i int) string { return fmt.Sprint(1 + i/2%5) }, "target y has only 5 values, 1, 2, 3, 4, 5",
-			exitOK},
-		{"yes and no", func(i int) string { return []string{"no", "yes"}[i/3%2] }, `write 0 for "no" and 1 for "yes"`,
-			exitData},
-		{"words", func(i int) string { return []string{"low", "mid", "high"}[i%3] }, "classes take a classifier",
-			exitData},
+		{"stars", func(i int) string { return fmt.Sprint(1 + i/2%5) },
+			"target y has only 5 values, 1, 2, 3, 4, 5", exitOK},
+		{"yes and no", func(i int) string { return []string{"no", "yes"}[i/3%2] },
+			`write 0 for "no" and 1 for "yes"`, exitData},
+		{"words", func(i int) string { return []string{"low", "mid", "high"}[i%3] },
+			"classes take a classifier", exitData},
 		{"names", func(i int) string { return fmt.Sprintf("n%c%d", 'a'+i%26, i) },
 			"name a column of numbers with --target", exitData},
 		{"a quantity", func(i int) string { return fmt.Sprint(i * i % 17) }, "", exitOK},

@@ -176,8 +176,8 @@ func TestConfigReadsBack(t *testing.T) {
 	dir := t.TempDir()
 	data := write(t, dir, "d.csv", "x,y\n1,2\n2,3\n")
 	for _, target := range []string{"Druck [bar]", "[a]", "a #1", "#", "it's", "'q'", " a", "a=b", `"x"`, "a#b"} {
-		r := want(t, exitOK, "fit", data, "--target", target, "--ignore", `"a,b","[c]"`, "--na", "<0,5,-999",
-			"--print-config")
+		r := want(t, exitOK, "fit", data, "--target", target, "--ignore",
+			`"a,b","[c]"`, "--na", "<0,5,-999", "--print-config")
 		config := write(t, dir, "c.txt", r.out)
 		again := want(t, exitOK, "fit", data, "--config", config, "--print-config")
 		if again.out != r.out || !strings.Contains(r.out, "ignore = \"a,b\",[c]\n") ||

@@ -73,7 +73,9 @@ func (a *app) benchKernel(name, columns string, p int, short string, measure mea
 			if asJSON {
 				return writeJSON(a.out, r)
 			}
-			_, err = fmt.Fprintf(a.out, "n %d, D %d, %d columns, %s, %s, %s, %d threads\nwall %.4g s, CPU %.4g s each\n%.4g ordered pairs/s, %.3g cycles per pair\n%.0f %% of the multiply-add bound; peak %.1f Gflop/s\n",
+			_, err = fmt.Fprintf(a.out, "n %d, D %d, %d columns, %s, %s, %s, %d threads\nwall %.4g s, CPU %.4g s "+
+				"each\n%.4g ordered pairs/s, %.3g cycles per pair\n%.0f %% of the multiply-add bound; peak "+
+				"%.1f Gflop/s\n",
 				r.N, r.D, r.P, r.Kernel, r.Precision, r.ISA, r.Threads, r.Seconds, r.CPUSeconds, r.PairsPerS,
 				r.CyclesPair, 100*r.FMAShare, r.PeakGFlops)
 			return err

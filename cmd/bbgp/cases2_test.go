@@ -283,8 +283,8 @@ func TestCase43MeanOnly(t *testing.T) {
 	var seconds [2]float64
 	for k, args := range [][]string{{}, {"--sd"}} {
 		out := filepath.Join(dir, "p.csv")
-		r := object(t, want(t, exitOK, append([]string{"predict", f.model, test, "--out", out, "--json"},
-			args...)...).out)
+		r := object(t, want(t, exitOK, append([]string{"predict",
+			f.model, test, "--out", out, "--json"}, args...)...).out)
 		means[k], seconds[k] = column(t, out, "mean"), r["seconds"].(float64)
 	}
 	t.Logf("mean only %.3f s, with sd %.3f s", seconds[0], seconds[1])

@@ -12,8 +12,8 @@ import (
 // The cases of few rows, of columns and of files.
 
 func TestCase29FiveRows(t *testing.T) {
-	rows := [][]float64{{0.032, 0.745, 1.5244}, {0.428, 0.916, 2.2617}, {0.427, 0.574, 1.577}, {0.938, 0.425, 1.79},
-		{0.999, 0.999, 3.0}}
+	rows := [][]float64{{0.032, 0.745, 1.5244}, {0.428, 0.916, 2.2617},
+		{0.427, 0.574, 1.577}, {0.938, 0.425, 1.79}, {0.999, 0.999, 3.0}}
 	f := fitCase(t, csvOf(t, t.TempDir(), "d.csv", "x1,x2,y", rows))
 	_, _, sd := f.predictAt(t, "x1,x2", [][]float64{{0.5, 0.5}})
 	within(t, "sd", sd[0], 0.05, 5)
@@ -40,8 +40,8 @@ func TestCase31SaveLoadPredict(t *testing.T) {
 	}
 	const header = "a,b,c,d,e,y"
 	// Within 100 MB predictions of 2000 rows are not dense.
-	f := fitCase(t, csvOf(t, dir, "d.csv", header, draw(2000)), "--method", "bbgp", "--max-steps", "4", "--memory",
-		"100MB")
+	f := fitCase(t, csvOf(t, dir, "d.csv", header, draw(2000)), "--method",
+		"bbgp", "--max-steps", "4", "--memory", "100MB")
 	test := csvOf(t, dir, "t.csv", header, draw(400))
 	here := want(t, exitOK, "predict", f.model, test, "--bounds", "--quiet").out
 	for range 2 {

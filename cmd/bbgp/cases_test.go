@@ -74,8 +74,8 @@ func (f *fitted) length(j int) float64 {
 func fitCase(t *testing.T, data string, args ...string) *fitted {
 	t.Helper()
 	f := &fitted{model: filepath.Join(t.TempDir(), "m.bbgp")}
-	r := want(t, exitOK, append([]string{"fit", data, "--target", "y", "--out", f.model, "--json", "--progress",
-		"none"}, args...)...)
+	r := want(t, exitOK, append([]string{"fit", data, "--target", "y",
+		"--out", f.model, "--json", "--progress", "none"}, args...)...)
 	if err := json.Unmarshal([]byte(r.out), &f.report); err != nil {
 		t.Fatal(err)
 	}
@@ -244,8 +244,8 @@ func TestCase09HugeOffset(t *testing.T) {
 	var lml [2]float64
 	off := 1e-3
 	for k, data := range []string{nearFile, farFile} {
-		m := object(t, want(t, exitOK, append([]string{"lml", data, "--target", "y", "--params", p, "--json"},
-			f32...)...).out)
+		m := object(t, want(t, exitOK, append([]string{"lml", data,
+			"--target", "y", "--params", p, "--json"}, f32...)...).out)
 		lml[k] = m["lml"].(float64)
 		off += m["upper"].(float64) - m["lower"].(float64) + 3*m["stderr"].(float64)
 		if m["precision"] != "f32" {
@@ -336,9 +336,10 @@ func TestCase19FixedParameters(t *testing.T) {
 	}
 	data := csvOf(t, dir, "d.csv", "x,y", rows)
 	for _, tc := range []struct{ noise, lml float64 }{{1e-2, 1244.428742}, {1e-4, 3218.540987}, {1e-6, 4503.389366}} {
-		p := write(t, dir, "p.json", fmt.Sprintf(`{"kernel":"matern32","mean":0,"variance":1,"noise":%g,"lengthscales":[1]}`, tc.noise))
-		m := object(t, want(t, exitOK, "lml", data, "--target", "y", "--params", p, "--no-scale", "--method", "exact",
-			"--json").out)
+		p := write(t, dir, "p.json", fmt.Sprintf(
+			`{"kernel":"matern32","mean":0,"variance":1,"noise":%g,"lengthscales":[1]}`, tc.noise))
+		m := object(t, want(t, exitOK, "lml", data, "--target", "y", "--params",
+			p, "--no-scale", "--method", "exact", "--json").out)
 		within(t, "LML", m["lml"].(float64), tc.lml-1e-5, tc.lml+1e-5)
 		m = object(t, want(t, exitOK, "lml", data, "--target", "y", "--params", p, "--no-scale", "--method", "bbgp",
 			"--probes", "32", "--json").out)
@@ -376,8 +377,8 @@ func TestCase19Seeds(t *testing.T) {
 		if w := r.Upper - r.Lower; !(w >= 0 && w <= 2) {
 			t.Errorf("seed %d: bounds [%v, %v]", seed, r.Lower, r.Upper)
 		}
-		if lo, hi := float64(r.Lower)-1.96*r.StdErr, float64(r.Upper)+1.96*r.StdErr; lo <= exact.LML &&
-			exact.LML <= hi {
+		lo, hi := float64(r.Lower)-1.96*r.StdErr, float64(r.Upper)+1.96*r.StdErr
+		if lo <= exact.LML && exact.LML <= hi {
 			inside++
 		}
 	}

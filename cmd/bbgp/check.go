@@ -33,7 +33,8 @@ func (a *app) checkCommand() *cobra.Command {
 		},
 	}
 	read.add(c.Flags())
-	read.memory = c.Flags().String("memory", "", "memory budget of the table, such as 2GiB (default: 80% of what the container or else the machine has)")
+	read.memory = c.Flags().String("memory", "",
+		"memory budget of the table, such as 2GiB (default: 80% of what the container or else the machine has)")
 	c.Flags().BoolVar(&asJSON, "json", false, "report as one JSON object")
 	return c
 }
@@ -84,8 +85,8 @@ func (a *app) check(name string, read *reading, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	r.File, r.Rows, r.Header, r.Delimiter, r.Decimal = t.File, t.Rows, t.HasHeader, string(t.Delimiter),
-		string(t.Decimal)
+	r.File, r.Rows, r.Header, r.Delimiter, r.Decimal = t.File, t.Rows,
+		t.HasHeader, string(t.Delimiter), string(t.Decimal)
 	for _, c := range t.Columns {
 		r.Columns = append(r.Columns, describe(c))
 	}
@@ -152,7 +153,8 @@ func (r *checkReport) inputs(t *table.Table, plan *inputs.Plan, opt inputs.Optio
 		return err
 	}
 	if n := places(set.X); n < set.X.Rows {
-		r.Notes = append(r.Notes, fmt.Sprintf("the %d rows of a fit stand at %d places: repeated rows are merged, exactly", set.X.Rows, n))
+		r.Notes = append(r.Notes, fmt.Sprintf(
+			"the %d rows of a fit stand at %d places: repeated rows are merged, exactly", set.X.Rows, n))
 	}
 	return nil
 }
@@ -189,7 +191,8 @@ func (r *checkReport) missing(t *table.Table, opt inputs.Options) {
 		r.Notes = append(r.Notes, fmt.Sprintf("%d of %d rows have all cells and survive --missing drop", n, t.Rows))
 	}
 	if opt.Target == "" {
-		r.Notes = append(r.Notes, "no target is given: all columns are taken for inputs; name the one to model with --target")
+		r.Notes = append(r.Notes,
+			"no target is given: all columns are taken for inputs; name the one to model with --target")
 	}
 }
 

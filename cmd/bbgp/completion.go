@@ -72,8 +72,8 @@ func (a *app) completeArgs(root *cobra.Command) error {
 				return nil, cobra.ShellCompDirectiveDefault
 			}
 		}
-		for _, flag := range []string{"target", "features", "ignore", "text", "date", "weight", "noise-var", "keep",
-			"group", "block"} {
+		for _, flag := range []string{"target", "features", "ignore", "text",
+			"date", "weight", "noise-var", "keep", "group", "block"} {
 			if c.Flags().Lookup(flag) == nil {
 				continue
 			}
@@ -122,7 +122,8 @@ func (a *app) completionCommand() *cobra.Command {
   zsh         bbgp completion zsh > "${fpath[1]}/_bbgp"
   fish        bbgp completion fish > ~/.config/fish/completions/bbgp.fish
   powershell  bbgp completion powershell | Out-String | Invoke-Expression`,
-		Example:   "  bbgp completion bash > /etc/bash_completion.d/bbgp\n  bbgp completion fish > ~/.config/fish/completions/bbgp.fish",
+		Example: "  bbgp completion bash > /etc/bash_completion.d/bbgp\n  bbgp completion fish > " +
+			"~/.config/fish/completions/bbgp.fish",
 		ValidArgs: names,
 		Args: func(c *cobra.Command, args []string) error {
 			if err := exactly("SHELL")(c, args); err != nil {
@@ -153,7 +154,8 @@ func completeValues(root *cobra.Command) error {
 		"header":   {"auto", "yes", "no"}, "units": {"auto", "yes", "no"}, "ragged": {"stop", "drop"},
 		"decimal": {"point", "comma"}, "delimiter": {"tab", "space"}, "comment": {"#"},
 		"encoding": {"utf-8", "latin1", "windows-1252", "utf-16le"},
-		"rank":     {"auto", "0"}, "neighbours": {"auto", "0"}, "probes": {"auto"}, "costs": {standardCosts, measuredCosts},
+		"rank":     {"auto", "0"}, "neighbours": {"auto", "0"}, "probes": {"auto"},
+		"costs": {standardCosts, measuredCosts},
 	}
 	for _, im := range asm.All() {
 		values["isa"] = append(values["isa"], im.Name)

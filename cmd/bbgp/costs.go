@@ -31,7 +31,8 @@ func readCosts(ctx context.Context, e *linalg.Engine, from string) (*bbgp.Costs,
 	}
 	b, err := readSmall(from)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, usagef("--costs %s: no such file; standard, measured, or a file that bbgp bench costs --json has printed", from)
+		return nil, usagef(
+			"--costs %s: no such file; standard, measured, or a file that bbgp bench costs --json has printed", from)
 	}
 	if err != nil {
 		return nil, usagef("--costs: %s", oneLine(err.Error()))
@@ -93,6 +94,7 @@ func writeCosts(w io.Writer, m *bbgp.Costs, isa string) error {
 	for i, c := range m.List() {
 		fmt.Fprintf(w, "%-18s %10.4g %10.4g %7.2f\n", c.Name, c.Value, ref[i].Value, scale*c.Value/ref[i].Value)
 	}
-	_, err := fmt.Fprintf(w, "ratio is measured over standard, %.3g %s for a standard cycle; it alone enters the choices\n", m.Scale()/std.Scale(), m.Unit)
+	_, err := fmt.Fprintf(w, "ratio is measured over standard, %.3g %s for a standard cycle; it alone enters "+
+		"the choices\n", m.Scale()/std.Scale(), m.Unit)
 	return err
 }

@@ -16,13 +16,14 @@ func TestCosts(t *testing.T) {
 	p := write(t, dir, "p.json", `{"mean":0,"variance":1,"noise":0.1,"lengthscales":[1,1,1]}`)
 	costs := write(t, dir, "costs.json", want(t, exitOK, "bench", "costs", "--json").out)
 	lml := func(args ...string) result {
-		return want(t, exitOK, append([]string{"lml", data, "--target", "y", "--params", p, "--method", "bbgp"},
-			args...)...)
+		return want(t, exitOK, append([]string{"lml", data, "--target",
+			"y", "--params", p, "--method", "bbgp"}, args...)...)
 	}
 	byFile := lml("--costs", costs, "--json")
 	m := object(t, byFile.out)
 	hasKeys(t, m, "costs probes_reason precision_reason")
-	hasKeys(t, m["costs"].(map[string]any), "name unit pair32 pair64 wide64 column neighbour factor entry projection dense dense_entry")
+	hasKeys(t, m["costs"].(map[string]any),
+		"name unit pair32 pair64 wide64 column neighbour factor entry projection dense dense_entry")
 	report := write(t, dir, "report.json", byFile.out)
 	if r := lml("--costs", report); !strings.Contains(r.out, ", chosen by measured costs\n") {
 		t.Error(r.out)

@@ -57,7 +57,8 @@ that the scores are those of new groups, places and times.`,
 	fl.BoolVar(&f.loo, "loo", false, "leave single rows out of one fit instead")
 	fl.IntVar(&f.outliers, "outliers", 10, "rows to list whose standardised residuals are the largest")
 	fl.StringVar(&f.plot, "plot", "", "draw the calibration as NAME.png and NAME.svg")
-	fl.StringVarP(&f.out, "out", "o", "", "file for the predictions: row, target, mean, sd_obs, and z, the standardised residual; with --loo also bounds of mean and sd_obs")
+	fl.StringVarP(&f.out, "out", "o", "", "file for the predictions: row, target, mean, sd_obs, and z, the "+
+		"standardised residual; with --loo also bounds of mean and sd_obs")
 	f.fit.read.add(fl)
 	f.fit.read.memory = &f.fit.model.memory
 	f.fit.addTraining(fl)
@@ -71,11 +72,13 @@ that the scores are those of new groups, places and times.`,
 // A cvReport is what cv --json prints. The scores of All are over all rows,
 // each predicted by a model that did not see it.
 type cvReport struct {
-	N          int               `json:"n"`          // rows predicted
-	Kind       string            `json:"kind"`       // folds, groups, blocks or loo
-	Folds      []score.Score     `json:"folds"`      // score of each fold
-	All        score.Score       `json:"all"`        // score of all rows
-	Validation *score.Validation `json:"validation"` // of all rows: n, rmse, nlpd, crps, coverage95, calibration [probability, share], outliers [row, y, mean, sd_obs, z]; rows count from 1, in the table
+	N     int           `json:"n"`     // rows predicted
+	Kind  string        `json:"kind"`  // folds, groups, blocks or loo
+	Folds []score.Score `json:"folds"` // score of each fold
+	All   score.Score   `json:"all"`   // score of all rows
+	// of all rows: n, rmse, nlpd, crps, coverage95, calibration [probability, share], outliers
+	// [row, y, mean, sd_obs, z]; rows count from 1, in the table
+	Validation *score.Validation `json:"validation"`
 	BoundKind  string            `json:"bound_kind,omitempty"`
 	SDWidth    float64           `json:"sd_width"`   // largest relative half width of the interval of a deviation
 	MeanWidth  float64           `json:"mean_width"` // and half width of that of a mean, in sd_obs of its row
@@ -187,8 +190,8 @@ func (a *app) finishCV(f *cvFlags, r *cvReport, res *cvResult) error {
 	return writeCV(a.out, r)
 }
 
-func (a *app) runFolds(ctx context.Context, f *cvFlags, ts *trainingSet, opt bbgp.Options, r *cvReport) (*cvResult,
-	error) {
+func (a *app) runFolds(ctx context.Context, f *cvFlags, ts *trainingSet,
+	opt bbgp.Options, r *cvReport) (*cvResult, error) {
 	folds, err := f.split.split(ts, opt.Seed)
 	if err != nil {
 		return nil, err
@@ -244,8 +247,8 @@ func (r *cvReport) widen(sdLo, sdHi, lo, hi, obs float64) {
 	}
 }
 
-func (a *app) runLOO(ctx context.Context, f *cvFlags, ts *trainingSet, opt bbgp.Options, r *cvReport) (*cvResult,
-	error) {
+func (a *app) runLOO(ctx context.Context, f *cvFlags, ts *trainingSet,
+	opt bbgp.Options, r *cvReport) (*cvResult, error) {
 	r.Kind = "loo"
 	m, err := bbgp.Fit(ctx, ts.data, opt)
 	if err != nil {
@@ -325,8 +328,8 @@ func writeCV(w io.Writer, r *cvReport) error {
 			"row", "target", "mean", "sd_obs", "z")
 	}
 	for _, o := range v.Outliers {
-		if _, err := fmt.Fprintf(w, "  %7d %12.5g %12.5g %12.5g %8.2f\n", o.Row, o.Y, o.Mean, o.SDObs,
-			o.Z); err != nil {
+		if _, err := fmt.Fprintf(w, "  %7d %12.5g %12.5g %12.5g %8.2f\n",
+			o.Row, o.Y, o.Mean, o.SDObs, o.Z); err != nil {
 			return err
 		}
 	}

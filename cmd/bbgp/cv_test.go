@@ -49,7 +49,8 @@ func TestCrossValidateLOO(t *testing.T) {
 	}
 	rows, err := os.ReadFile(out)
 	if err != nil || strings.Count(string(rows), "\n") != 301 ||
-		!strings.HasPrefix(string(rows), "row,target,mean,sd_obs,z,mean_lower,mean_upper,sd_obs_lower,sd_obs_upper\n1,") {
+		!strings.HasPrefix(string(rows),
+			"row,target,mean,sd_obs,z,mean_lower,mean_upper,sd_obs_lower,sd_obs_upper\n1,") {
 		t.Errorf("rows: %.60s, %v", rows, err)
 	}
 	text := string(want(t, exitOK, "cv", train, "--target", "y", "--folds", "2", "--max-steps", "5", "--quiet").out)

@@ -58,7 +58,8 @@ func (r *reading) request(file string, names []string) (table.Request, error) {
 			if o, ok := table.ParseOrder(d[i+1:]); ok {
 				name, order = d[:i], o
 			} else if _, err := table.Find(file, names, d[:i]); err == nil {
-				return q, usagef("--date %s: %q is no format; there are dd/mm/yyyy, mm/dd/yyyy, yyyy-mm-dd, yyyymmdd, yyyymm, yyyymmddhhmmss, yyyy, excel, unix, unix-ms and time", d, d[i+1:])
+				return q, usagef("--date %s: %q is no format; there are dd/mm/yyyy, mm/dd/yyyy, yyyy-mm-dd, "+
+					"yyyymmdd, yyyymm, yyyymmddhhmmss, yyyy, excel, unix, unix-ms and time", d, d[i+1:])
 			}
 		}
 		i, err := table.Find(file, names, name)

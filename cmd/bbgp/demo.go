@@ -96,7 +96,8 @@ func (a *app) demo(ctx context.Context, f *demoFlags) error {
 // writeTables draws the example, writes two thirds of it as train and the rest
 // as test, and returns the noiseless targets of the rest.
 func (f *demoFlags) writeTables(train, test string) (truth []float64, err error) {
-	rng := rand.New(rand.NewPCG(f.seed, 0x62626770)) // the second word keeps the streams of other uses of the seed apart
+	// The second word keeps the streams of other uses of the seed apart.
+	rng := rand.New(rand.NewPCG(f.seed, 0x62626770))
 	var names []string
 	for j := range f.d {
 		names = append(names, "x"+strconv.Itoa(j+1))
@@ -221,8 +222,8 @@ func tracePoints(steps []bbgp.Step) []plots.TracePoint {
 	var out []plots.TracePoint
 	for _, s := range steps {
 		if s.Accepted && s.Phase != "prefit" {
-			out = append(out, plots.TracePoint{Seconds: s.Seconds, LML: s.LML, Lower: s.Lower, Upper: s.Upper,
-				StdErr: s.StdErr})
+			out = append(out, plots.TracePoint{Seconds: s.Seconds, LML: s.LML,
+				Lower: s.Lower, Upper: s.Upper, StdErr: s.StdErr})
 		}
 	}
 	return out
@@ -230,12 +231,12 @@ func tracePoints(steps []bbgp.Step) []plots.TracePoint {
 
 func (a *app) writeDemo(m *bbgp.Model, r *demoReport) error {
 	h := r.Holdout
-	fmt.Fprintf(a.out, "held-out rows   %d: RMSE %.4f, NLPD %.4f, %.1f %% in the 95 %% interval\n", h.N, h.RMSE, h.NLPD,
-		100*h.Coverage95)
+	fmt.Fprintf(a.out, "held-out rows   %d: RMSE %.4f, NLPD %.4f, %.1f %% in the 95 %% interval\n",
+		h.N, h.RMSE, h.NLPD, 100*h.Coverage95)
 	fmt.Fprintf(a.out, "without noise   RMSE %.4f against the true function\n", r.RMSETruth)
 	fmt.Fprintf(a.out, "noise sd        true %.4f, found %.4f\n", r.NoiseTrue, r.NoiseFit)
-	fmt.Fprintf(a.out, "LML             %.2f, bias within [%.2f, %.2f], standard error %.2g\n", r.LML, r.Lower, r.Upper,
-		r.StdErr)
+	fmt.Fprintf(a.out, "LML             %.2f, bias within [%.2f, %.2f], standard error %.2g\n",
+		r.LML, r.Lower, r.Upper, r.StdErr)
 	fmt.Fprintf(a.out, "lengthscales    relative to the sd of each input\n")
 	for j, name := range r.Inputs {
 		remark := ""
@@ -248,8 +249,8 @@ func (a *app) writeDemo(m *bbgp.Model, r *demoReport) error {
 		}
 		fmt.Fprintf(a.out, "  %-4s %s%s\n", name, value, remark)
 	}
-	fmt.Fprintf(a.out, "work            %d evaluations, %d passes, %.1f s on %s\n", r.Evaluations, r.Passes, r.Seconds,
-		r.ISA)
+	fmt.Fprintf(a.out, "work            %d evaluations, %d passes, %.1f s on %s\n",
+		r.Evaluations, r.Passes, r.Seconds, r.ISA)
 	for _, w := range r.Warnings {
 		fmt.Fprintf(a.out, "warning         %s\n", w)
 	}

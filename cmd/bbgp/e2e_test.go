@@ -82,8 +82,10 @@ func column(t *testing.T, path, name string) []float64 {
 }
 
 const (
-	fitKeys     = "parameters scaling lml lower upper stderr lml_interval95 lml_interval999 evaluations passes seconds cpu_seconds peak_bytes method precision rank probes isa warnings"
-	lmlKeys     = "lml lower upper stderr lml_interval95 lml_interval999 gradient passes rank probes seconds method precision isa peak_bytes"
+	fitKeys = "parameters scaling lml lower upper stderr lml_interval95 lml_interval999 evaluations passes " +
+		"seconds cpu_seconds peak_bytes method precision rank probes isa warnings"
+	lmlKeys = "lml lower upper stderr lml_interval95 lml_interval999 gradient passes rank probes seconds method " +
+		"precision isa peak_bytes"
 	holdoutKeys = "n rmse nlpd coverage95 rmse_std nlpd_std"
 )
 
@@ -131,8 +133,8 @@ func TestFitPredictLML(t *testing.T) {
 			}
 
 			params := write(t, dir, "fit.json", r.out)
-			lml := object(t, want(t, exitOK, "lml", train, "--target", "y", "--params", params, "--method", "exact",
-				"--json").out)
+			lml := object(t, want(t, exitOK, "lml", train, "--target", "y",
+				"--params", params, "--method", "exact", "--json").out)
 			hasKeys(t, lml, lmlKeys)
 			hasKeys(t, lml["gradient"].(map[string]any), "mean lengthscales variance noise")
 			off := math.Abs(lml["lml"].(float64) - fit["lml"].(float64))
@@ -162,8 +164,8 @@ func TestPredictSameBits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := bbgpRun(t, string(content), "predict", model, "-", "--sd", "--threads", "3"); r.code != 0 ||
-		r.out != first.out {
+	if r := bbgpRun(t, string(content), "predict", model, "-", "--sd",
+		"--threads", "3"); r.code != 0 || r.out != first.out {
 		t.Errorf("exit %d; a pipe gives other predictions", r.code)
 	}
 	var moved strings.Builder
@@ -177,7 +179,8 @@ func TestPredictSameBits(t *testing.T) {
 		t.Errorf("exit %d, %s; columns in another order give other predictions", r.code, r.err)
 	}
 	r = bbgpRun(t, "a,c\n1,2\n", "predict", model, "-")
-	if r.code != exitData || r.err != "bbgp: standard input: column b: the model needs this column and the table does not have it\n" {
+	if r.code != exitData || r.err != "bbgp: standard input: column b: the model needs this column and the table "+
+		"does not have it\n" {
 		t.Errorf("exit %d: %s", r.code, r.err)
 	}
 	if r = bbgpRun(t, "a,b,c\n", "predict", model, "-"); r.code != exitData {
@@ -263,8 +266,8 @@ func TestReportAndCV(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range []string{"Model of y", "What the inputs do", "rows of --data", "Effects of single inputs",
-		"</html>"} {
+	for _, s := range []string{"Model of y", "What the inputs do",
+		"rows of --data", "Effects of single inputs", "</html>"} {
 		if !bytes.Contains(b, []byte(s)) {
 			t.Errorf("the page has no %q", s)
 		}
@@ -273,8 +276,8 @@ func TestReportAndCV(t *testing.T) {
 		bytes.Contains(b, []byte("src=")) {
 		t.Errorf("%d pictures, or something from outside", n)
 	}
-	m := object(t, want(t, exitOK, "cv", train, "--target", "y", "--folds", "3", "--max-steps", "5", "--json",
-		"--quiet").out)
+	m := object(t, want(t, exitOK, "cv", train, "--target", "y", "--folds",
+		"3", "--max-steps", "5", "--json", "--quiet").out)
 	all := m["all"].(map[string]any)
 	if folds := m["folds"].([]any); len(folds) != 3 || all["n"] != 150.0 {
 		t.Errorf("%d folds, %v rows", len(folds), all["n"])

@@ -57,12 +57,14 @@ func (a *app) fitCommand() *cobra.Command {
 	f.read.add(fl)
 	f.read.memory = &f.model.memory
 	fl.StringVarP(&f.out, "out", "o", "", "file for the model (default: it is not kept)")
-	fl.StringVar(&f.holdout, "holdout", "", "table with the same columns to score the predictions on, or a share of the rows to keep for that, such as 10%")
+	fl.StringVar(&f.holdout, "holdout", "",
+		"table with the same columns to score the predictions on, or a share of the rows to keep for that, such as 10%")
 	fl.StringVar(&f.heldOut, "holdout-out", "", "file for the held-out rows with their predictions")
 	fl.StringVar(&f.blanks, "blanks", "", "file for predictions of the rows without a target")
 	fl.StringVar(&f.checkpoint, "checkpoint", "", "file that keeps every step, to go on from after an end of any kind")
 	fl.BoolVar(&f.resume, "resume", false, "go on from the file of --checkpoint, if there is one")
-	fl.BoolVar(&f.robust, "robust", false, "lower the weight of outlying rows: noise of Student's t with 4 degrees of freedom")
+	fl.BoolVar(&f.robust, "robust", false,
+		"lower the weight of outlying rows: noise of Student's t with 4 degrees of freedom")
 	f.addTraining(fl)
 	f.model.add(fl)
 	f.machine.add(fl)
@@ -77,7 +79,8 @@ func (f *fitFlags) addTraining(fl *pflag.FlagSet) {
 	fl.StringVar(&f.optimizer, "optimizer", "", "levenberg, lbfgs or adam (default: by method)")
 	fl.IntVar(&f.maxSteps, "max-steps", 400, "most evaluations on all rows")
 	fl.StringVar(&f.start, "start", "", "parameters (JSON) to start from")
-	fl.IntVar(&f.restarts, "restarts", 0, "starts of the search (0: as many as the budget of the choice allows; more for those who doubt)")
+	fl.IntVar(&f.restarts, "restarts", 0,
+		"starts of the search (0: as many as the budget of the choice allows; more for those who doubt)")
 	fl.BoolVar(&f.fixMean, "fix-mean", false, "keep the constant mean at its start")
 }
 
@@ -259,7 +262,8 @@ func (f *fitFlags) options(ctx context.Context, a *app) (bbgp.Options, error) {
 		return opt, usagef("--robust fits several times and takes no --checkpoint")
 	}
 	if f.checkpoint != "" && f.model.costs == measuredCosts {
-		return opt, usagef("--checkpoint needs costs that are the same at --resume: bbgp bench costs --json > costs.json, then --costs costs.json")
+		return opt, usagef("--checkpoint needs costs that are the same at --resume: bbgp bench costs --json > " +
+			"costs.json, then --costs costs.json")
 	}
 	if opt.Costs, err = readCosts(ctx, e, f.model.costs); err != nil {
 		return opt, err

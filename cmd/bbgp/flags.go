@@ -98,15 +98,18 @@ func (r *reading) add(f *pflag.FlagSet) {
 	f.StringSliceVar(&r.ignore, "ignore", nil, "columns to leave out")
 	f.StringSliceVar(&r.text, "text", nil, "columns to read as text even where they look like numbers")
 	f.StringSliceVar(&r.dates, "date", nil, "columns to read as dates, as days since 1970-01-01")
-	f.StringVar(&r.weight, "weight", "", "column of weights: the noise variance of a row is that of the model over its weight")
+	f.StringVar(&r.weight, "weight", "",
+		"column of weights: the noise variance of a row is that of the model over its weight")
 	f.StringVar(&r.noiseVar, "noise-var", "", "column of known noise variances, added to that of the model")
-	f.StringVar(&r.missing, "missing", "stop", "missing inputs: stop, drop (the row) or indicator (an input that tells)")
+	f.StringVar(&r.missing, "missing", "stop",
+		"missing inputs: stop, drop (the row) or indicator (an input that tells)")
 	f.IntVar(&r.levels, "levels", 20, "most different texts of a text column")
 	r.addFormat(f)
 }
 
 func (r *reading) addFormat(f *pflag.FlagSet) {
-	f.StringVar(&r.delimiter, "delimiter", "", "delimiter: a character, tab, or space for runs of blanks (default: detected)")
+	f.StringVar(&r.delimiter, "delimiter", "",
+		"delimiter: a character, tab, or space for runs of blanks (default: detected)")
 	f.StringVar(&r.decimal, "decimal", "", "decimal mark, point or comma (default: detected)")
 	f.StringVar(&r.header, "header", "auto", "first line names the columns: yes, no or auto")
 	f.StringVar(&r.units, "units", "auto", "the line under the header tells units: yes, no or auto")
@@ -203,20 +206,27 @@ type modelling struct {
 }
 
 func (m *modelling) add(f *pflag.FlagSet) {
-	f.StringVar(&m.method, "method", "", "bbgp, exact, sgpr, cglb, iterative or rr (default: bbgp, or exact where that is cheaper)")
+	f.StringVar(&m.method, "method", "",
+		"bbgp, exact, sgpr, cglb, iterative or rr (default: bbgp, or exact where that is cheaper)")
 	f.Float64Var(&m.eps, "eps", 1, "bound of the bias of an evaluation, in nats")
 	f.StringVar(&m.probes, "probes", "auto", "random probes, 1 to 63; 7, with the target, fill a block of 8 columns")
-	f.Float64Var(&m.lmlStdErr, "lml-se", 1e-3, "standard error per row of the likelihood that a fit reports; smaller takes more probes at its end")
+	f.Float64Var(&m.lmlStdErr, "lml-se", 1e-3,
+		"standard error per row of the likelihood that a fit reports; smaller takes more probes at its end")
 	f.StringVar(&m.rank, "rank", "auto", "rank of the preconditioner, 0 for none")
 	f.StringVar(&m.neighbours, "neighbours", "auto", "neighbours per row in the preconditioner, 0 for none")
-	f.StringVar(&m.costs, "costs", standardCosts, "what method, rank, neighbours and probes are chosen by: standard (the same on every machine), measured, or a file of bbgp bench costs --json")
+	f.StringVar(&m.costs, "costs", standardCosts, "what method, rank, neighbours and probes are chosen by: standard "+
+		"(the same on every machine), measured, or a file of bbgp bench costs --json")
 	f.Uint64Var(&m.seed, "seed", 0, "start of every random stream")
 	f.StringVar(&m.precision, "precision", "auto", "of kernel products: f32, f64 or auto")
-	f.StringVar(&m.product, "product", "auto", "form of kernel products: dense, h2 (below n², for up to three inputs in use) or auto")
-	f.Float64Var(&m.tolerance, "tolerance", 0, "of an entry of the covariance matrix in product h2, in units of the variance (default: by the noise)")
+	f.StringVar(&m.product, "product", "auto",
+		"form of kernel products: dense, h2 (below n², for up to three inputs in use) or auto")
+	f.Float64Var(&m.tolerance, "tolerance", 0,
+		"of an entry of the covariance matrix in product h2, in units of the variance (default: by the noise)")
 	f.BoolVar(&m.noScale, "no-scale", false, "take inputs and target as they are, not standardised")
-	f.Float64Var(&m.scaleFloor, "scale-floor", 0, "add this to the standard deviations that columns are divided by; 1e-6 is the rule of the BBGP paper")
-	f.StringVar(&m.memory, "memory", "", "memory budget, such as 2GiB (default: 80% of what the container or else the machine has)")
+	f.Float64Var(&m.scaleFloor, "scale-floor", 0,
+		"add this to the standard deviations that columns are divided by; 1e-6 is the rule of the BBGP paper")
+	f.StringVar(&m.memory, "memory", "",
+		"memory budget, such as 2GiB (default: 80% of what the container or else the machine has)")
 	f.Var((*span)(&m.time), "time", "time budget, such as 90s, or a number of seconds (default: none)")
 }
 

@@ -23,8 +23,10 @@ type foldFlags struct {
 func (f *foldFlags) add(fl *pflag.FlagSet) {
 	fl.IntVar(&f.folds, "folds", 5, "folds, drawn at random by the seed")
 	fl.IntVar(&f.repeats, "repeats", 1, "times to draw the folds anew")
-	fl.StringVar(&f.group, "group", "", "column whose rows of one value stay together, such as a patient or a site; it is no input")
-	fl.StringSliceVar(&f.block, "block", nil, "columns of place or time: each fold is a region of them, not a random draw")
+	fl.StringVar(&f.group, "group", "",
+		"column whose rows of one value stay together, such as a patient or a site; it is no input")
+	fl.StringSliceVar(&f.block, "block", nil,
+		"columns of place or time: each fold is a region of them, not a random draw")
 }
 
 // kind is what reports call the folds.

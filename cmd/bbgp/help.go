@@ -119,7 +119,8 @@ func manPage(c *cobra.Command) string {
 	if c.Flags().Lookup("kernel") != nil {
 		fmt.Fprintf(&b, ".SH KERNELS\n.nf\n%s\n.fi\n", roff(kernelText))
 	}
-	b.WriteString(".SH EXIT STATUS\n0 done, 1 internal error, 2 wrong command line, 3 wrong data, 4 budget ended, 5 refused for resources, 130, 143 or 129 interrupted by SIGINT, SIGTERM or SIGHUP.\n")
+	b.WriteString(".SH EXIT STATUS\n0 done, 1 internal error, 2 wrong command line, 3 wrong data, 4 budget ended, 5 " +
+		"refused for resources, 130, 143 or 129 interrupted by SIGINT, SIGTERM or SIGHUP.\n")
 	return b.String()
 }
 

@@ -59,8 +59,8 @@ func (h *heldRows) score(ctx context.Context, a *app, m *bbgp.Model, plan *input
 	out := &inputs.HeldOut{Table: h.table, Share: h.share, Seed: h.seed, Score: s}
 	for i := 0; i < len(d.Y); i += 1 + len(d.Y)/mostPoints {
 		if !math.IsInf(p.SDObs[i], 0) { // of a text that the model has not seen
-			out.Rows = append(out.Rows, inputs.HeldRow{Row: h.rows[i] + 1, Y: d.Y[i], Mean: p.Mean[i],
-				SDObs: p.SDObs[i]})
+			out.Rows = append(out.Rows, inputs.HeldRow{Row: h.rows[i] + 1,
+				Y: d.Y[i], Mean: p.Mean[i], SDObs: p.SDObs[i]})
 		}
 	}
 	if path == "" {

@@ -90,7 +90,8 @@ func (a *app) machineInfo(mach *machine, asJSON bool) error {
 	if asJSON {
 		return writeJSON(a.out, r)
 	}
-	_, err = fmt.Fprintf(a.out, "bbgp      %s\nGo        %s, %s/%s\nCPU       %s\nthreads   %d of %d\nroutines  %s of %s\n",
+	_, err = fmt.Fprintf(a.out,
+		"bbgp      %s\nGo        %s, %s/%s\nCPU       %s\nthreads   %d of %d\nroutines  %s of %s\n",
 		r.Version, r.Go, r.OS, r.Arch, r.CPU, r.Threads, r.Cores, r.ISA, strings.Join(r.Available, ", "))
 	return err
 }
@@ -135,7 +136,8 @@ func (a *app) modelInfo(path string, asJSON bool) error {
 // writeInputs prints how the inputs are made of the columns of a table.
 func writeInputs(w io.Writer, m *bbgp.Model, p *inputs.Plan) {
 	s := &m.Scaling
-	fmt.Fprintf(w, "inputs, as the model takes them: a number less its mean, over its spread\n  %-24s %-8s %12s %12s  %s\n", "input", "kind", "mean", "spread", "range in training")
+	fmt.Fprintf(w, "inputs, as the model takes them: a number less its mean, over its spread\n  %-24s %-8s "+
+		"%12s %12s  %s\n", "input", "kind", "mean", "spread", "range in training")
 	for j, in := range p.Inputs {
 		span := ""
 		if in.Low < in.High {
@@ -166,12 +168,14 @@ func writeModelFile(w io.Writer, m *bbgp.Model, f bbgp.FileInfo) error {
 	if f.Dense {
 		fmt.Fprintf(w, "predictions   dense, by Cholesky\n")
 	} else {
-		fmt.Fprintf(w, "predictions   means known to %.2g sd of the target; preconditioner of rank %d and %d neighbours\n", float64(f.MeanError), f.Rank, f.Neighbours)
+		fmt.Fprintf(w, "predictions   means known to %.2g sd of the target; preconditioner of rank %d and %d "+
+			"neighbours\n", float64(f.MeanError), f.Rank, f.Neighbours)
 	}
 	for _, warn := range r.Warnings {
 		fmt.Fprintf(w, "warning       %s\n", warn)
 	}
-	_, err := fmt.Fprintf(w, "file          format %d, %s, checksum right, by %s: %d rows of %d inputs, target and weights of the mean\n",
+	_, err := fmt.Fprintf(w,
+		"file          format %d, %s, checksum right, by %s: %d rows of %d inputs, target and weights of the mean\n",
 		f.Format, formatBytes(f.Bytes), f.Writer, m.N(), m.D())
 	return err
 }
@@ -183,7 +187,8 @@ func writeParameters(w io.Writer, m *bbgp.Model) error {
 	fmt.Fprintf(w, "noise sd      %-12.5g  of %s\n", math.Sqrt(p.Noise)*s.YScale, m.Target)
 	fmt.Fprintf(w, "function sd   %-12.5g  about a mean of %.5g\n", math.Sqrt(p.Variance)*s.YScale,
 		s.YMean+s.YScale*p.Mean)
-	fmt.Fprintf(w, "lengthscales, in the units of each input, the shortest (most relevant) first; relative to the input's sd behind\n")
+	fmt.Fprintf(w, "lengthscales, in the units of each input, the shortest (most relevant) first; relative to the "+
+		"input's sd behind\n")
 	for _, j := range byRelevance(p.Lengthscales) {
 		l := p.Lengthscales[j]
 		if math.IsInf(l, 1) {

@@ -36,8 +36,8 @@ func TestKeysOfUsage(t *testing.T) {
 		name  string
 		value any
 	}{
-		{"fit", fitReport{}}, {"lml", bbgp.LMLReport{}}, {"plan", bbgp.Plan{}}, {"predict", predictReport{}},
-		{"cv", cvReport{}},
+		{"fit", fitReport{}}, {"lml", bbgp.LMLReport{}}, {"plan", bbgp.Plan{}},
+		{"predict", predictReport{}}, {"cv", cvReport{}},
 		{"sample", sampleReport{}}, {"check", checkReport{}}, {"info MODEL", modelReport{}}, {"info", machineReport{}},
 		{"demo", demoReport{}},
 	} {
@@ -59,7 +59,8 @@ func TestKeysOfUsage(t *testing.T) {
 		return
 	}
 	if have != want {
-		t.Error("the tables of keys in USAGE.md are not what the structs say; BBGP_KEYS=1 go test -run KeysOfUsage ./cmd/bbgp writes them")
+		t.Error("the tables of keys in USAGE.md are not what the structs say; BBGP_KEYS=1 go test -run KeysOfUsage " +
+			"./cmd/bbgp writes them")
 	}
 }
 

@@ -145,8 +145,8 @@ func TestInterruptSaysTheBest(t *testing.T) {
 	dir := t.TempDir()
 	train, model, point := sample(t, dir, "train.csv", 3000, 5), filepath.Join(dir, "m.bbgp"),
 		filepath.Join(dir, "point")
-	c, errw := play(t, "bbgp", "fit", train, "--target", "y", "--eps", "0.001", "--out", model, "--checkpoint", point,
-		"--progress", "json")
+	c, errw := play(t, "bbgp", "fit", train, "--target", "y", "--eps", "0.001",
+		"--out", model, "--checkpoint", point, "--progress", "json")
 	for began := time.Now(); sizeOf(point) < 500_000 && time.Since(began) < time.Minute; { // beyond the pre-fit
 		time.Sleep(20 * time.Millisecond)
 	}

@@ -40,8 +40,8 @@ func killables(t *testing.T, dir string) []killable {
 	}
 	all := []killable{
 		{args: fit, out: at("fit.bbgp"), whole: modelIsWhole},
-		{args: append(slices.Clone(fit), "--checkpoint", at("point"), "--resume"), out: at("resumed.bbgp"),
-			whole: modelIsWhole},
+		{args: append(slices.Clone(fit), "--checkpoint", at("point"), "--resume"),
+			out: at("resumed.bbgp"), whole: modelIsWhole},
 	}
 	all = append(all, killable{args: []string{"predict", model, d, "--sd", "--quiet"}, out: at("p.csv")},
 		killable{args: []string{"sample", model, d, "--draws", "2", "--quiet"}, out: at("s.csv")})

@@ -37,7 +37,8 @@ func (a *app) lmlCommand() *cobra.Command {
 	fl := c.Flags()
 	f.read.add(fl)
 	f.read.memory = &f.model.memory
-	fl.StringVar(&f.params, "params", "", `file with {"kernel", "mean", "variance", "noise", "lengthscales"}, or all of a fit report`)
+	fl.StringVar(&f.params, "params", "",
+		`file with {"kernel", "mean", "variance", "noise", "lengthscales"}, or all of a fit report`)
 	f.model.add(fl)
 	f.machine.add(fl)
 	fl.BoolVar(&f.plain, "no-gradient", false, "the value only")
@@ -116,7 +117,7 @@ func writeLML(w io.Writer, ts *trainingSet, r *bbgp.LMLReport) error {
 			fmt.Fprintf(w, "            lengthscale  %.6g  %s\n", g.Lengthscales[j], name)
 		}
 	}
-	_, err := fmt.Fprintf(w, "time                     %.2f s, %s, method %s\n", r.Seconds, formatBytes(r.PeakBytes),
-		r.Method)
+	_, err := fmt.Fprintf(w, "time                     %.2f s, %s, method %s\n",
+		r.Seconds, formatBytes(r.PeakBytes), r.Method)
 	return err
 }

@@ -63,7 +63,8 @@ func (a *app) run(ctx context.Context, args []string) (code int) {
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(-1)) // see keepWithin
 	defer func() {
 		if r := recover(); r != nil {
-			fmt.Fprintf(a.errw, "bbgp: internal error: %v; set BBGP_TRACE=1 to see where, and please report it with the output of bbgp info\n", r)
+			fmt.Fprintf(a.errw, "bbgp: internal error: %v; set BBGP_TRACE=1 to see where, and please report it with "+
+				"the output of bbgp info\n", r)
 			if os.Getenv("BBGP_TRACE") != "" {
 				a.errw.Write(debug.Stack())
 			}

@@ -77,7 +77,8 @@ func writePlan(w io.Writer, p *bbgp.Plan) error {
 	}
 	fmt.Fprintf(w, "\nwork          about %d evaluations, %d passes over the kernel matrix\n", p.Evaluations, p.Passes)
 	fmt.Fprintf(w, "time          about %s, %.3g CPU s\n", about(p.Seconds), p.CPUSeconds)
-	_, err := fmt.Fprintf(w, "memory        about %s\nfrom a fit of %d rows in %.1f s; expect either to be off by a factor of two\n", formatBytes(p.Bytes), p.Sample, p.Took)
+	_, err := fmt.Fprintf(w, "memory        about %s\nfrom a fit of %d rows in %.1f s; expect either to be off by a "+
+		"factor of two\n", formatBytes(p.Bytes), p.Sample, p.Took)
 	return err
 }
 

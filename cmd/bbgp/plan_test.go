@@ -25,8 +25,8 @@ func TestPlan(t *testing.T) {
 		if err := json.Unmarshal([]byte(want(t, exitOK, "plan", data, "--target", "y", "--json").out), &p); err != nil {
 			t.Fatal(err)
 		}
-		if p.Rows != 2500 || p.Distinct != 2500 || p.Inputs != 3 || p.Method != "bbgp" || p.Sample != 1250 ||
-			p.Seconds <= 0 {
+		if p.Rows != 2500 || p.Distinct != 2500 || p.Inputs != 3 ||
+			p.Method != "bbgp" || p.Sample != 1250 || p.Seconds <= 0 {
 			t.Errorf("%+v", p)
 		}
 		planned["passes"] += float64(p.Passes)

@@ -49,14 +49,18 @@ func (a *app) predictCommand() *cobra.Command {
 		},
 	}
 	fl := c.Flags()
-	fl.BoolVar(&f.opt.SD, "sd", false, "also the standard deviations sd (of the function) and sd_obs (of an observation)")
-	fl.Float64Var(&f.level, "interval", 0, "also lower and upper, the central interval of an observation with this probability, such as 0.95")
+	fl.BoolVar(&f.opt.SD, "sd", false,
+		"also the standard deviations sd (of the function) and sd_obs (of an observation)")
+	fl.Float64Var(&f.level, "interval", 0,
+		"also lower and upper, the central interval of an observation with this probability, such as 0.95")
 	fl.BoolVar(&f.bounds, "bounds", false, "also the bounds of mean and sd")
 	fl.Float64Var(&f.opt.SDTol, "sd-tol", 0.05, "largest relative half width of the interval that sd is known to")
 	fl.Float64Var(&f.opt.MeanTol, "mean-tol", 1e-3, "largest error of the mean, in standard deviations of the target")
 	fl.StringVarP(&f.out, "out", "o", "-", "file for the predictions; - is standard output")
-	fl.BoolVar(&f.opt.Dense, "dense", false, "deviations by Cholesky of the whole matrix of the training rows: 8 n² bytes, no bounds needed")
-	fl.BoolVar(&f.opt.Rigorous, "rigorous", false, "bounds that hold for certain and not but for one in a million: slower")
+	fl.BoolVar(&f.opt.Dense, "dense", false,
+		"deviations by Cholesky of the whole matrix of the training rows: 8 n² bytes, no bounds needed")
+	fl.BoolVar(&f.opt.Rigorous, "rigorous", false,
+		"bounds that hold for certain and not but for one in a million: slower")
 	fl.StringSliceVar(&f.keep, "keep", nil, "columns of the table to copy before the predictions, such as a key")
 	fl.IntVar(&f.digits, "digits", 0, "significant digits of the predictions (default: all)")
 	f.read.addFormat(fl)
@@ -259,7 +263,8 @@ func (p *predictor) notes() []string {
 		notes = append(notes, "rows with missing inputs have no prediction: their cells are empty")
 	}
 	if tol := p.flags.opt.MeanTol; p.meanError > tol {
-		notes = append(notes, fmt.Sprintf("rounding leaves a residual of the weights by which a mean may be off by up to %.2g standard deviations of the target, "+
+		notes = append(notes, fmt.Sprintf("rounding leaves a residual of the weights by which a mean may be off by "+
+			"up to %.2g standard deviations of the target, "+
 			"where %.2g was asked for; --sd --bounds tells how far each row can be off", p.meanError, tol))
 	}
 	return notes

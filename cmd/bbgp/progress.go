@@ -46,8 +46,8 @@ func (p *progressFlags) reporter(w io.Writer, budget time.Duration) (func(bbgp.S
 			_ = enc.Encode(s)
 		}, nil
 	}
-	t := &teller{w: w, live: isTerminal(w) && os.Getenv("TERM") != "dumb", every: 500 * time.Millisecond,
-		budget: budget}
+	t := &teller{w: w, live: isTerminal(w) && os.Getenv("TERM") != "dumb",
+		every: 500 * time.Millisecond, budget: budget}
 	if t.live {
 		t.every, t.width = 100*time.Millisecond, widthOf(w)
 	}

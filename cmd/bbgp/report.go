@@ -44,11 +44,12 @@ func (a *app) reportCommand() *cobra.Command {
 		},
 	}
 	fl := c.Flags()
-	fl.StringVar(&f.data, "data", "", "table with targets to compare the predictions with; rows of the training are judged by the others")
+	fl.StringVar(&f.data, "data", "",
+		"table with targets to compare the predictions with; rows of the training are judged by the others")
 	fl.StringVarP(&f.out, "out", "o", "report.html", "file for the page")
 	fl.IntVar(&f.effects, "effects", 6, "effect curves, of the inputs that do most")
-	fl.BoolVar(&f.leaveOut, "loo", false, fmt.Sprintf("leave-one-out pictures also beyond %d training rows",
-		mostLeftOut))
+	fl.BoolVar(&f.leaveOut, "loo", false,
+		fmt.Sprintf("leave-one-out pictures also beyond %d training rows", mostLeftOut))
 	f.read.addFormat(fl)
 	f.machine.add(fl)
 	return c
@@ -124,8 +125,8 @@ func (a *app) report(ctx context.Context, path string, f *reportFlags) error {
 	shown := min(len(result.Warnings), warningsShown)
 	pg := &page{Title: "Model of " + plan.Target, Warnings: result.Warnings[:shown], More: result.Warnings[shown:],
 		Facts: facts(m), Relevance: r.relevances(),
-		Foot: fmt.Sprintf("bbgp %s, fitted in %.1f s on %s, seed %d", versionString(), result.Seconds, result.ISA,
-			result.Seed)}
+		Foot: fmt.Sprintf("bbgp %s, fitted in %.1f s on %s, seed %d",
+			versionString(), result.Seconds, result.ISA, result.Seed)}
 	if h := plan.HeldOut; h != nil {
 		pg.Facts = append(pg.Facts, scoreFact("held out by the fit", h.Score))
 	}

@@ -61,8 +61,8 @@ func TestReportOfDatesAndTexts(t *testing.T) {
 			float64(m)+0.05*float64(d)+0.1*r.NormFloat64())
 	}
 	page := reportOf(t, table, "out", "--data", "DATA")
-	for _, s := range []string{"2023-", "3 levels", "&lt;old&gt;", "The model was trained on 120 of them",
-		"rows of --data"} {
+	for _, s := range []string{"2023-", "3 levels", "&lt;old&gt;",
+		"The model was trained on 120 of them", "rows of --data"} {
 		if !strings.Contains(page, s) {
 			t.Errorf("the page lacks %q", s)
 		}

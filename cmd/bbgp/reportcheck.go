@@ -40,7 +40,8 @@ func (r *reporter) leftOut(ctx context.Context, pg *page) (*section, error) {
 		return nil, nil
 	}
 	if n > mostLeftOut && !r.flags.leaveOut {
-		pg.Facts = append(pg.Facts, fact{"quality", fmt.Sprintf("not looked at: give --data, or --loo for all %d rows, each by the others", n)})
+		pg.Facts = append(pg.Facts, fact{"quality", fmt.Sprintf(
+			"not looked at: give --data, or --loo for all %d rows, each by the others", n)})
 		return nil, nil
 	}
 	l, err := r.m.LeaveOneOut(ctx, r.e)
@@ -53,7 +54,8 @@ func (r *reporter) leftOut(ctx context.Context, pg *page) (*section, error) {
 		return nil, err
 	}
 	pg.Facts = append(pg.Facts, scoreFact("leave-one-out", sc))
-	return r.compare(c, "Each training row predicted from all others, at the parameters of the model: optimistic by little where rows are many.", true)
+	return r.compare(c, "Each training row predicted from all others, at the parameters of the model: optimistic by "+
+		"little where rows are many.", true)
 }
 
 // keptBack draws the rows that the fit held out.
@@ -144,7 +146,8 @@ func (r *reporter) compare(c *comparison, text string, ordered bool) (*section, 
 		return nil, err
 	}
 	pl, err = plots.Quantiles(thin(c.y), thin(c.laws))
-	if err := s.add(pl, err, "On the dashed line the residuals are normal; ends that bend away are heavy tails."); err != nil {
+	if err := s.add(pl, err,
+		"On the dashed line the residuals are normal; ends that bend away are heavy tails."); err != nil {
 		return nil, err
 	}
 	residuals := func(title, name string, x []float64, dates bool, caption string) error {

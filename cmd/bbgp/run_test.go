@@ -59,13 +59,22 @@ func TestBadData(t *testing.T) {
 		{"header", "x1,y\n", "y", nil, ": has a header and no rows"},
 		{"held", "x1,y\n1,2\n2,4\n", "y", []string{"--holdout", "none.csv"}, ""},
 		{"target", "x1,price\n1,2\n", "prize", nil, ": column prize: there is no such column; did you mean price?"},
-		{"text", "x1,y\n1,2\n2,3\nabc,4\n", "y", nil, `: row 3 (line 4), column x1: "abc" is no number, while 2 cells of the column are; mend it, or --na abc takes it for missing, or use --text x1 or --ignore x1`},
-		{"text target", "x1,y\n1,2\n2,low\n", "y", nil, `: row 2 (line 3), column y: "low" is no number; mend it, or --na low takes it for a row without a target`},
-		{"nan", "x1,y\n1,2\nNaN,3\nNA,3\n", "y", nil, `: row 2 (line 3), column x1: the cell is missing (NA, NaN), as are 2 of the column; choose --missing drop or --missing indicator, or --ignore x1`},
+		{"text", "x1,y\n1,2\n2,3\nabc,4\n", "y", nil,
+			`: row 3 (line 4), column x1: "abc" is no number, while 2 cells of the column are; mend it, or --na abc ` +
+				`takes it for missing, or use --text x1 or --ignore x1`},
+		{"text target", "x1,y\n1,2\n2,low\n", "y", nil,
+			`: row 2 (line 3), column y: "low" is no number; mend it, or --na low takes it for a row without a target`},
+		{"nan", "x1,y\n1,2\nNaN,3\nNA,3\n", "y", nil,
+			`: row 2 (line 3), column x1: the cell is missing (NA, NaN), as are 2 of the column; choose --missing ` +
+				`drop or --missing indicator, or --ignore x1`},
 		{"inf", "x1,y\n1,2\n-inf,3\n", "y", nil, `: row 2 (line 3), column x1: "-inf" is not finite`},
 		{"inf target", "x1,y\n1,2\n2,1e999\n", "y", nil, `: row 2 (line 3), column y: "1e999" is not finite`},
-		{"few cells", "x1,x2,y\n1,2,3\n1,2\n", "y", nil, `: row 2 (line 3), column y: the row has 2 of 3 cells; fill the missing ones or leave them empty between delimiters`},
-		{"many cells", "x1,y\n1,2\n1,2,3\n", "y", nil, `: row 2 (line 3): the row has 3 cells, the header 2; name all columns in the header, or delete the cells that are too many`},
+		{"few cells", "x1,x2,y\n1,2,3\n1,2\n", "y", nil,
+			`: row 2 (line 3), column y: the row has 2 of 3 cells; fill the missing ones or leave them empty ` +
+				`between delimiters`},
+		{"many cells", "x1,y\n1,2\n1,2,3\n", "y", nil,
+			`: row 2 (line 3): the row has 3 cells, the header 2; name all columns in the header, or delete the ` +
+				`cells that are too many`},
 		{"no target left", "x1,y\n1,\n2,\n", "y", nil, `: no row is left: 2 without a target, 0 with a missing input`},
 		{"no input", "y\n1\n2\n", "y", nil, `: no column is left as an input`},
 		{"negative noise", "x1,v,y\n1,-1,2\n2,1,3\n", "y", []string{"--noise-var", "v"},
@@ -73,10 +82,13 @@ func TestBadData(t *testing.T) {
 		{"zero weight", "x1,w,y\n1,1,2\n2,0,3\n", "y", []string{"--weight", "w"},
 			`: row 2 (line 3), column w: 0 is no weight; weights are positive`},
 		{"many texts", "name,y\na,1\nb,2\nc,3\n", "y", []string{"--levels", "2"},
-			`: row 1 (line 2), column name: 3 or more different texts, such as "a", "b", "c", are too many for one input each (at most 2); leave it out with --ignore name or allow more with --levels`},
+			`: row 1 (line 2), column name: 3 or more different texts, such as "a", "b", "c", are too many for one ` +
+				`input each (at most 2); leave it out with --ignore name or allow more with --levels`},
 		{"ignored", "x1,y\n1,2\n2,3\n", "y", []string{"--ignore", "x9"},
 			`: column x9: there is no such column; did you mean x1?`},
-		{"binary", "x1,y\n\x00,2\n", "y", nil, `: row 1 (line 2): holds zero bytes, which no text has: a copy that was cut short, or no text file; tr -d '\000' takes them out`},
+		{"binary", "x1,y\n\x00,2\n", "y", nil,
+			`: row 1 (line 2): holds zero bytes, which no text has: a copy that was cut short, or no text file; tr ` +
+				`-d '\000' takes them out`},
 		{"parquet", "PAR1\x00\x00", "y", nil, `: damaged Parquet data: cut short`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -229,13 +241,14 @@ func TestBench(t *testing.T) {
 	for _, args := range [][]string{{"product", "--p", "2"}, {"gradient", "--r", "3"}} {
 		m := object(t, want(t, exitOK, append([]string{"bench", args[0], "--n", "300", "--d", "3", "--time", "1ms",
 			"--json"}, args[1:]...)...).out)
-		hasKeys(t, m, "n d p kernel precision threads isa seconds cpu_seconds pairs_per_s cycles_per_pair fma_share peak_gflops")
+		hasKeys(t, m,
+			"n d p kernel precision threads isa seconds cpu_seconds pairs_per_s cycles_per_pair fma_share peak_gflops")
 	}
 }
 
 func TestParseBytes(t *testing.T) {
-	for s, n := range map[string]int64{"": 0, "5000000": 5e6, "2GiB": 2 << 30, "1.5g": 1.5e9, "10 MB": 1e7,
-		"3kib": 3072} {
+	for s, n := range map[string]int64{"": 0, "5000000": 5e6, "2GiB": 2 << 30,
+		"1.5g": 1.5e9, "10 MB": 1e7, "3kib": 3072} {
 		if got, err := parseBytes(s); err != nil || got != n {
 			t.Errorf("%q: %d, %v", s, got, err)
 		}

@@ -64,9 +64,9 @@ type sampleReport struct {
 	Skipped    int      `json:"skipped"`        // rows left out, for an input is missing
 	Draws      int      `json:"draws"`          // joint draws
 	Exact      bool     `json:"exact"`          // drawn by Cholesky, not by features
-	CovRMS     float64  `json:"covariance_rms"` // of the features, relative to the function's variance
-	CovMax     float64  `json:"covariance_max"` // the largest error of a covariance, where covariance_rms is the root mean square
-	SolveError float64  `json:"solve_error"`    // bound of the error of the solves, in standard deviations of the target
+	CovRMS     float64  `json:"covariance_rms"` // root mean square error of a covariance, over the variance
+	CovMax     float64  `json:"covariance_max"` // the largest error of a covariance, as covariance_rms
+	SolveError float64  `json:"solve_error"`    // bound of the error of the solves, in sd of the target
 	Seconds    float64  `json:"seconds"`
 	Out        string   `json:"out"`
 	ISA        string   `json:"isa"`
@@ -131,7 +131,8 @@ func (a *app) reportSample(f *sampleFlags, r *sampleReport) error {
 	}
 	how := "exact"
 	if !r.Exact {
-		how = fmt.Sprintf("prior from %d random features, whose covariance is off by %.2g %% of the function's variance (root mean square), %.2g %% at most",
+		how = fmt.Sprintf("prior from %d random features, whose covariance is off by %.2g %% of the function's "+
+			"variance (root mean square), %.2g %% at most",
 			f.opt.Features, 100*r.CovRMS, 100*r.CovMax)
 	}
 	a.say("%d draws at %d rows in %.2f s: %s", r.Draws, r.N-r.Skipped, r.Seconds, how)

@@ -61,8 +61,8 @@ func TestKnownNoiseIsScored(t *testing.T) {
 				within(t, what+": NLPD", nlpd.(float64)-math.Log(c.unit), -1.2, 0)
 			}
 			good("holdout", f.report.Holdout.NLPD, f.report.Holdout.Coverage95)
-			r := want(t, exitOK, "predict", f.model, test, "--interval", "0.95", "--out", filepath.Join(dir, "p.csv"),
-				"--json")
+			r := want(t, exitOK, "predict", f.model, test, "--interval",
+				"0.95", "--out", filepath.Join(dir, "p.csv"), "--json")
 			s := object(t, r.out)["score"].(map[string]any)
 			good("predict", s["nlpd"], s["coverage95"])
 			if notes := fmt.Sprint(object(t, r.out)["notes"]); strings.Contains(notes, "noise") {
@@ -84,8 +84,8 @@ func TestKnownNoiseIsScored(t *testing.T) {
 				t.Error("means need no noise: " + r.err)
 			}
 			// A cell that is no variance or weight.
-			bad := write(t, dir, "bad.csv", strings.TrimSuffix(c.header, ",y")+"\n0.5"+strings.Repeat(",-1",
-				len(c.args)/2)+"\n")
+			bad := write(t, dir, "bad.csv",
+				strings.TrimSuffix(c.header, ",y")+"\n0.5"+strings.Repeat(",-1", len(c.args)/2)+"\n")
 			if r := want(t, exitData, "predict", f.model, bad, "--sd"); !strings.Contains(r.err,
 				"row 1 (line 2), column ") {
 				t.Error(r.err)
@@ -311,8 +311,8 @@ func TestSentinelsAreNamed(t *testing.T) {
 	data := csvOf(t, t.TempDir(), "d.csv", "x,z,y", rows)
 	for _, r := range []result{want(t, exitOK, "check", data, "--target", "y"),
 		want(t, exitOK, "fit", data, "--target", "y", "--max-steps", "3")} {
-		for _, words := range []string{"column x has 999999 in 4 rows", "--na=999999", "column y has -9999 in 10 rows",
-			"--na=-9999"} {
+		for _, words := range []string{"column x has 999999 in 4 rows",
+			"--na=999999", "column y has -9999 in 10 rows", "--na=-9999"} {
 			if !strings.Contains(r.out+r.err, words) {
 				t.Errorf("%q is not in %s%s", words, r.out, r.err)
 			}
@@ -334,8 +334,8 @@ func TestSampleKnownNoise(t *testing.T) {
 	f := fitCase(t, csvOf(t, dir, "d.csv", "x,v,y", rows), "--noise-var", "v")
 	out := filepath.Join(dir, "s.csv")
 	spread := func(header, cells string) float64 {
-		want(t, exitOK, "sample", f.model, write(t, dir, "n.csv", header+"\n"+cells+"\n"), "--noise", "--draws", "400",
-			"--out", out)
+		want(t, exitOK, "sample", f.model, write(t, dir, "n.csv", header+"\n"+cells+"\n"),
+			"--noise", "--draws", "400", "--out", out)
 		mean, square := 0.0, 0.0
 		for c := range 400 {
 			v := column(t, out, fmt.Sprintf("draw%d", c+1))[0]

@@ -77,9 +77,11 @@ func (ts *trainingSet) adviseSpread(m *bbgp.Model, at []bbgp.Outlier, warn func(
 	case g.input < 0 && g.score > 0 && slices.Min(ts.data.Y) > 0:
 		mend = fmt.Sprintf("%s is positive: take its logarithm as the target", ts.plan.Target)
 	default:
-		mend = "where the variances are known up to a factor, a column of weights (1 over the variance) for --weight says so; --noise-var takes known variances"
+		mend = "where the variances are known up to a factor, a column of weights (1 over the variance) for " +
+			"--weight says so; --noise-var takes known variances"
 	}
-	warn("the spread of the residuals %s: about %.2g in the lowest quarter, %.2g in the highest; with one noise sd for all rows, intervals are too wide in one and too narrow in the other; %s",
+	warn("the spread of the residuals %s: about %.2g in the lowest quarter, %.2g in the highest; with one noise sd "+
+		"for all rows, intervals are too wide in one and too narrow in the other; %s",
 		how, g.low, g.high, mend)
 }
 

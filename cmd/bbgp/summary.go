@@ -24,8 +24,8 @@ func certainty(r *bbgp.Result, sep string) string {
 	if r.StdErr == 0 && fmt.Sprintf("%.2f", r.Lower) == fmt.Sprintf("%.2f", r.Upper) {
 		return ""
 	}
-	text := fmt.Sprintf("%sbias within [%.2f, %.2f] (%s), standard error %.2g", sep, r.Lower, r.Upper, r.BoundKind,
-		r.StdErr)
+	text := fmt.Sprintf("%sbias within [%.2f, %.2f] (%s), standard error %.2g",
+		sep, r.Lower, r.Upper, r.BoundKind, r.StdErr)
 	if i := r.Interval95; len(i) == 2 {
 		text += fmt.Sprintf(", 95 %% interval [%.2f, %.2f]", i[0], i[1])
 	}
@@ -44,14 +44,14 @@ func writeSummary(w io.Writer, m *bbgp.Model, r *fitReport) error {
 		return err
 	}
 	if h := r.Holdout; h != nil {
-		fmt.Fprintf(w, "holdout       %d rows: RMSE %.5g, NLPD %s, %s\n", h.N, h.RMSE, known("%.4g", h.NLPD),
-			covered(*h))
+		fmt.Fprintf(w, "holdout       %d rows: RMSE %.5g, NLPD %s, %s\n",
+			h.N, h.RMSE, known("%.4g", h.NLPD), covered(*h))
 		fmt.Fprintf(w, "              R² %s; standardised RMSE %.4f, NLPD %s\n", known("%.4f", h.R2), h.RMSEStd,
 			known("%.4f", h.NLPDStd))
 	}
 	fmt.Fprintf(w, "work          %d evaluations, %d passes, %.1f s, %.1f CPU s, %s, method %s, %s, %s%s\n",
-		r.Evaluations, r.Passes, r.Seconds, r.CPUSeconds, formatBytes(r.PeakBytes), r.Method, r.Precision, r.ISA,
-		costsNote(r.Costs))
+		r.Evaluations, r.Passes, r.Seconds, r.CPUSeconds, formatBytes(r.PeakBytes),
+		r.Method, r.Precision, r.ISA, costsNote(r.Costs))
 	for _, warn := range r.Warnings {
 		fmt.Fprintf(w, "%s       %s\n", yellow(w, "warning"), warn)
 	}

@@ -159,7 +159,8 @@ func TestReadingIsBounded(t *testing.T) {
 		{exitUsage, []string{"predict", good, model}, "the model comes before the table: bbgp predict " +
 			table.Arg(model) + " " + table.Arg(good)},
 		{exitUsage, []string{"sample", good, model}, "the model comes before the table"},
-		{exitData, []string{"info", good}, "this is not a bbgp model; if it is a table, bbgp check tells what it holds"},
+		{exitData, []string{"info", good},
+			"this is not a bbgp model; if it is a table, bbgp check tells what it holds"},
 		{exitData, []string{"check", model}, "is a model of bbgp; a table is expected here"},
 		{exitData, []string{"predict", model, model}, "is a model of bbgp"},
 	} {
@@ -179,10 +180,11 @@ func TestPredictReadsForms(t *testing.T) {
 	plain.WriteString("at;day;week;amount;wide\n")
 	same.WriteString("at;day;week;amount;wide\n")
 	for i := range 40 {
-		h, m, day, week, k, w := rng.IntN(24), rng.IntN(60), 1+rng.IntN(28), 1+rng.IntN(9), 100+rng.IntN(900),
-			rng.IntN(10)
+		h, m, day, week, k, w := rng.IntN(24), rng.IntN(60), 1+rng.IntN(28),
+			1+rng.IntN(9), 100+rng.IntN(900), rng.IntN(10)
 		cells := fmt.Sprintf("%02d:%02d;202402%02d;2024-W%02d;1,23,%d;%s", h, m, day, week, k, string(rune('０'+w)))
-		fmt.Fprintf(&train, "%s;%.4f\n", cells, float64(h)+float64(day)/7+float64(week)/3+float64(k)/400+float64(w)+0.1*rng.NormFloat64())
+		y := float64(h) + float64(day)/7 + float64(week)/3 + float64(k)/400 + float64(w) + 0.1*rng.NormFloat64()
+		fmt.Fprintf(&train, "%s;%.4f\n", cells, y)
 		if i < 20 {
 			same.WriteString(cells + "\n")
 			// 2024-W01 begins on the 1st of January, day 19723.
@@ -201,11 +203,12 @@ func TestPredictReadsForms(t *testing.T) {
 		"at;day;week;amount;wide\nnoon;20240201;2024-W01;1;2\n")); !strings.Contains(r.err, `column at: "noon"`) {
 		t.Error(r.err)
 	}
-	aligned := "name        x     y\nab       1.00  2.00\ncd             3.00\nef       4.00  5.00\nab       2.00  2.50\nef       3.00  4.40\ncd       1.50  2.20\n"
-	want(t, exitOK, "fit", write(t, dir, "w.txt", aligned), "--target", "y", "--missing", "indicator", "--out", model,
-		"--quiet")
-	if out := want(t, exitOK, "predict", model, filepath.Join(dir, "w.txt"), "--quiet").out; strings.Count(out,
-		"\n") != 7 {
+	aligned := "name        x     y\nab       1.00  2.00\ncd             3.00\nef       4.00  5.00\nab       2.00  " +
+		"2.50\nef       3.00  4.40\ncd       1.50  2.20\n"
+	want(t, exitOK, "fit", write(t, dir, "w.txt", aligned), "--target",
+		"y", "--missing", "indicator", "--out", model, "--quiet")
+	if out := want(t, exitOK, "predict", model, filepath.Join(dir, "w.txt"),
+		"--quiet").out; strings.Count(out, "\n") != 7 {
 		t.Error(out)
 	}
 	bad := write(t, dir, "bad.txt", strings.Replace(aligned, "ef       3.00  4.40", "ef  123456.0012345.40", 1))

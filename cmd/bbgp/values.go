@@ -85,7 +85,8 @@ func beginsAsModel(path string) (is, sure bool) {
 // checkModel refuses what is no model before it is read whole.
 func checkModel(path string) error {
 	if is, sure := beginsAsModel(path); sure && !is {
-		return &bbgp.FileError{Path: path, Reason: "this is not a bbgp model; if it is a table, bbgp check tells what it holds"}
+		return &bbgp.FileError{Path: path, Reason: "this is not a bbgp model; if it is a table, bbgp check tells " +
+			"what it holds"}
 	}
 	return nil
 }

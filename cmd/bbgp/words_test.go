@@ -41,8 +41,8 @@ func TestVersion(t *testing.T) {
 // Completions know the commands, the flags and the values that a flag can have.
 func TestCompletions(t *testing.T) {
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
-		if r := want(t, exitOK, "completion", shell); len(r.out) < 2000 || !strings.Contains(r.out, "__complete") ||
-			r.err != "" {
+		if r := want(t, exitOK, "completion", shell); len(r.out) < 2000 ||
+			!strings.Contains(r.out, "__complete") || r.err != "" {
 			t.Errorf("%s: %d bytes, %s", shell, len(r.out), r.err)
 		}
 	}
@@ -78,8 +78,8 @@ func TestManPages(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		for _, s := range []string{".TH ", ".SH NAME", ".SH SYNOPSIS", ".SH EXAMPLES", ".SH EXIT STATUS",
-			roff(c.Short)} {
+		for _, s := range []string{".TH ", ".SH NAME", ".SH SYNOPSIS",
+			".SH EXAMPLES", ".SH EXIT STATUS", roff(c.Short)} {
 			if !bytes.Contains(b, []byte(s)) {
 				t.Errorf("the page of %s has no %q", c.Name(), s)
 			}

@@ -55,10 +55,12 @@ func flagError(c *cobra.Command, err error) error {
 }
 
 // otherNames are what others call a covariance function.
-var otherNames = map[string]string{"rbf": "gaussian", "se": "gaussian", "squared_exponential": "gaussian",
-	"squared-exponential": "gaussian",
-	"sqexp":               "gaussian", "exponential": "matern12", "laplace": "matern12", "matern": "matern32", "float32": "f32",
-	"float64": "f64", "single": "f32", "double": "f64"}
+var otherNames = map[string]string{
+	"rbf": "gaussian", "se": "gaussian", "sqexp": "gaussian",
+	"squared_exponential": "gaussian", "squared-exponential": "gaussian",
+	"exponential": "matern12", "laplace": "matern12", "matern": "matern32",
+	"float32": "f32", "single": "f32", "float64": "f64", "double": "f64",
+}
 
 // flagOf names the flag of an option, where they differ.
 var flagOf = map[string]string{"scalefloor": "scale-floor", "lmlstderr": "lml-se", "maxsteps": "max-steps",

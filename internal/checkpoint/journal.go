@@ -80,7 +80,8 @@ func CreateJournal(path string) (*Journal, error) {
 // fails with a *FileError if the file is something else.
 func ResumeJournal(path string) (*Journal, error) {
 	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
-		return nil, &gp.FileError{Path: path, Reason: "this is no regular file: a checkpoint is read and written in place"}
+		return nil, &gp.FileError{Path: path, Reason: "this is no regular file: a checkpoint is read and " +
+			"written in place"}
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
@@ -97,7 +98,8 @@ func ResumeJournal(path string) (*Journal, error) {
 		j.in, err = nil, nil // new, or killed while its first bytes were written
 	case err == nil:
 		if v := binary.LittleEndian.Uint32(head[len(JournalMagic):]); v != journalVersion {
-			err = &gp.FileError{Path: path, Reason: fmt.Sprintf("checkpoint of format version %d, this program reads version %d", v, journalVersion)}
+			err = &gp.FileError{Path: path, Reason: fmt.Sprintf(
+				"checkpoint of format version %d, this program reads version %d", v, journalVersion)}
 		}
 		j.end = JournalStart
 	}

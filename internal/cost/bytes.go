@@ -159,8 +159,8 @@ func (o *Budget) LeastBytes(n, rows, d int) int64 {
 // Check refuses what cannot fit the budget.
 func (o *Budget) Check(n, rows, d int) error {
 	if need := o.LeastBytes(n, rows, d); !o.HasRoom(need) {
-		return &gp.MemoryError{What: fmt.Sprintf("method %s on %d rows of %d inputs", o.Method, n, d), Needed: need,
-			Budget: o.Bytes}
+		return &gp.MemoryError{What: fmt.Sprintf("method %s on %d rows of %d inputs", o.Method, n, d),
+			Needed: need, Budget: o.Bytes}
 	}
 	return nil
 }

@@ -176,8 +176,8 @@ func ActiveInputs(p gp.Params) int {
 
 // Precond returns how P is made for n rows at p, whose noise is given;
 // Decide of the result fills in the reason.
-func Precond(n int, p gp.Params, noise []float64, prec kernelmv.Precision, opt Request) (set linalg.PrecondOptions,
-	reason *string) {
+func Precond(n int, p gp.Params, noise []float64, prec kernelmv.Precision,
+	opt Request) (set linalg.PrecondOptions, reason *string) {
 	set = linalg.PrecondOptions{Rank: opt.Rank, Neighbours: opt.Neighbours}
 	reason = new(string)
 	*reason = "as asked"
@@ -223,9 +223,11 @@ func Precond(n int, p gp.Params, noise []float64, prec kernelmv.Precision, opt R
 				columns = 0
 			}
 		}
-		*reason = fmt.Sprintf("%d columns leave %.2g of the trace of K, %.2g of the noise", rank, trace/all, trace/total)
+		*reason = fmt.Sprintf(
+			"%d columns leave %.2g of the trace of K, %.2g of the noise", rank, trace/all, trace/total)
 		if near > 0 && opt.Seen.Passes > 0 {
-			*reason += fmt.Sprintf("; the last evaluation, of %d rows, took %d passes with %d neighbours", opt.Seen.Rows, opt.Seen.Passes, opt.Seen.Neighbours)
+			*reason += fmt.Sprintf("; the last evaluation, of %d rows, took %d passes with "+
+				"%d neighbours", opt.Seen.Rows, opt.Seen.Passes, opt.Seen.Neighbours)
 		}
 		return columns, near
 	}

@@ -44,7 +44,8 @@ func Probes(n, d, columns, near int, prec kernelmv.Precision, opt Request) (prob
 	passes := s.predictedPasses(n, near)
 	fewer := passes - max(passes-wideFrom, 0)*wideSaves
 	ratio := ((fewer+1)*wide + rest) / ((passes+1)*pass + rest)
-	reason = fmt.Sprintf("%d probes are foreseen to take %.1f passes in float64, %d to take %.1f at %.2f of the cost, for half the variance",
+	reason = fmt.Sprintf("%d probes are foreseen to take %.1f passes in float64, %d to take %.1f at %.2f of the "+
+		"cost, for half the variance",
 		FewProbes, passes, manyProbes, fewer, ratio)
 	if ratio > halfVariance {
 		return FewProbes, reason

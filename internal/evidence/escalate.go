@@ -44,8 +44,8 @@ func Retry(opt Options, n int, run func(Options) error) (Options, error) {
 }
 
 // Escalate is Retry with a new preconditioner and an evaluation at p.
-func Escalate(ctx context.Context, obj Estimator, n int, p gp.Params, opt Options) (ev *Value, used Options,
-	err error) {
+func Escalate(ctx context.Context, obj Estimator, n int, p gp.Params,
+	opt Options) (ev *Value, used Options, err error) {
 	used, err = Retry(opt, n, func(opt Options) (err error) {
 		if err = obj.Rebuild(ctx, p, opt); err == nil {
 			ev, err = obj.Evaluate(ctx, p, opt)
@@ -76,7 +76,8 @@ type StagnationError struct {
 
 func (e *StagnationError) Error() string {
 	return fmt.Sprintf("the bounds stopped improving at %.3g nats after %d passes in %s (rank %d, %d neighbours): "+
-		"a larger rank, more neighbours, a larger noise or method exact would help", e.Gap, e.Passes, e.Precision, e.Rank, e.Neighbours)
+		"a larger rank, more neighbours, a larger noise or method "+
+		"exact would help", e.Gap, e.Passes, e.Precision, e.Rank, e.Neighbours)
 }
 
 // Is makes a stagnation in float32 one more reason for float64.

@@ -64,8 +64,8 @@ func (o *Exact) Evaluate(ctx context.Context, p gp.Params, opt Options) (*Value,
 		return nil, fmt.Errorf("%w: value %v", gp.ErrNotFinite, lml)
 	}
 	off := RoundingOf(o.Op, o.Engine.Dot(alpha.Data, alpha.Data), o.traceInverse(), quad)
-	ev := &Value{LML: lml, Lower: lml - off, Upper: lml + off, Alpha: alpha.Data, Rank: n, Precision: "f64",
-		BoundKind: "exact"}
+	ev := &Value{LML: lml, Lower: lml - off, Upper: lml + off, Alpha: alpha.Data,
+		Rank: n, Precision: "f64", BoundKind: "exact"}
 	if opt.Gradient {
 		g, err := o.gradient(ctx, p, alpha.Data, quad)
 		if err != nil {

@@ -65,8 +65,8 @@ var theirs = map[string][]string{
 	"golang.org/x/text":                     {"cmd/bbgp/internal/table/"},
 	"golang.org/x/term":                     {"cmd/bbgp/progress.go"},
 	"golang.org/x/tools":                    {"gen/"},
-	"golang.org/x/sys": {"bench/cpu_linux.go", "cmd/bbgp/internal/table/quiet_unix.go",
-		"internal/outfile/"},
+	"golang.org/x/sys": {"bench/cpu_linux.go",
+		"cmd/bbgp/internal/table/quiet_unix.go", "internal/outfile/"},
 	"golang.org/x/arch": {},
 }
 

@@ -46,8 +46,8 @@ const (
 // newClimber evaluates the start; a start that has no value is done at -Inf.
 func newClimber(ctx context.Context, e *linalg.Engine, at surface, p gp.Params, fixed []bool, rows int) *climber {
 	d := len(p.Lengthscales)
-	c := &climber{p: p.Clone(), at: at, limit: rows, fixed: fixed, reach: climbReach, worth: climbWorth,
-		value: math.Inf(-1)}
+	c := &climber{p: p.Clone(), at: at, limit: rows, fixed: fixed,
+		reach: climbReach, worth: climbWorth, value: math.Inf(-1)}
 	c.z = logVector(p)[:d+2]
 	c.met = quadraticModel{e: e, keep: true}
 	c.evals++
@@ -106,8 +106,8 @@ func (c *climber) climb(ctx context.Context, evals int) error {
 }
 
 // judge takes the step δ or shortens the reach.
-func (c *climber) judge(delta []float64, gain float64, z []float64, q gp.Params, v float64, g []float64, mean float64,
-	ok bool) {
+func (c *climber) judge(delta []float64, gain float64, z []float64,
+	q gp.Params, v float64, g []float64, mean float64, ok bool) {
 	if !ok || !(v > c.value) {
 		if ok {
 			c.met.push(delta, c.grad, g)

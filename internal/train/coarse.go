@@ -33,8 +33,8 @@ const (
 // so many terms and neighbours each, after which half of the starts go on, or keep.
 type coarseRound struct{ evals, terms, near, keep int }
 
-var coarseRounds = []coarseRound{{6, 1000, 16, 4}, {6, 1000, 16, 4}, {8, 2000, 16, 3}, {12, 4000, 16, 2},
-	{8, 12000, 24, 2}}
+var coarseRounds = []coarseRound{{6, 1000, 16, 4}, {6, 1000, 16, 4},
+	{8, 2000, 16, 3}, {12, 4000, 16, 2}, {8, 12000, 24, 2}}
 
 // floorRound is for those whose noise is at its floor in the end: few neighbours in many
 // inputs drive it there, and the lengthscales to less than many neighbours do.
@@ -111,8 +111,8 @@ func (s *coarse) back(ctx context.Context, live []*ascent) ([]*ascent, error) {
 			return nil, err
 		}
 		if b != nil && b.value > a.value+coarseSame {
-			a.dropped = fmt.Sprintf("after %d evaluations: %.4g nats behind it with all inputs", a.evals,
-				b.value-a.value)
+			a.dropped = fmt.Sprintf("after %d evaluations: %.4g nats behind it with all inputs",
+				a.evals, b.value-a.value)
 			out[i] = b
 		}
 	}

@@ -79,8 +79,8 @@ func (f *Search) runnerUp(ctx context.Context, t *Trainer, why string) (string, 
 
 // trainAlso trains from t.cur, where other is, and leaves t.cur at the end of that or at best, where
 // an earlier training has ended and why tells how, whichever is higher.
-func (f *Search) trainAlso(ctx context.Context, t *Trainer, other *Candidate, best Iterate, why string) (string,
-	error) {
+func (f *Search) trainAlso(ctx context.Context, t *Trainer, other *Candidate,
+	best Iterate, why string) (string, error) {
 	next, err := t.run(ctx, t.Cur.P)
 	ended := func(c *Candidate, at Iterate) {
 		c.judged(at.Ev)
@@ -97,8 +97,8 @@ func (f *Search) trainAlso(ctx context.Context, t *Trainer, other *Candidate, be
 	for i := range f.Starts {
 		if s := &f.Starts[i]; s != other && s.Dropped == "" {
 			ended(s, best)
-			s.Dropped = fmt.Sprintf("after the training: %.4g nats behind that from %s", t.Cur.Ev.LML-best.Ev.LML,
-				other.From)
+			s.Dropped = fmt.Sprintf("after the training: %.4g nats behind that from %s",
+				t.Cur.Ev.LML-best.Ev.LML, other.From)
 		}
 	}
 	ended(other, t.Cur)
@@ -178,7 +178,8 @@ func (f *Search) otherPlaces(ctx context.Context, t *Trainer) (bool, error) {
 		case alike(c.Parameters, s.params(base.z)):
 			c.Dropped = "at the check, by neighbours: leads back to the end of the training"
 		case !(a.value > base.value+screenSlack) || !base.beyondDoubt(a):
-			c.Dropped = fmt.Sprintf("at the check, by neighbours: %.4g nats ahead, not beyond doubt", a.value-base.value)
+			c.Dropped = fmt.Sprintf(
+				"at the check, by neighbours: %.4g nats ahead, not beyond doubt", a.value-base.value)
 		case ahead != nil && a.value <= ahead.value:
 			c.Dropped = fmt.Sprintf("at the check, by neighbours: %.4g nats behind another place", ahead.value-a.value)
 		default:
@@ -210,7 +211,8 @@ func (s *coarse) places(p gp.Params) (out []Candidate) {
 		for _, j := range gone {
 			q.Lengthscales[j] = l * columnSD(s.f.Std, j)
 		}
-		out = append(out, Candidate{From: fmt.Sprintf("the end of the training, inputs without influence at %g sd", l), Parameters: q})
+		out = append(out, Candidate{From: fmt.Sprintf(
+			"the end of the training, inputs without influence at %g sd", l), Parameters: q})
 	}
 	for _, times := range lookTimes {
 		q := p.Clone()

@@ -84,6 +84,6 @@ func (f *Search) trainer(obj evidence.Estimator, d *gp.Table, phase string) *Tra
 	}
 	eval := f.Config.Eval
 	eval.Seen = f.Seen
-	return &Trainer{e: f.Config.Engine, obj: obj, d: d, opt: f.Config, eval: eval, eps: eps, phase: phase,
-		count: f.Count}
+	return &Trainer{e: f.Config.Engine, obj: obj, d: d, opt: f.Config,
+		eval: eval, eps: eps, phase: phase, count: f.Count}
 }

@@ -130,13 +130,15 @@ func (f *Search) screen(ctx context.Context, all []Candidate) ([]*Candidate, err
 		case slices.ContainsFunc(places, differs):
 		case screenNoise*s.Parameters.Noise < list[0].Parameters.Noise:
 			// Few neighbours err towards too little noise.
-			s.Dropped = fmt.Sprintf("by %d neighbours: %.4g ± %.2g nats behind one with more noise", screenNear, behind, se)
+			s.Dropped = fmt.Sprintf(
+				"by %d neighbours: %.4g ± %.2g nats behind one with more noise", screenNear, behind, se)
 		case k >= 0:
 			s.Dropped = fmt.Sprintf("by %d neighbours: as good as that from %s", screenNear, list[k].From)
 		case behind > screenDoubt*se+screenSlack:
 			s.Dropped = fmt.Sprintf("by %d neighbours: %.4g ± %.2g nats behind", screenNear, behind, se)
 		case len(places) == screenKeep:
-			s.Dropped = fmt.Sprintf("by %d neighbours: %.4g ± %.2g nats behind, as the fourth place", screenNear, behind, se)
+			s.Dropped = fmt.Sprintf(
+				"by %d neighbours: %.4g ± %.2g nats behind, as the fourth place", screenNear, behind, se)
 		default:
 			places = append(places, s.Parameters)
 		}

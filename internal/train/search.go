@@ -38,8 +38,8 @@ func (f *Search) candidates(ctx context.Context) ([]Candidate, error) {
 	case f.Config.Start != nil:
 		return []Candidate{{From: "given", By: "none", Parameters: f.Config.Start.Clone(), LML: unasked}}, nil
 	case f.Config.PrefitRows < 0:
-		return []Candidate{{From: "all ones", By: "none", Parameters: gp.DefaultParams(f.Config.Kernel, f.Raw.X.Cols),
-			LML: unasked}}, nil
+		return []Candidate{{From: "all ones", By: "none", Parameters: gp.DefaultParams(f.Config.Kernel,
+			f.Raw.X.Cols), LML: unasked}}, nil
 	case f.Config.SearchesDense(f.Raw.X.Rows, f.Raw.X.Cols):
 		return f.kept("dense", func() ([]Candidate, error) { return f.denseSearch(ctx) })
 	}

@@ -152,8 +152,8 @@ func (t *Trainer) report(pt Iterate, accepted bool) {
 // t.cur holds the best point, also when an error ends it.
 func (t *Trainer) run(ctx context.Context, p gp.Params) (string, error) {
 	t.out = t.outOf(p)
-	t.met = quadraticModel{e: t.e, keep: t.opt.Optimizer == "lbfgs" && !cost.Wide(t.d.X.Rows, t.d.X.Cols),
-		damping: firstLambda}
+	t.met = quadraticModel{e: t.e, keep: t.opt.Optimizer == "lbfgs" &&
+		!cost.Wide(t.d.X.Rows, t.d.X.Cols), damping: firstLambda}
 	t.stageRadius, t.radius = firstBox, firstBox
 	t.cut, t.kept = 0.25, math.Inf(1)
 	if t.Cur.Ev == nil { // choose has evaluated no start

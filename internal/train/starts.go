@@ -48,8 +48,8 @@ func (f *Search) prefit(ctx context.Context) ([]Candidate, error) {
 		rows /= 2
 	}
 	if rows < 50 {
-		return []Candidate{{From: "all ones", By: "none", Parameters: gp.DefaultParams(f.Config.Kernel, f.Raw.X.Cols),
-			LML: unasked}}, nil
+		return []Candidate{{From: "all ones", By: "none", Parameters: gp.DefaultParams(f.Config.Kernel,
+			f.Raw.X.Cols), LML: unasked}}, nil
 	}
 	before := *f.Count
 	defer func() { // evaluations are counted on all rows only

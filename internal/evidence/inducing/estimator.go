@@ -156,8 +156,8 @@ func (s *Estimator) boundConjugate(ctx context.Context, ev *evidence.Value, f *s
 }
 
 // gradient returns the derivatives of the bound, with u and v held fixed.
-func (s *Estimator) gradient(ctx context.Context, p gp.Params, f *sparseFactors, u []float64) (*evidence.Gradient,
-	error) {
+func (s *Estimator) gradient(ctx context.Context, p gp.Params,
+	f *sparseFactors, u []float64) (*evidence.Gradient, error) {
 	n := s.d.X.Rows
 	tau := 1.0
 	if s.conjugate {
@@ -206,8 +206,8 @@ func (s *Estimator) gradient(ctx context.Context, p gp.Params, f *sparseFactors,
 
 // diagonalGradient adds what comes through D, K_ii and the mean to g and
 // returns its part of the derivative by log σ_f².
-func (s *Estimator) diagonalGradient(g *evidence.Gradient, p gp.Params, f *sparseFactors, tau float64,
-	u []float64) float64 {
+func (s *Estimator) diagonalGradient(g *evidence.Gradient, p gp.Params,
+	f *sparseFactors, tau float64, u []float64) float64 {
 	mk := 0.0
 	pinv := f.inverseDiagonal(s.e)
 	for i := range u {

@@ -123,7 +123,8 @@ func checkSparseGradient(t *testing.T, e *linalg.Engine, d *gp.Table, p gp.Param
 		*x = mid - h
 		down := at(q)
 		if want := (up - down) / (2 * h); math.Abs(got-want) > 1e-6*math.Abs(want)+2e-6 {
-			t.Errorf("rank %d, CGLB %v: d by %s is %.10g, differences give %.10g", len(pivots), v != nil, name, got, want)
+			t.Errorf(
+				"rank %d, CGLB %v: d by %s is %.10g, differences give %.10g", len(pivots), v != nil, name, got, want)
 		}
 	}
 	check("mean", g.Mean, func(q *gp.Params) *float64 { return &q.Mean })

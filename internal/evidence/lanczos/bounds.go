@@ -77,8 +77,8 @@ var errIndefinite = errors.New("the whitened covariance matrix came out indefini
 func (b *bounds) reset(h *linalg.BlockTri, s int, known float64, nodeOne bool) {
 	*b = bounds{quad: b.quad, ldl: b.ldl, coord: b.coord, tail: b.tail, weighted: b.weighted,
 		gauss: append(b.gauss[:0], make([]float64, s)...), radau: append(b.radau[:0], make([]float64, s)...),
-		nodeOne: nodeOne, lastLow: math.Inf(1), shrink: largestShare, lastG: math.Inf(1), radauMean: math.Inf(-1),
-		node: 1, known: known}
+		nodeOne: nodeOne, lastLow: math.Inf(1), shrink: largestShare, lastG: math.Inf(1),
+		radauMean: math.Inf(-1), node: 1, known: known}
 	b.ldl.Reset(h, 0)
 }
 

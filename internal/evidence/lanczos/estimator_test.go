@@ -50,8 +50,8 @@ func checkUnitProbes(t *testing.T, kernel string, noise float64, n, nn int, grad
 	want := evidencetest.Exact(t, d, p, evidence.Options{Gradient: true})
 	o := mustObjective(t, d, p)
 	o.basis64, o.exactGrad = true, true
-	opt := evidence.Options{Request: cost.Request{Rank: 20, Neighbours: nn}, Eps: 1e-6, Precision: "f64",
-		Gradient: gradient}
+	opt := evidence.Options{Request: cost.Request{Rank: 20, Neighbours: nn},
+		Eps: 1e-6, Precision: "f64", Gradient: gradient}
 	if err := o.Rebuild(context.Background(), p, opt); err != nil {
 		t.Fatal(err)
 	}
@@ -61,16 +61,16 @@ func checkUnitProbes(t *testing.T, kernel string, noise float64, n, nn int, grad
 		t.Fatal(err)
 	}
 	if math.Abs(got.LML-want.LML) > 1e-6 {
-		t.Errorf("%s, noise %g, nn %d: %.9f in [%.9f, %.9f], exact %.9f", kernel, noise, nn, got.LML, got.Lower,
-			got.Upper, want.LML)
+		t.Errorf("%s, noise %g, nn %d: %.9f in [%.9f, %.9f], exact %.9f",
+			kernel, noise, nn, got.LML, got.Lower, got.Upper, want.LML)
 	}
 	if !gradient {
 		return
 	}
 	// P knows the information of c within a factor of two: less than the subset does.
 	if r := got.MeanInfo / want.MeanInfo; nn > 0 && !(r > 0.5 && r < 2) {
-		t.Errorf("%s, noise %g, nn %d: information of c %.4g, exact %.4g", kernel, noise, nn, got.MeanInfo,
-			want.MeanInfo)
+		t.Errorf("%s, noise %g, nn %d: information of c %.4g, exact %.4g",
+			kernel, noise, nn, got.MeanInfo, want.MeanInfo)
 	}
 	a, b := gptest.Flatten(got.Gradient.Lengthscales, got.Gradient.Variance, got.Gradient.Noise, got.Gradient.Mean),
 		gptest.Flatten(want.Gradient.Lengthscales, want.Gradient.Variance, want.Gradient.Noise, want.Gradient.Mean)
@@ -85,8 +85,8 @@ func checkUnitProbes(t *testing.T, kernel string, noise float64, n, nn int, grad
 // room: the same bounds and gradient, more passes.
 func TestMemory(t *testing.T) {
 	d, p := gptest.SmoothTable(600, 3, 0.1), gptest.TestParams("matern32", 3, 0.1)
-	opt := evidence.Options{Request: cost.Request{Probes: 31, Rank: 50, Neighbours: 0}, Eps: 0.1, Gradient: true,
-		Precision: "f64"}
+	opt := evidence.Options{Request: cost.Request{Probes: 31, Rank: 50, Neighbours: 0},
+		Eps: 0.1, Gradient: true, Precision: "f64"}
 	var full *evidence.Value
 	for _, most := range []int{0, -1, 96} {
 		o := mustObjective(t, d, p)
@@ -106,7 +106,8 @@ func TestMemory(t *testing.T) {
 			continue
 		}
 		if ev.Replayed < 2 || ev.Passes != full.Passes+ev.Replayed {
-			t.Errorf("%d columns stored: %d passes, %d of them again; %d with room", most, ev.Passes, ev.Replayed, full.Passes)
+			t.Errorf("%d columns stored: %d passes, %d of them again; "+
+				"%d with room", most, ev.Passes, ev.Replayed, full.Passes)
 		}
 		for i, c := range [][2]float64{{ev.Lower, full.Lower}, {ev.Upper, full.Upper}} {
 			if math.Abs(c[0]-c[1]) > 1e-6*math.Abs(c[1]) {

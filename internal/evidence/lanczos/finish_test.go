@@ -14,8 +14,8 @@ import (
 )
 
 // whole runs the process of an evaluation to its end and returns it with its columns.
-func whole(t *testing.T, d *gp.Table, p gp.Params, opt evidence.Options, prec kernelmv.Precision) (*process,
-	*solution) {
+func whole(t *testing.T, d *gp.Table, p gp.Params, opt evidence.Options,
+	prec kernelmv.Precision) (*process, *solution) {
 	t.Helper()
 	o := mustObjective(t, d, p)
 	if err := o.Rebuild(context.Background(), p, opt); err != nil {
@@ -109,7 +109,7 @@ func TestFloat32Corrected(t *testing.T) {
 	}
 	// The same probes: the value of float64 products has to lie between the bounds.
 	if apart := max(ev[0].Lower-ev[1].Upper, ev[1].Lower-ev[0].Upper); apart > 1e-3 || ev[0].Upper-ev[0].Lower > 0.2 {
-		t.Errorf("float32 [%v, %v], float64 [%v, %v], apart by %v", ev[0].Lower, ev[0].Upper, ev[1].Lower,
-			ev[1].Upper, apart)
+		t.Errorf("float32 [%v, %v], float64 [%v, %v], apart by %v",
+			ev[0].Lower, ev[0].Upper, ev[1].Lower, ev[1].Upper, apart)
 	}
 }

@@ -18,8 +18,8 @@ const mapWork = 2e4
 
 // Foresee returns the sizes that P is going to have for d at p, by those
 // that it has for some of the rows. eval.Uses is how many evaluations a stage takes.
-func Foresee(ctx context.Context, e *linalg.Engine, d *gp.Table, p gp.Params, eval evidence.Options) (rank, near int,
-	err error) {
+func Foresee(ctx context.Context, e *linalg.Engine, d *gp.Table, p gp.Params,
+	eval evidence.Options) (rank, near int, err error) {
 	n := d.X.Rows
 	few := min(n, foreseeRows)
 	obj, err := New(e, d.Rows(gp.Subset(n, few, eval.Seed+3)), p)

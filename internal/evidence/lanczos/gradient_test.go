@@ -170,7 +170,8 @@ func compareDifferences(t *testing.T, f *frozen, p gp.Params, ev *evidence.Value
 		// Richardson: the error of fourth order is far below 1e-6.
 		want := (4*diff(5e-4) - diff(1e-3)) / 3
 		if math.Abs(got-want) > 1e-6*math.Abs(want)+1e-8*math.Abs(ev.LML) {
-			t.Errorf("%s, component %d of %d: gradient %.9g, difference %.9g (R %d)", p.Kernel, i, len(grad), got, want, ev.GradColumns)
+			t.Errorf("%s, component %d of %d: gradient %.9g, "+
+				"difference %.9g (R %d)", p.Kernel, i, len(grad), got, want, ev.GradColumns)
 		}
 	}
 }

@@ -36,8 +36,8 @@ func TestIntervals(t *testing.T) {
 		for seed := range uint64(10) {
 			probes := []int{7, 2, 15, 7, 1}[seed%5]
 			ev, err := mustObjective(t, d, p).Evaluate(ctx, p,
-				evidence.Options{Request: cost.Request{Probes: probes, Rank: rank, Neighbours: near}, Eps: 0.05,
-					Seed: seed + 1})
+				evidence.Options{Request: cost.Request{Probes: probes, Rank: rank, Neighbours: near},
+					Eps: 0.05, Seed: seed + 1})
 			if err != nil {
 				t.Fatalf("case %d: %v", number, err)
 			}

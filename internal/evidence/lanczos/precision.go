@@ -11,8 +11,8 @@ import (
 
 // choosePrecision chooses the tiles of the process at p, foresees what float32 would
 // leave unsure, if that is asked at all, and says why.
-func (o *Estimator) choosePrecision(p gp.Params, opt evidence.Options) (prec kernelmv.Precision, unsure float64,
-	reason string) {
+func (o *Estimator) choosePrecision(p gp.Params, opt evidence.Options) (prec kernelmv.Precision,
+	unsure float64, reason string) {
 	prec, reason = o.precision(p, opt)
 	if reason != "" {
 		return prec, 0, reason
@@ -21,7 +21,8 @@ func (o *Estimator) choosePrecision(p gp.Params, opt evidence.Options) (prec ker
 	if unsure > opt.Eps/2 {
 		prec = kernelmv.F64
 	}
-	return prec, unsure, fmt.Sprintf("float32 products are foreseen to leave %.2g nats unsure; %.2g may be", unsure, opt.Eps/2)
+	return prec, unsure, fmt.Sprintf(
+		"float32 products are foreseen to leave %.2g nats unsure; %.2g may be", unsure, opt.Eps/2)
 }
 
 // smooth32: below, float32 has been off by a few times what was foreseen with a Gaussian
@@ -49,7 +50,8 @@ func (o *Estimator) precision(p gp.Params, opt evidence.Options) (prec kernelmv.
 	case opt.Precision == "f64":
 		return kernelmv.F64, "as asked"
 	case o.n < least32:
-		return kernelmv.F64, fmt.Sprintf("of fewer than %d rows products cost little and are float64 in any case", least32)
+		return kernelmv.F64, fmt.Sprintf(
+			"of fewer than %d rows products cost little and are float64 in any case", least32)
 	case opt.Precision == "f32":
 		return kernelmv.F32, "as asked"
 	}
@@ -65,11 +67,14 @@ func (o *Estimator) precision(p gp.Params, opt evidence.Options) (prec kernelmv.
 	extent := o.op.Extent()
 	switch {
 	case extent > farthest32:
-		return kernelmv.F64, fmt.Sprintf("the inputs reach %.3g lengthscales far, and float32 rounds them by %.1g", extent/gp.KernelOf(p).Family.Scale(), extent*0x1p-24)
+		return kernelmv.F64, fmt.Sprintf("the inputs reach %.3g lengthscales far, and float32 rounds "+
+			"them by %.1g", extent/gp.KernelOf(p).Family.Scale(), extent*0x1p-24)
 	case p.Noise/p.Variance <= o.wide:
-		return kernelmv.F64, fmt.Sprintf("the noise is %.2g of the variance, float32 has failed at %.2g", p.Noise/p.Variance, o.wide)
+		return kernelmv.F64, fmt.Sprintf(
+			"the noise is %.2g of the variance, float32 has failed at %.2g", p.Noise/p.Variance, o.wide)
 	case hard && ratio < 1e-3 || ratio < 1e-8 || p.Kernel == "gaussian" && ratio < smooth32:
-		return kernelmv.F64, fmt.Sprintf("the noise is %.2g of the variance, in %d inputs with a %s covariance", ratio, inputs, p.Kernel)
+		return kernelmv.F64, fmt.Sprintf(
+			"the noise is %.2g of the variance, in %d inputs with a %s covariance", ratio, inputs, p.Kernel)
 	}
 	return kernelmv.F32, ""
 }

@@ -92,8 +92,8 @@ func TestEvaluateThreads(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		opt := evidence.Options{Request: cost.Request{Probes: 7, Rank: 20, Neighbours: 8}, Eps: 1, Gradient: true,
-			Seed: 3}
+		opt := evidence.Options{Request: cost.Request{Probes: 7, Rank: 20, Neighbours: 8},
+			Eps: 1, Gradient: true, Seed: 3}
 		if err := o.Rebuild(context.Background(), p, opt); err != nil {
 			t.Fatal(err)
 		}
@@ -128,8 +128,8 @@ func TestSmallEvaluations(t *testing.T) {
 			want := evidencetest.Exact(t, d, p, evidence.Options{Gradient: true})
 			o := mustObjective(t, d, p)
 			o.basis64, o.exactGrad = true, true
-			opt := evidence.Options{Request: cost.Request{Rank: 0, Neighbours: 0}, Eps: 1e-6, Precision: "f64",
-				Gradient: true}
+			opt := evidence.Options{Request: cost.Request{Rank: 0, Neighbours: 0},
+				Eps: 1e-6, Precision: "f64", Gradient: true}
 			if err := o.Rebuild(context.Background(), p, opt); err != nil {
 				t.Fatal(err)
 			}

@@ -77,8 +77,8 @@ func (o *Estimator) refineForm(ctx context.Context, p gp.Params, opt evidence.Op
 // below the eigenvalues of K, and no measure of what is needed.
 func (o *Estimator) relaxForm(ev *evidence.Value, opt evidence.Options) {
 	const idle = 1e-4
-	if tol, _ := o.tolerances(); opt.Tolerance == 0 && ev.Product == "h2" && ev.ProductDoubt < idle*opt.Eps &&
-		tol < mostTol {
+	if tol, _ := o.tolerances(); opt.Tolerance == 0 && ev.Product == "h2" &&
+		ev.ProductDoubt < idle*opt.Eps && tol < mostTol {
 		o.finer--
 	}
 }

@@ -39,7 +39,8 @@ func TestRounding(t *testing.T) {
 					first = ev
 				}
 				if off := math.Abs(ev.LML - first.LML); off > (ev.Upper-ev.Lower)/2+(first.Upper-first.Lower)/2 {
-					t.Errorf("%s, noise %g: %.10g and %.10g are further apart than the bounds say", kernel, noise, ev.LML, first.LML)
+					t.Errorf("%s, noise %g: %.10g and %.10g are further apart than "+
+						"the bounds say", kernel, noise, ev.LML, first.LML)
 				}
 				if width := ev.Upper - ev.Lower; !(width > 0) || width > 1e-5*math.Abs(ev.LML) {
 					t.Errorf("%s, noise %g: %.3g allowed for rounding of %.6g", kernel, noise, width, ev.LML)
@@ -52,8 +53,8 @@ func TestRounding(t *testing.T) {
 				t.Fatal(err)
 			}
 			if i := it.Interval(0.999); i[0] > evidence.Bound(first.Upper) || i[1] < evidence.Bound(first.Lower) {
-				t.Errorf("%s, noise %g: interval %v, exact in [%.10g, %.10g]", kernel, noise, i, first.Lower,
-					first.Upper)
+				t.Errorf("%s, noise %g: interval %v, exact in [%.10g, %.10g]",
+					kernel, noise, i, first.Lower, first.Upper)
 			}
 		}
 	}
@@ -77,14 +78,15 @@ func TestFloat32Asked(t *testing.T) {
 				p := gp.Params{Kernel: kernel, Variance: 1, Noise: noise, Lengthscales: []float64{1, 1}[:inputs]}
 				want := evidencetest.Exact(t, d, p, evidence.Options{})
 				ev, err := mustObjective(t, d, p).Evaluate(ctx, p,
-					evidence.Options{Request: cost.Request{Probes: 7, Rank: 0, Neighbours: 32}, Eps: 1,
-						Precision: "f32"})
+					evidence.Options{Request: cost.Request{Probes: 7, Rank: 0, Neighbours: 32},
+						Eps: 1, Precision: "f32"})
 				if err != nil {
 					continue // declined
 				}
 				if i := ev.Interval(0.999); i[0] > evidence.Bound(want.Upper) || i[1] < evidence.Bound(want.Lower) ||
 					ev.Upper-ev.Lower > 4 {
-					t.Errorf("%s, %d inputs, noise %g, in %s: interval %v, bias in [%.6g, %.6g], exact %.6g", kernel, inputs, noise, ev.Precision, i, ev.Lower, ev.Upper, want.LML)
+					t.Errorf("%s, %d inputs, noise %g, in %s: interval %v, bias in [%.6g, "+
+						"%.6g], exact %.6g", kernel, inputs, noise, ev.Precision, i, ev.Lower, ev.Upper, want.LML)
 				}
 			}
 		}
@@ -128,8 +130,8 @@ func TestFarRows(t *testing.T) {
 		}
 		if a, b := evs[0], evs[1]; a.Precision != "f32" || a.Lower > b.Upper || a.Upper < b.Lower ||
 			a.Upper-a.Lower > 0.1 {
-			t.Errorf("%s: [%.6f, %.6f] in %s, [%.6f, %.6f] in float64", kind, a.Lower, a.Upper, a.Precision, b.Lower,
-				b.Upper)
+			t.Errorf("%s: [%.6f, %.6f] in %s, [%.6f, %.6f] in float64",
+				kind, a.Lower, a.Upper, a.Precision, b.Lower, b.Upper)
 		}
 		a, b := gptest.Flatten(evs[0].Gradient.Lengthscales, evs[0].Gradient.Variance, evs[0].Gradient.Noise,
 			evs[0].Gradient.Mean), gptest.Flatten(evs[1].Gradient.Lengthscales, evs[1].Gradient.Variance,

@@ -106,7 +106,8 @@ func (p *Plan) apply(t *table.Table, needTarget, needNoise bool) (*Set, error) {
 		}
 	}
 	if len(s.Rows) == 0 {
-		return nil, &table.Error{File: t.File, Text: fmt.Sprintf("no row is left: %d without a target, %d with a missing input", len(s.Blank), len(s.Drop))}
+		return nil, &table.Error{File: t.File, Text: fmt.Sprintf(
+			"no row is left: %d without a target, %d with a missing input", len(s.Blank), len(s.Drop))}
 	}
 	s.X = p.Matrix(t, s.Rows)
 	s.unseen = p.countUnseen(s.X)
@@ -164,7 +165,8 @@ func (p *Plan) fits(t *table.Table, c *table.Column, in Input) error {
 	case numbers && c.Inf > 0:
 		at, text = c.FirstInf, table.Quote(c.FirstInf.Cell)+" is not finite"
 	case c.Missing > 0 && p.Rule == "stop":
-		at, text = c.FirstMissing, "the cell is missing, and the model was fitted without a rule for that; fill it, or fit again with --missing drop or --missing indicator"
+		at, text = c.FirstMissing, "the cell is missing, and the model was fitted without a rule for that; fill it, "+
+			"or fit again with --missing drop or --missing indicator"
 	}
 	if text == "" {
 		return nil

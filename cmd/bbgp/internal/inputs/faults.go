@@ -65,7 +65,8 @@ func (p *Plan) add(t *table.Table, c *table.Column, opt Options) *Fault {
 		if 2*c.Missing > t.Rows {
 			mend = ignore
 		}
-		return fault(c.FirstMissing, mend, "the cell is missing (%s), as are %d of the column; choose --missing drop or --missing indicator, or --ignore %s",
+		return fault(c.FirstMissing, mend, "the cell is missing (%s), as are %d of the column; choose --missing "+
+			"drop or --missing indicator, or --ignore %s",
 			strings.Join(c.SpellingsList(), ", "), c.Missing, arg)
 	case c.IsText():
 		if f := p.addLevels(t, c, opt, fault); f != nil {
@@ -107,7 +108,8 @@ func (p *Plan) mixed(t *table.Table, c *table.Column, fault func(table.Place, []
 			other := map[byte]string{'.': "comma", ',': "point"}[c.Decimal]
 			mend = []string{"--decimal", other}
 		}
-		return fault(c.FirstText, mend, "%s has another decimal mark than the rest of the column; write all alike, or say which with --decimal", table.Quote(cell))
+		return fault(c.FirstText, mend, "%s has another decimal mark than the rest of the column; write all alike, "+
+			"or say which with --decimal", table.Quote(cell))
 	case what != "":
 		return fault(c.FirstText, mend, "%s %s; mend it, or --na %s takes it for missing, or --ignore %s",
 			table.Quote(cell), what, table.Arg(cell), arg)
@@ -116,11 +118,13 @@ func (p *Plan) mixed(t *table.Table, c *table.Column, fault func(table.Place, []
 			"%s looks like a line of totals, which is no row; delete it, or --comment %s leaves it out",
 			table.Quote(cell), table.Arg(cell))
 	}
-	return fault(c.FirstText, mend, "%s is no %s, while %d cells of the column are; mend it, or --na %s takes it for missing, or use --text %s or --ignore %s",
+	return fault(c.FirstText, mend, "%s is no %s, while %d cells of the column are; mend it, or --na %s takes it "+
+		"for missing, or use --text %s or --ignore %s",
 		table.Quote(cell), kind, good, table.ListArg(cell), arg, arg)
 }
 
-const toldWrong = "%s has another decimal mark than --decimal says; leave the flag out, or write all numbers with one mark"
+const toldWrong = "%s has another decimal mark than --decimal says; leave the flag out, or write all numbers " +
+	"with one mark"
 
 // otherMark says whether the first text of a column is a number with one decimal mark and
 // none with the other: then the other was told.
@@ -149,7 +153,8 @@ func (p *Plan) addLevels(t *table.Table, c *table.Column, opt Options,
 	}
 	if last := c.Levels[len(c.Levels)-1]; !c.AskedText() && len(c.Levels) > 2 && isTotal(last) && c.LastAlone() {
 		at := table.Place{Row: t.Rows, Line: t.Line(t.Rows - 1)}
-		return fault(at, []string{"--comment", last}, "%s in the last row looks like a line of totals, which is no row: --comment %s leaves it out, --text %s takes it for a word",
+		return fault(at, []string{"--comment", last}, "%s in the last row looks like a line of totals, which is no "+
+			"row: --comment %s leaves it out, --text %s takes it for a word",
 			table.Quote(last), table.Arg(last), table.ListArg(c.Name))
 	}
 	if len(c.Levels) > most {
@@ -158,7 +163,8 @@ func (p *Plan) addLevels(t *table.Table, c *table.Column, opt Options,
 			samples = append(samples, table.Quote(l))
 		}
 		return fault(c.FirstText, []string{"--ignore", c.Name},
-			"%d or more different texts, such as %s, are too many for one input each (at most %d); leave it out with --ignore %s or allow more with --levels",
+			"%d or more different texts, such as %s, are too many for one input each (at most %d); leave it out "+
+				"with --ignore %s or allow more with --levels",
 			len(c.Levels), strings.Join(samples, ", "), most, table.ListArg(c.Name))
 	}
 	for _, l := range c.Levels {
@@ -216,9 +222,11 @@ func (p *Plan) target(t *table.Table, names []string) *Fault {
 func asNumbers(levels []string) string {
 	switch {
 	case len(levels) == 2:
-		return fmt.Sprintf("write 0 for %s and 1 for %s, and the mean is a rough share of %[2]s; probabilities take a classifier", table.Quote(levels[0]), table.Quote(levels[1]))
+		return fmt.Sprintf("write 0 for %s and 1 for %s, and the mean is a rough share of %[2]s; probabilities take "+
+			"a classifier", table.Quote(levels[0]), table.Quote(levels[1]))
 	case len(levels) <= 20:
-		return "classes take a classifier; texts that stand in an order, such as low, medium, high, can be written as 1, 2, 3"
+		return "classes take a classifier; texts that stand in an order, such as low, medium, high, can be " +
+			"written as 1, 2, 3"
 	}
 	return "bbgp predicts quantities; name a column of numbers with --target"
 }

@@ -27,7 +27,8 @@ func footer(t *table.Table) *Fault {
 	f := &Fault{Err: &table.Error{File: t.File, Row: first + 1, Line: t.Line(first), Column: at.Name}}
 	if first == t.Rows-1 {
 		f.Mend = []string{"--comment", cell}
-		f.Err.Text = fmt.Sprintf("%s stands alone in its row, as a note below a table: delete the line, or --comment %s leaves it out", table.Quote(cell), table.Arg(cell))
+		f.Err.Text = fmt.Sprintf("%s stands alone in its row, as a note below a table: delete the line, or "+
+			"--comment %s leaves it out", table.Quote(cell), table.Arg(cell))
 		return f
 	}
 	f.Err.Text = fmt.Sprintf("%s and %s below stand alone in their rows, as notes below a table: delete these lines",

@@ -40,8 +40,8 @@ func TestEveryKind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := []string{"color=red", "color=blue", "color=green", "code=1", "code=2", "code missing", "day", "a", "b",
-		"b missing", "c"}
+	names := []string{"color=red", "color=blue", "color=green", "code=1",
+		"code=2", "code missing", "day", "a", "b", "b missing", "c"}
 	if !slices.Equal(p.Names(), names) {
 		t.Fatalf("inputs %q", p.Names())
 	}
@@ -85,8 +85,10 @@ func TestEveryKind(t *testing.T) {
 		t.Errorf("targets %v, ok %v", y[:2], ok[:2])
 	}
 	if want := []string{"columns extra are not used by the model",
-		"column color: 1 row with a text that training had not seen: predicted as the mean over the 3 known texts, with the spread between them",
-		"column code: 1 row with a text that training had not seen: predicted as the mean over the 2 known texts, with the spread between them"}; !slices.Equal(s.Notes(), want) {
+		"column color: 1 row with a text that training had not seen: predicted as the mean over the 3 known texts, " +
+			"with the spread between them",
+		"column code: 1 row with a text that training had not seen: predicted as the mean over the 2 known texts, " +
+			"with the spread between them"}; !slices.Equal(s.Notes(), want) {
 		t.Errorf("notes %q", s.Notes())
 	}
 }
@@ -162,13 +164,15 @@ func TestPredictionNeedsItsColumns(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = p.NewStream("new.csv", r)
-	if err == nil || err.Error() != "new.csv: column pears: the model needs this column and the table does not have it; did you mean pear?" {
+	if err == nil || err.Error() != "new.csv: column pears: the model needs this column and the table does not have "+
+		"it; did you mean pear?" {
 		t.Error(err)
 	}
 	for in, want := range map[string]string{
 		"apples,pears\n1,2\n3,x\n": `new.csv: row 2 (line 3), column pears: "x" is no number`,
-		"apples,pears\n1,\n":       `new.csv: row 1 (line 2), column pears: the cell is missing, and the model was fitted without a rule for that; fill it, or fit again with --missing drop or --missing indicator`,
-		"apples,pears\n1,inf\n":    `new.csv: row 1 (line 2), column pears: "inf" is not finite`,
+		"apples,pears\n1,\n": `new.csv: row 1 (line 2), column pears: the cell is missing, and the model was ` +
+			`fitted without a rule for that; fill it, or fit again with --missing drop or --missing indicator`,
+		"apples,pears\n1,inf\n": `new.csv: row 1 (line 2), column pears: "inf" is not finite`,
 	} {
 		r, err := table.NewReader("new.csv", strings.NewReader(in), table.ReadOptions{})
 		if err != nil {
@@ -178,8 +182,8 @@ func TestPredictionNeedsItsColumns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err = s.Next(linalg.NewMatrix(5, 2), make([]float64, 5), make([]bool, 5)); err == nil ||
-			err.Error() != want {
+		if _, err = s.Next(linalg.NewMatrix(5, 2), make([]float64, 5),
+			make([]bool, 5)); err == nil || err.Error() != want {
 			t.Errorf("%q: %v", in, err)
 		}
 	}

@@ -18,7 +18,9 @@ var near = []struct {
 }{
 	{regexp.MustCompile(`^([<>≤≥≦≧]=?\s*[-+]?[0-9].*|[-+]?[0-9.,]+ ?[<>])$`), false,
 		"is a value beyond a limit of detection and no number: half the limit is a usual value in its place"},
-	{regexp.MustCompile(`(?i)^([<>]? ?(lod|loq|dl|mdl|bdl|bql|lld)|n\.?d\.?|n\.?n\.?|traces?|not detected|below detection( limit)?|u\.d\.l\.)$`), true,
+	{regexp.MustCompile(
+		`(?i)^([<>]? ?(lod|loq|dl|mdl|bdl|bql|lld)|n\.?d\.?|n\.?n\.?|traces?|` +
+			`not detected|below detection( limit)?|u\.d\.l\.)$`), true,
 		"stands for a value below a limit of detection: half the limit is a usual value in its place"},
 	{regexp.MustCompile(`^[-+]?[0-9.,]+ ?(±|\+/-) ?[0-9.,]+$`), false,
 		"is a number and its error: put them in two columns"},
@@ -37,7 +39,9 @@ var near = []struct {
 		"has a time zone by a name that is unknown or has several meanings: write +01:00 or the like in its place, or leave it out"},
 	{regexp.MustCompile(`^[0-9]{1,2}[./-][0-9]{1,2}\.?$`), true,
 		"may be a fraction, a range, or a day without its year: write a decimal number, or the date with its year"},
-	{regexp.MustCompile(`(?i)^(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*[-/ ][0-9]{2}$|^[0-9]{1,2}[-/ ](jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*$`), true,
+	{regexp.MustCompile(
+		`(?i)^(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*[-/ ][0-9]{2}$|` +
+			`^[0-9]{1,2}[-/ ](jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*$`), true,
 		"may be a day without its year or a month with a short one: write the date in full"},
 	{regexp.MustCompile(`^[0-9]+( [0-9]+)?/[0-9]+$`), true, "is a fraction: write it as a decimal number"},
 	{regexp.MustCompile(`^[0-9.,]+ ?(-|–|—|to|bis|\.\.) ?[0-9.,]+$`), true,
@@ -93,7 +97,8 @@ func quantities(c *table.Column, most int) string {
 		}
 		return what
 	case vary && 4*digits > 3*n && n <= most:
-		return "and others have digits and differ from row to row: an identifier, or quantities in a form that is not known, to be written as plain numbers"
+		return "and others have digits and differ from row to row: an identifier, or quantities in a form that is " +
+			"not known, to be written as plain numbers"
 	}
 	return ""
 }

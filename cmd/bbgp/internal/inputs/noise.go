@@ -32,10 +32,13 @@ func (p *Plan) noiseColumns(names []string) noiseColumns {
 func (c noiseColumns) notes() []string {
 	var notes []string
 	if c.plan.NoiseOf != "" && c.extra < 0 {
-		notes = append(notes, fmt.Sprintf("the noise variances of the training rows were known (column %s) and those of these rows are not: sd_obs, intervals and scores are for the noise that the model adds to them, alone", c.plan.NoiseOf))
+		notes = append(notes, fmt.Sprintf("the noise variances of the training rows were known (column %s) and "+
+			"those of these rows are not: sd_obs, intervals and scores are for the noise that the model adds "+
+			"to them, alone", c.plan.NoiseOf))
 	}
 	if c.plan.Weight != "" && c.weight < 0 {
-		notes = append(notes, fmt.Sprintf("the training rows had weights (column %s) and these rows have none: sd_obs, intervals and scores are those of weight 1", c.plan.Weight))
+		notes = append(notes, fmt.Sprintf("the training rows had weights (column %s) and these rows have none: "+
+			"sd_obs, intervals and scores are those of weight 1", c.plan.Weight))
 	}
 	return notes
 }
@@ -107,14 +110,17 @@ func (p *Plan) LevelInputs() map[string][]int {
 // UnseenError refuses a row whose text in the column of an input training had not seen.
 func (s *Stream) UnseenError(row, input int) error {
 	return &table.Error{File: s.file, Row: row, Column: s.plan.Inputs[input].Column,
-		Text: "training had not seen this text: there is nothing to draw from; leave the row out, or fit with rows that have it"}
+		Text: "training had not seen this text: there is nothing to draw from; leave the row out, or fit with rows " +
+			"that have it"}
 }
 
 func unseenNote(in *Input, rows int) string {
 	if len(in.known) == 1 {
-		return fmt.Sprintf("column %s: %s with a text that training had not seen, where it was the same in all rows: what another does is not known, sd and interval are empty", in.Column, table.Rows(rows))
+		return fmt.Sprintf("column %s: %s with a text that training had not seen, where it was the same in all "+
+			"rows: what another does is not known, sd and interval are empty", in.Column, table.Rows(rows))
 	}
-	return fmt.Sprintf("column %s: %s with a text that training had not seen: predicted as the mean over the %d known texts, with the spread between them", in.Column, table.Rows(rows), len(in.known))
+	return fmt.Sprintf("column %s: %s with a text that training had not seen: predicted as the mean over the %d "+
+		"known texts, with the spread between them", in.Column, table.Rows(rows), len(in.known))
 }
 
 // HeldNotes says what a user should know of rows that Held has made.

@@ -97,8 +97,10 @@ func (o *outlook) note() string {
 		}
 	}
 	grade(o.little, "by little, where the rows at the edge still tell")
-	grade(o.between, "well outside, where the trend at the edge goes on and no row has tested it: the interval holds only if it does")
-	grade(o.lost, fmt.Sprintf("by more than %d lengthscales, where the training rows tell little: the prediction falls back to the mean, %s = %.4g with an sd of %.4g",
+	grade(o.between, "well outside, where the trend at the edge goes on and no row has tested it: the interval "+
+		"holds only if it does")
+	grade(o.lost, fmt.Sprintf("by more than %d lengthscales, where the training rows tell little: the prediction "+
+		"falls back to the mean, %s = %.4g with an sd of %.4g",
 		lostScales, o.plan.Target, o.plan.prior.Mean, o.plan.prior.SD))
 	return text + ": " + strings.Join(parts, "; ")
 }

@@ -109,8 +109,8 @@ func Decode(b []byte, names []string) (*Plan, error) {
 	for j, in := range p.Inputs {
 		switch {
 		case in.Name != names[j]:
-			return nil, fmt.Errorf("the model says how input %s was made and has %s", table.Quote(in.Name),
-				table.Quote(names[j]))
+			return nil, fmt.Errorf("the model says how input %s was made and has %s",
+				table.Quote(in.Name), table.Quote(names[j]))
 		case in.Column == "" || !slices.Contains([]Kind{Number, Date, Level, Missing}, in.Kind):
 			return nil, fmt.Errorf("the model does not say how input %s was made", table.Quote(in.Name))
 		case in.Low > in.High || in.Decimal != "" && in.Decimal != "." && in.Decimal != ",":

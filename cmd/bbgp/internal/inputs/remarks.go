@@ -82,11 +82,12 @@ func remarks(c *table.Column) []string {
 	if c.IsText() {
 		note := fmt.Sprintf("column %s is text: one input for each of its %d values", c.Name, len(c.Levels))
 		if n := len(c.Levels); n > 4 && n+c.Missing == len(c.Num) {
-			note += fmt.Sprintf("; it differs in every row like an identifier: leave it out with --ignore %s unless it means something", table.ListArg(c.Name))
+			note += fmt.Sprintf("; it differs in every row like an identifier: leave it out with --ignore %s unless "+
+				"it means something", table.ListArg(c.Name))
 		}
 		if a, b := alike(c.Levels); a != "" {
-			note += fmt.Sprintf("; %s and %s are two of them, which differ in capitals or blanks only", table.Quote(a),
-				table.Quote(b))
+			note += fmt.Sprintf("; %s and %s are two of them, which differ in capitals or blanks only",
+				table.Quote(a), table.Quote(b))
 		}
 		return []string{note}
 	}
@@ -96,7 +97,9 @@ func remarks(c *table.Column) []string {
 	what := ""
 	switch n := len(c.Num); {
 	case c.Zeros != "":
-		return []string{fmt.Sprintf("column %s has numbers with leading zeros (%s), as codes have: --text %s takes them as words, --ignore %s leaves them out", c.Name, c.Zeros, table.ListArg(c.Name), table.ListArg(c.Name))}
+		return []string{fmt.Sprintf("column %s has numbers with leading zeros (%s), as codes have: --text %s takes "+
+			"them as words, --ignore %s "+
+			"leaves them out", c.Name, c.Zeros, table.ListArg(c.Name), table.ListArg(c.Name))}
 	case n >= 20 && !c.Date() && counts(c.Num):
 		what = "counts the rows like an identifier"
 	case n >= 20 && !c.Date() && namesRows(c.Name) && c.Missing == 0 && c.Distinct(n) == n && whole(c.Num):
@@ -171,13 +174,16 @@ func targetRemarks(c *table.Column) (notes []string) {
 		if values[0] == 0 && values[1] == 1 {
 			share = "the share of 1"
 		}
-		return append(notes, fmt.Sprintf("target %s has two values, %.6g and %.6g: the mean is a rough guess of %s and may leave their range; sd, intervals and NLPD mean little, for the noise is not normal; probabilities of classes take a classifier",
+		return append(notes, fmt.Sprintf("target %s has two values, %.6g and %.6g: the mean is a rough guess of %s "+
+			"and may leave their range; sd, intervals and NLPD mean little, for the noise is not normal; "+
+			"probabilities of classes take a classifier",
 			c.Name, values[0], values[1], share))
 	}
 	texts := make([]string, n)
 	for i, v := range values {
 		texts[i] = fmt.Sprintf("%.6g", v)
 	}
-	return append(notes, fmt.Sprintf("target %s has only %d values, %s: names of classes take a classifier; grades and counts are taken as numbers, means between them are averages, and intervals do not know of the steps",
+	return append(notes, fmt.Sprintf("target %s has only %d values, %s: names of classes take a classifier; grades "+
+		"and counts are taken as numbers, means between them are averages, and intervals do not know of the steps",
 		c.Name, n, strings.Join(texts, ", ")))
 }

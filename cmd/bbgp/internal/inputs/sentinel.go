@@ -143,6 +143,7 @@ func sentinelNote(c *table.Column) string {
 			least, most = min(least, v), max(most, v)
 		}
 	}
-	return fmt.Sprintf("column %s has %s, far from its other cells (%.6g to %.6g): if that stands for a missing cell, --na=%s says so",
+	return fmt.Sprintf(
+		"column %s has %s, far from its other cells (%.6g to %.6g): if that stands for a missing cell, --na=%s says so",
 		c.Name, strings.Join(what, " and "), least, most, strings.Join(values, ","))
 }

@@ -122,8 +122,10 @@ func TestSentinelNotes(t *testing.T) {
 	}
 	said := strings.Join(notes, "\n")
 	for _, want := range []string{
-		"column x has -999 in 5 rows, far from its other cells (0.142857 to 5.57143): if that stands for a missing cell, --na=-999 says so",
-		"column y has 1000000 in 4 rows, far from its other cells (0 to 10): if that stands for a missing cell, --na=1000000 says so",
+		"column x has -999 in 5 rows, far from its other cells (0.142857 to 5.57143): if that stands for a missing " +
+			"cell, --na=-999 says so",
+		"column y has 1000000 in 4 rows, far from its other cells (0 to 10): if that stands for a missing cell, " +
+			"--na=1000000 says so",
 	} {
 		if !strings.Contains(said, want) {
 			t.Errorf("%s\nin %s", want, said)

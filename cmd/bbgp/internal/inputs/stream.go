@@ -123,13 +123,15 @@ func (s *Stream) row(dst []float64, cells [][]byte) (ok bool, err error) {
 		v := s.r.Parse(cell, s.how[j])
 		switch {
 		case v.Missing && s.plan.Rule == "stop":
-			return false, s.fault(in.Column, "the cell is missing, and the model was fitted without a rule for that; fill it, or fit again with --missing drop or --missing indicator")
+			return false, s.fault(in.Column, "the cell is missing, and the model was fitted without a rule for "+
+				"that; fill it, or fit again with --missing drop or --missing indicator")
 		case v.Missing && s.plan.Rule == "drop":
 			ok = false
 		case v.Inf:
 			return false, s.fault(in.Column, table.Quote(string(cell))+" is not finite")
 		case v.Other:
-			return false, s.fault(in.Column, table.Quote(string(cell))+" has another decimal mark than the table seems to have; say which with --decimal point or --decimal comma")
+			return false, s.fault(in.Column, table.Quote(string(cell))+" has another decimal mark than the table "+
+				"seems to have; say which with --decimal point or --decimal comma")
 		case v.Text && as == table.AsDate:
 			return false, s.fault(in.Column, table.Quote(string(cell))+in.noDate())
 		case v.Text && as != table.AsText:

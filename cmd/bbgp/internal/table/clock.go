@@ -11,9 +11,12 @@ import (
 const Clock Order = "time"
 
 var (
-	aClock = regexp.MustCompile(`^(?:([0-9]+) ?d(?:ays?)?,? ?)?([0-9]{1,5}):([0-5][0-9])(?::([0-5][0-9](?:[.,][0-9]+)?)|[.,]([0-9]+))?(?: ?([AaPp])\.?[Mm]\.?)?$`)
-	aSpan  = regexp.MustCompile(`^P(?:([0-9]+)D)?(?:T(?:([0-9.]+)H)?(?:([0-9.]+)M)?(?:([0-9.]+)S)?)?$`)
-	hours  = regexp.MustCompile(`^()([0-9]+) ?h(?:rs?|ours?)? ?(?:([0-5]?[0-9]) ?(?:m|min|')?)?(?: ?([0-5]?[0-9]) ?(?:s|sec|")?)?$`)
+	aClock = regexp.MustCompile(
+		`^(?:([0-9]+) ?d(?:ays?)?,? ?)?([0-9]{1,5}):([0-5][0-9])` +
+			`(?::([0-5][0-9](?:[.,][0-9]+)?)|[.,]([0-9]+))?(?: ?([AaPp])\.?[Mm]\.?)?$`)
+	aSpan = regexp.MustCompile(`^P(?:([0-9]+)D)?(?:T(?:([0-9.]+)H)?(?:([0-9.]+)M)?(?:([0-9.]+)S)?)?$`)
+	hours = regexp.MustCompile(
+		`^()([0-9]+) ?h(?:rs?|ours?)? ?(?:([0-5]?[0-9]) ?(?:m|min|')?)?(?: ?([0-5]?[0-9]) ?(?:s|sec|")?)?$`)
 )
 
 // clockHours reads a time of day or a duration: 12:30, 1:07:05.5, 1:07 pm, 2 days 03:00:00,
@@ -25,8 +28,8 @@ func clockHours(cell []byte) (v float64, two, ok bool) {
 	}
 	if len(cell) == 5 && cell[2] == ':' && allDigits(cell[:2]) && allDigits(cell[3:]) &&
 		cell[3] < '6' { // 12:30, the usual one
-		return float64(10*int(cell[0]-'0')+int(cell[1]-'0')) + float64(10*int(cell[3]-'0')+int(cell[4]-'0'))/60, true,
-			true
+		return float64(10*int(cell[0]-'0')+int(cell[1]-'0')) + float64(10*int(cell[3]-'0')+int(cell[4]-'0'))/60,
+			true, true
 	}
 	var m [][]byte
 	switch {

@@ -263,8 +263,8 @@ func clock(b []byte) (float64, bool) {
 	if len(b) == 0 {
 		return 0, true
 	}
-	b = bytes.TrimLeft(bytes.TrimPrefix(bytes.TrimPrefix(bytes.TrimPrefix(b, []byte("T")), []byte("t")), []byte(":")),
-		" ,")
+	b = bytes.TrimLeft(bytes.TrimPrefix(bytes.TrimPrefix(bytes.TrimPrefix(b, []byte("T")),
+		[]byte("t")), []byte(":")), " ,")
 	s, zone, ok := zoneOf(strings.ToUpper(string(b)))
 	if !ok {
 		return 0, false

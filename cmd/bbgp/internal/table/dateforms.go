@@ -17,7 +17,8 @@ var (
 	quarterY = regexp.MustCompile(`^Q([1-4])[-/ ]?([0-9]{4})$`)
 	aYearDay = regexp.MustCompile(`^([0-9]{4})-([0-9]{3})$`)
 	inChina  = regexp.MustCompile(`^([0-9]{4})年([0-9]{1,2})月(?:([0-9]{1,2})日)?$`)
-	compact  = regexp.MustCompile(`^([0-9]{4})([0-9]{2})([0-9]{2})T([0-9]{2})([0-9]{2})([0-9]{2}(?:\.[0-9]+)?)?(Z|[+-][0-9:]{2,5})?$`)
+	compact  = regexp.MustCompile(
+		`^([0-9]{4})([0-9]{2})([0-9]{2})T([0-9]{2})([0-9]{2})([0-9]{2}(?:\.[0-9]+)?)?(Z|[+-][0-9:]{2,5})?$`)
 	ofSAS    = regexp.MustCompile(`^([0-9]{1,2})([A-Za-z]{3})([0-9]{4})(.*)$`)
 	unixDate = regexp.MustCompile(`^([A-Za-z]{3} +[0-9]{1,2}) ([0-9:]+ .+) ([0-9]{4})$`)
 	aWeekday = regexp.MustCompile(`^(?i:mon|tue|wed|thu|fri|sat|sun)[a-z]*,? `)

@@ -12,7 +12,8 @@ func TestWrittenDates(t *testing.T) {
 	}{
 		{"ISO", "2024-03-01,2024-03-02", "19783 19784", "year first"},
 		{"ISO with times", "2024-03-01 12:00,2024-03-02T06:00:00", "19783.5 19784.25", ""},
-		{"zones", "2015-01-01T05:25:00UTC,2015-01-01T06:00:00Z,2015-01-01T06:00:00+06:00,2015-01-01 06:00 GMT,2015-01-01T06:00:00-0600",
+		{"zones", "2015-01-01T05:25:00UTC,2015-01-01T06:00:00Z,2015-01-01T06:00:00+06:00,2015-01-01 06:00 " +
+			"GMT,2015-01-01T06:00:00-0600",
 			"16436.225694444445 16436.25 16436 16436.25 16436.5", ""},
 		{"zones by name", "2024-03-01 12:00 CET,2024-07-01 12:00:00 CEST,2024-03-01 7:00 AM EST,2024-03-01 12:00 aest",
 			"19783.458333333332 19905.416666666668 19783.5 19783.083333333332", ""},
@@ -34,7 +35,9 @@ func TestWrittenDates(t *testing.T) {
 		{"month first with AM", "4/13/2024 12:00 PM,4/3/2024 6:00 AM", "19826.5 19816.25", ""},
 		{"dashes", "13-04-2024,03-04-2024", "19826 19816", "day first"},
 		{"in doubt", "03/04/2024,05/06/2024", "19816 19879",
-			`DOUBT t.csv: row 1 (line 2), column x: "03/04/2024" may be 2024-04-03 (dd/mm/yyyy) or 2024-03-04 (mm/dd/yyyy), and so may all of the column; say which with --date x:dd/mm/yyyy or --date x:mm/dd/yyyy`},
+			`DOUBT t.csv: row 1 (line 2), column x: "03/04/2024" may be 2024-04-03 (dd/mm/yyyy) or 2024-03-04 ` +
+				`(mm/dd/yyyy), and so may all of the column; say which with --date x:dd/mm/yyyy or --date ` +
+				`x:mm/dd/yyyy`},
 		{"both ways the same", "01/01/2024,02/02/2024", "19723 19755", "day first"},
 		{"contradiction", "13/04/2024,04/13/2024", `"13/04/2024" "04/13/2024"`, ""},
 		{"months by name", "13-Apr-2024,03-Apr-24", "19826 19816", ""},
@@ -99,12 +102,14 @@ func TestToldDates(t *testing.T) {
 		{"", "1709251200 1709337600", "19783 19784"},
 		{"", "1709251200000 1709337600000", "19783 19784"},
 		{"", "2001 2024", "11323 19723"},
-		{"", "0.5 0.7", "t.csv: column x: numbers from 0.5 to 0.7 are no dates of a known kind; name it with --date x:FORMAT, or leave --date out"},
+		{"", "0.5 0.7", "t.csv: column x: numbers from 0.5 to 0.7 are no dates of a known kind; name it with --date " +
+			"x:FORMAT, or leave --date out"},
 		{"", "2024-03-01 soon", `t.csv: row 2 (line 3), column x: "soon" is no date`},
 		{"", "20240301 20241301", "t.csv: row 2 (line 3), column x: 20241301 is no date"},
 		{MDY, "03/04/2024 05/06/2024", "19786 19849"},
 		{DMY, "03/04/2024 2024-04-04", "19816 19817"},
-		{DMY, "03/04/2024 04/13/2024", `t.csv: row 2 (line 3), column x: "04/13/2024" is no date in the format dd/mm/yyyy that --date names`},
+		{DMY, "03/04/2024 04/13/2024",
+			`t.csv: row 2 (line 3), column x: "04/13/2024" is no date in the format dd/mm/yyyy that --date names`},
 		{Excel, "1 2.5", "-25568 -25566.5"},
 		{Unix, "86400 0", "1 0"},
 	} {

@@ -225,8 +225,10 @@ func strongMark(cell []byte) byte {
 }
 
 // unitWords are units that are told even where only one stands under a header.
-var unitWords = strings.Fields(`mm cm m km in ft mi um µm nm mg g kg t lb ml l L m2 m3 m² m³ s sec min h d ms Hz kHz MHz GHz K C F °C °F degC deg °
-	Pa hPa kPa MPa bar mbar psi N kN J kJ MJ W kW MW kWh V mV A mA Ohm mol mmol mg/l mg/L µg/l ug/l g/l mg/kg ppm ppb m/s km/h kg/m3 kg/m³ % pct
+var unitWords = strings.Fields(
+	`mm cm m km in ft mi um µm nm mg g kg t lb ml l L m2 m3 m² m³ s sec min h d ms Hz kHz MHz GHz K C F °C °F degC deg °
+	Pa hPa kPa MPa bar mbar psi N kN J kJ MJ W kW MW kWh V mV A mA Ohm mol mmol mg/l mg/L µg/l ug/l g/l mg/kg
+	ppm ppb m/s km/h kg/m3 kg/m³ % pct
 	usd eur $ € £ USD EUR count - 1 float int string double`)
 
 // aType is the kind of a column as R prints it.

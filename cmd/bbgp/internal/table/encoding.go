@@ -129,7 +129,8 @@ func (u *utf8Reader) Read(p []byte) (int, error) {
 	}
 	if u.multi || u.strict {
 		line := u.lines + 1
-		return 0, &Error{File: u.label, Text: fmt.Sprintf("line %d is no UTF-8%s; save the file in one encoding, or name it with --encoding, such as windows-1252", line, u.while())}
+		return 0, &Error{File: u.label, Text: fmt.Sprintf("line %d is no UTF-8%s; save the file in one encoding, or "+
+			"name it with --encoding, such as windows-1252", line, u.while())}
 	}
 	u.foreign = true
 	u.rest = fromWindows(nil, p[good:n])

@@ -28,8 +28,8 @@ func TestEncodings(t *testing.T) {
 		{"Windows-1252", "Windows-1252", charmap.Windows1252, "", ""},
 		{"UTF-16 little", "UTF-16 (little-endian)", unicode.UTF16(unicode.LittleEndian, unicode.UseBOM), "", ""},
 		{"UTF-16 big", "UTF-16 (big-endian)", unicode.UTF16(unicode.BigEndian, unicode.UseBOM), "", ""},
-		{"UTF-16 little without a mark", "without a mark", unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM), "",
-			""},
+		{"UTF-16 little without a mark", "without a mark",
+			unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM), "", ""},
 		{"UTF-16 big without a mark", "without a mark", unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM), "", ""},
 		{"Latin-1, told", "", charmap.ISO8859_1, "", "latin1"},
 		{"code page 850, told", "", charmap.ISO8859_15, "", "iso-8859-15"},
@@ -38,8 +38,8 @@ func TestEncodings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, cut := range []func(io.Reader) io.Reader{func(r io.Reader) io.Reader { return r }, iotest.OneByteReader,
-			iotest.HalfReader} {
+		for _, cut := range []func(io.Reader) io.Reader{func(r io.Reader) io.Reader { return r },
+			iotest.OneByteReader, iotest.HalfReader} {
 			f, err := Open(Stdin, cut(strings.NewReader(tc.bom+b)), ReadOptions{Encoding: tc.told})
 			if err != nil {
 				t.Fatal(tc.name, err)

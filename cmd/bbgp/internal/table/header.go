@@ -30,7 +30,8 @@ func (s *sample) header(h *head, opt *ReadOptions) {
 	switch {
 	case k == s.usual-1 && s.rowNames(k, h.units):
 		h.rowNames = true
-		h.note("the header has one name less than the rows have cells: their first cell is taken for the name of the row and left out")
+		h.note("the header has one name less than the rows have cells: their first cell is taken for the name of " +
+			"the row and left out")
 	case k > s.usual && filled(h.first) <= s.usual && len(s.recs) > 1:
 		for k > s.usual && len(h.first[k-1]) == 0 {
 			k--
@@ -59,10 +60,12 @@ func (s *sample) startsWithRow(h *head) bool {
 	case numbers == 0:
 		return false
 	case words == 0:
-		h.note("the first line has numbers or dates only and is taken for a row: columns are called c1, c2, …; --header yes takes it for names")
+		h.note("the first line has numbers or dates only and is taken for a row: columns are called c1, c2, …; " +
+			"--header yes takes it for names")
 		return true
 	case sure:
-		h.note("the first line has numbers like the rows below and is taken for one: columns are called c1, c2, …; --header yes takes it for names")
+		h.note("the first line has numbers like the rows below and is taken for one: columns are called c1, c2, …; " +
+			"--header yes takes it for names")
 		return true
 	}
 	return false
@@ -75,8 +78,8 @@ func (s *sample) twoLines(i int, h *head) int {
 	if i > 0 && filled(s.cells[i-1]) > 1 {
 		i--
 	}
-	if i+2 >= len(s.cells) || len(s.cells[i]) < s.usual || len(s.cells[i+1]) < s.usual || !words(s.cells[i]) ||
-		!words(s.cells[i+1]) {
+	if i+2 >= len(s.cells) || len(s.cells[i]) < s.usual || len(s.cells[i+1]) < s.usual ||
+		!words(s.cells[i]) || !words(s.cells[i+1]) {
 		return 0
 	}
 	first, second := s.cells[i][:s.usual], s.cells[i+1][:s.usual]

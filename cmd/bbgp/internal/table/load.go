@@ -109,7 +109,8 @@ func (t *Table) finish(r *Reader) {
 		if plain && c.marked > 0 && c.marked == c.grouped && (marks[other] > 0 || c.trained == other) &&
 			marks[t.Decimal] == 0 && !r.told {
 			c.doubt(t, Place{}, []string{"--decimal", MarkName(other)},
-				"marks before three digits, while other columns have decimals after %q: say which mark the decimals have with --decimal point or --decimal comma", other)
+				"marks before three digits, while other columns have decimals after %q: say which mark the decimals "+
+					"have with --decimal point or --decimal comma", other)
 		}
 		switch {
 		case r.unnamed[i] && c.Missing == t.Rows && len(t.Columns) > 1:
@@ -158,7 +159,8 @@ func (t *Table) count() error {
 		}
 	}
 	if bytes+int64(8*cap(t.Lines)) > t.budget {
-		return &Error{File: t.File, Refused: true, Text: fmt.Sprintf("the table takes more than the memory budget after %s of %d columns; give more with --memory, or a part of the table", Rows(t.Rows), len(t.Columns))}
+		return &Error{File: t.File, Refused: true, Text: fmt.Sprintf("the table takes more than the memory budget "+
+			"after %s of %d columns; give more with --memory, or a part of the table", Rows(t.Rows), len(t.Columns))}
 	}
 	return nil
 }

@@ -87,8 +87,8 @@ func (p *parquetText) columns(f *parquet.File) error {
 	}
 	paths := f.Schema().Columns()
 	if len(paths) == 0 || len(paths) != len(leaves) {
-		return &Error{File: p.label, Text: fmt.Sprintf("damaged Parquet data: %d columns, %d types", len(paths),
-			len(leaves))}
+		return &Error{File: p.label, Text: fmt.Sprintf("damaged Parquet data: %d columns, %d types",
+			len(paths), len(leaves))}
 	}
 	for j, path := range paths {
 		leaf, ok := f.Schema().Lookup(path...)

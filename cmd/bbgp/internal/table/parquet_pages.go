@@ -193,8 +193,8 @@ func checkPages(label string, at io.ReaderAt, size int64, m *format.FileMetaData
 		total += g.NumRows
 	}
 	if total != m.NumRows {
-		return &Error{File: label, Text: fmt.Sprintf("damaged Parquet data: %d rows in its groups, %d in all", total,
-			m.NumRows)}
+		return &Error{File: label, Text: fmt.Sprintf("damaged Parquet data: %d rows in its groups, %d in all",
+			total, m.NumRows)}
 	}
 	return nil
 }

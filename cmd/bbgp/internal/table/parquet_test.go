@@ -30,8 +30,8 @@ func parquetFile(t testing.TB, n int) []byte {
 	w := parquet.NewGenericWriter[parquetRow](&b, parquet.MaxRowsPerRowGroup(100), parquet.Compression(&parquet.Snappy))
 	for i := range n {
 		r := parquetRow{A: math.Pi * float64(i), Name: []string{"x, y", "quo\"te", "z"}[i%3],
-			Day: time.Date(2024, 2, 28+i, 6, 0, 0, 0, time.UTC), On: i%2 == 0, F: 0.1, Cost: int64(i) + 5,
-			U: math.MaxUint64}
+			Day: time.Date(2024, 2, 28+i, 6, 0, 0, 0, time.UTC), On: i%2 == 0,
+			F: 0.1, Cost: int64(i) + 5, U: math.MaxUint64}
 		if i%4 != 1 {
 			v := int64(i) << 40
 			r.B = &v

@@ -97,8 +97,8 @@ func typeCases() []typeCase {
 		{name: "double", typ: parquet.DoubleType, value: parquet.DoubleValue(math.Pi), cell: "3.141592653589793"},
 		{name: "int96", typ: parquet.Int96Type, value: parquet.Int96Value(julian),
 			cell: "2024-02-29T06:07:08.000000009"},
-		{name: "int96 of no time", typ: parquet.Int96Type, value: parquet.Int96Value(deprecated.Int96{0, 1 << 31, 3}),
-			fault: "INT96"},
+		{name: "int96 of no time", typ: parquet.Int96Type,
+			value: parquet.Int96Value(deprecated.Int96{0, 1 << 31, 3}), fault: "INT96"},
 		{name: "text of old writers", typ: bin, value: bytesOf("a \"b\""), cell: `"a ""b"""`},
 		{name: "bytes", typ: bin, value: bytesOf("\x00\x01"), fault: "zero bytes"},
 		{name: "more bytes", typ: bin, value: bytesOf("\xff\xfe"), fault: "no text in UTF-8"},
@@ -119,8 +119,8 @@ func typeCases() []typeCase {
 			cell:  "00112233-4455-6677-8899-aabbccddeeff"},
 		{name: "geometry", typ: bin, logical: new(format.GeometryType), value: bytesOf("x"), fault: "GEOMETRY"},
 		{name: "geography", typ: bin, logical: new(format.GeographyType), value: bytesOf("x"), fault: "GEOGRAPHY"},
-		{name: "interval", typ: of(12), converted: deprecated.Interval, value: fixed("123456789012"),
-			fault: "INTERVAL"},
+		{name: "interval", typ: of(12), converted: deprecated.Interval,
+			value: fixed("123456789012"), fault: "INTERVAL"},
 
 		{name: "decimal in int32", typ: i32, logical: dec(2), value: parquet.Int32Value(-125), cell: "-125e-2"},
 		{name: "decimal in int64", typ: i64, logical: dec(0), value: parquet.Int64Value(5), cell: "5"},
@@ -143,12 +143,12 @@ func typeCases() []typeCase {
 
 		{name: "date", typ: i32, logical: new(format.DateType), value: parquet.Int32Value(-1), cell: "1969-12-31"},
 		{name: "old date", typ: i32, converted: deprecated.Date, value: parquet.Int32Value(19782), cell: "2024-02-29"},
-		{name: "time ms", typ: i32, logical: &format.TimeType{Unit: units[0]}, value: parquet.Int32Value(1500),
-			cell: "1500e-3"},
-		{name: "time us", typ: i64, logical: &format.TimeType{Unit: units[1]}, value: parquet.Int64Value(7),
-			cell: "7e-6"},
-		{name: "time ns", typ: i64, logical: &format.TimeType{Unit: units[2]}, value: parquet.Int64Value(7),
-			cell: "7e-9"},
+		{name: "time ms", typ: i32, logical: &format.TimeType{Unit: units[0]},
+			value: parquet.Int32Value(1500), cell: "1500e-3"},
+		{name: "time us", typ: i64, logical: &format.TimeType{Unit: units[1]},
+			value: parquet.Int64Value(7), cell: "7e-6"},
+		{name: "time ns", typ: i64, logical: &format.TimeType{Unit: units[2]},
+			value: parquet.Int64Value(7), cell: "7e-9"},
 		{name: "old time ms", typ: i32, converted: deprecated.TimeMillis, value: parquet.Int32Value(7), cell: "7e-3"},
 		{name: "old time us", typ: i64, converted: deprecated.TimeMicros, value: parquet.Int64Value(7), cell: "7e-6"},
 		{name: "stamp ms", typ: i64, logical: &format.TimestampType{Unit: units[0], IsAdjustedToUTC: true},
@@ -162,10 +162,10 @@ func typeCases() []typeCase {
 		{name: "old stamp us", typ: i64, converted: deprecated.TimestampMicros, value: parquet.Int64Value(1),
 			cell: "1970-01-01T00:00:00.000001Z"},
 
-		{name: "int 8", typ: i32, logical: &format.IntType{BitWidth: 8, IsSigned: true}, value: parquet.Int32Value(-8),
-			cell: "-8"},
-		{name: "uint 32", typ: i32, logical: &format.IntType{BitWidth: 32}, value: parquet.Int32Value(-1),
-			cell: "4294967295"},
+		{name: "int 8", typ: i32, logical: &format.IntType{BitWidth: 8, IsSigned: true},
+			value: parquet.Int32Value(-8), cell: "-8"},
+		{name: "uint 32", typ: i32, logical: &format.IntType{BitWidth: 32},
+			value: parquet.Int32Value(-1), cell: "4294967295"},
 		{name: "uint 64", typ: i64, logical: &format.IntType{BitWidth: 64}, value: parquet.Int64Value(-1),
 			cell: "18446744073709551615"},
 		{name: "old uint 16", typ: i32, converted: deprecated.Uint16, value: parquet.Int32Value(65535), cell: "65535"},
@@ -224,8 +224,8 @@ func TestParquetDecimalsLoad(t *testing.T) {
 	w := parquet.NewWriter(&b, parquet.NewSchema("s", parquet.Group{"c": parquet.Leaf(typ)}))
 	for i := range 300 {
 		v := int16(i - 150)
-		if _, err := w.WriteRows([]parquet.Row{{parquet.ByteArrayValue([]byte{byte(v >> 8), byte(v)}).Level(0, 0,
-			0)}}); err != nil {
+		value := parquet.ByteArrayValue([]byte{byte(v >> 8), byte(v)})
+		if _, err := w.WriteRows([]parquet.Row{{value.Level(0, 0, 0)}}); err != nil {
 			t.Fatal(err)
 		}
 	}

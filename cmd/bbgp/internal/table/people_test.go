@@ -116,7 +116,8 @@ func TestHeads(t *testing.T) {
 		{name: "row names, comma", in: "mpg,cyl,y\nMazda RX4,1,2,3\nFiat 128,4,5,6\n", want: "mpg cyl y | " + two},
 		{name: "row names, one column", in: "y\n\"a\" 1\n\"b\" 2\n", want: "y | 1 | 2"},
 		{name: "a name too few", in: "a,b\n0.5,2,3\n0.7,5,6\n",
-			want: "t.csv: row 1 (line 2): the row has 3 cells, the header 2; quote cells that contain the delimiter ',', or name all columns in the header"},
+			want: "t.csv: row 1 (line 2): the row has 3 cells, the header 2; quote cells that contain the delimiter " +
+				"',', or name all columns in the header"},
 		{name: "trailing in rows", in: "a,b,y\n1,2,3,\n4,5,6,\n", want: "a b y | " + two,
 			note: "2 lines of the table: empty cells beyond"},
 		{name: "trailing in some", in: "a;b;y\n1;2;3\n4;5;6;;\n", want: "a b y | " + two, note: "1 line of the table"},
@@ -130,8 +131,8 @@ func TestHeads(t *testing.T) {
 			want: `x 1 y | 1 "p" | - "q"`, note: "ARFF"},
 		{name: "pandas index", in: ",a,b,y\n0,1,2,3\n1,4,5,6\n", want: "a b y | " + two, note: "counts the rows"},
 		{name: "skip", in: "x,1\nz,2\na,b\n1,2\n", opt: ReadOptions{Skip: 2}, want: "a b | 1 2"},
-		{name: "skip many", in: strings.Repeat("x,1,7\n", 700) + "a,b\n1,2\n", opt: ReadOptions{Skip: 700},
-			want: "a b | 1 2"},
+		{name: "skip many", in: strings.Repeat("x,1,7\n", 700) + "a,b\n1,2\n",
+			opt: ReadOptions{Skip: 700}, want: "a b | 1 2"},
 		{name: "skip to a part of the lines", in: "a,b\n1,2\n\n3,4.5\n5,6\n", opt: ReadOptions{Skip: 3},
 			want: "c1 c2 | 3 4.5 | 5 6"},
 		{name: "skip all", in: "a,b\n1,2\n", opt: ReadOptions{Skip: 9},
@@ -139,7 +140,8 @@ func TestHeads(t *testing.T) {
 		{name: "comments between", in: "a,y\n1,2\n# pause\n3,4\n", opt: ReadOptions{Comment: "#"},
 			want: "a y | 1 2 | 3 4"},
 		{name: "comments not told", in: "a,y\n1,2\n# pause\n3,4\n",
-			want: "t.csv: row 2 (line 3), column y: the row has 1 of 2 cells; if it is a comment, --comment '#' leaves such lines out"},
+			want: "t.csv: row 2 (line 3), column y: the row has 1 of 2 cells; if it is a comment, --comment '#' " +
+				"leaves such lines out"},
 		{name: "header again", in: "a,b,y\n1,2,3\na,b,y\n4,5,6\n", want: "a b y | " + two,
 			note: "1 line of the table: the header again"},
 		{name: "rows without cells", in: "a,b,y\n1,2,3\n,,\n4,5,6\n,,\n,,\n", want: "a b y | 1 2 3 | - - - | 4 5 6",
@@ -154,28 +156,45 @@ func TestHeads(t *testing.T) {
 			want: `g A mean A std B mean | "x" 1 2 3 | "z" 4 5 6`},
 		{name: "two lines under a title", in: "Report 7,,\nT,T,p\nmean,max,mean\n1,2,3\n4,5,6\n",
 			want: "T mean T max p mean | " + two},
-		{name: "two lines, unlike", in: "T,p,y\nTemperatur,Druck,Ausbeute\n1,2,3\n4,5,6\n", want: "T p y | " + two,
-			note: "left out"},
+		{name: "two lines, unlike", in: "T,p,y\nTemperatur,Druck,Ausbeute\n1,2,3\n4,5,6\n",
+			want: "T p y | " + two, note: "left out"},
 		{name: "the same names", in: "a,a,y\n1,2,3\n4,5,6\n", want: "a a.2 y | " + two},
 		{name: "two lines, aligned", in: "T     T     p\nmean  max   mean\n1     2     3\n4     5     6\n",
 			want: "T mean T max p mean | " + two},
 		{name: "units and kinds", in: "a,b,y\nmm,kN,s\nraw,raw,calc\n1,2,3\n4,5,6\n", want: "a b y | " + two,
 			note: "two lines under the header"},
-		{name: "tibble", in: "# A tibble: 2 × 3\n      a     b     y\n  <dbl> <dbl> <dbl>\n1     1     2     3\n2     4     5     6\n3     7     8     9\n4     7     8     9\n", want: "a b y | " + two + " | 7 8 9 | 7 8 9"},
-		{name: "aligned, blank cells", in: "name        x     y\nab       1.00  2.00\ncd             3.00\nef       4.00  5.00\n", want: `name x y | "ab" 1 2 | "cd" - 3 | "ef" 4 5`, note: "by their positions"},
-		{name: "aligned, blank, no header", in: "   1.00  2.00  3.00\n   4.00        6.00\n         5.00  9.00\n   7.00  5.00  9.00\n", want: "c1 c2 c3 | 1 2 3 | 4 - 6 | - 5 9 | 7 5 9"},
-		{name: "aligned, words with blanks", in: "city        pop  area\nBonn        331   141\nNew York   8804   778\nUlm         127      \nLa Paz            472\n", want: `city pop area | "Bonn" 331 141 | "New York" 8804 778 | "Ulm" 127 - | "La Paz" - 472`},
-		{name: "aligned, names with blanks", in: "first name  last name   age\nAnna        de Vries     34\nBo          Li           27\n            Kim          41\nEve         van Dam\n", want: `first name last name age | "Anna" "de Vries" 34 | "Bo" "Li" 27 | - "Kim" 41 | "Eve" "van Dam" -`},
-		{name: "aligned, cells of two words", in: "a     b     c\n1.5   2     x y\n      3     z\n2.5         w\n7     1     q r s\n", want: `a b c | 1.5 2 "x y" | - 3 "z" | 2.5 - "w" | 7 1 "q r s"`},
-		{name: "aligned, title", in: "Stations of the network in 2024\n\nname        x     y\nab       1.00  2.00\ncd             3.00\nef       4.00  5.00\n", want: `name x y | "ab" 1 2 | "cd" - 3 | "ef" 4 5`, note: "1 line before the table left out"},
+		{name: "tibble", in: "# A tibble: 2 × 3\n      a     b     y\n  <dbl> <dbl> <dbl>\n1     1     2     3\n2   " +
+			"  4     5     6\n3     7     8     9\n4     7     8     9\n", want: "a b y | " + two + " | 7 8 9 | 7 8 9"},
+		{name: "aligned, blank cells", in: "name        x     y\nab       1.00  2.00\ncd             3.00\nef       " +
+			"4.00  5.00\n", want: `name x y | "ab" 1 2 | "cd" - 3 | "ef" 4 5`, note: "by their positions"},
+		{name: "aligned, blank, no header", in: "   1.00  2.00  3.00\n   4.00        6.00\n         5.00  9.00\n   " +
+			"7.00  5.00  9.00\n", want: "c1 c2 c3 | 1 2 3 | 4 - 6 | - 5 9 | 7 5 9"},
+		{name: "aligned, words with blanks", in: "city        pop  area\nBonn        331   141\nNew York   8804   " +
+			"778\nUlm         127      \nLa Paz            472\n", want: `city pop area | "Bonn" 331 141 | "New ` +
+			`York" 8804 778 | "Ulm" 127 - | "La Paz" - 472`},
+		{name: "aligned, names with blanks", in: "first name  last name   age\nAnna        de Vries     34\nBo      " +
+			"    Li           27\n            Kim          41\nEve         van Dam\n",
+			want: `first name last name age | "Anna" "de Vries" 34 | "Bo" "Li" 27 | - "Kim" 41 | "Eve" "van Dam" -`},
+		{name: "aligned, cells of two words", in: "a     b     c\n1.5   2     x y\n      3     z\n2.5         w\n7  " +
+			"   1     q r s\n", want: `a b c | 1.5 2 "x y" | - 3 "z" | 2.5 - "w" | 7 1 "q r s"`},
+		{name: "aligned, title", in: "Stations of the network in 2024\n\nname        x     y\nab       1.00  2.00\n" +
+			"cd             3.00\nef       " +
+			"4.00  5.00\n", want: `name x y | "ab" 1 2 | "cd" - ` +
+			`3 | "ef" 4 5`, note: "1 line before the table left out"},
 		{name: "aligned, ruled", in: "name     x y\n---- ----- -----\nab    1.00  2.00\ncd          3.00\nef       4\n",
 			want: `name x y | "ab" 1 2 | "cd" - 3 | "ef" 4 -`},
-		{name: "aligned, letters", in: "Ort         x     y\nKöln     1.00  2.00\nTrier          3.00\nBärn     4.00  5.00\n", want: `Ort x y | "Köln" 1 2 | "Trier" - 3 | "Bärn" 4 5`},
-		{name: "aligned, names apart", in: "a          b          y\n      1.00       2.00       3.00\n      4.00                  6.00\n      7.00       8.00       9.00\n", want: "a b y | 1 2 3 | 4 - 6 | 7 8 9"},
+		{name: "aligned, letters", in: "Ort         x     y\nKöln     1.00  2.00\nTrier          3.00\nBärn     " +
+			"4.00  5.00\n", want: `Ort x y | "Köln" 1 2 | "Trier" - 3 | "Bärn" 4 5`},
+		{name: "aligned, names apart", in: "a          b          y\n      1.00       2.00       3.00\n      4.00   " +
+			"               6.00\n      7.00       8.00       9.00\n", want: "a b y | 1 2 3 | 4 - 6 | 7 8 9"},
 		{name: "not aligned", in: "a b y\n1 2 3\n10  20 \n4 5 6\n",
-			want: "t.csv: row 2 (line 3), column y: the row has 2 of 3 cells; write NA where a cell is blank, for blanks cannot be told from the delimiter; if the table begins further down, --skip N leaves out N lines"},
-		{name: "ruled, psql", in: "   a   |   b   |   y\n-------+-------+-------\n     1 |     2 |     3\n     4 |     5 |     6\n", want: "a b y | " + two},
-		{name: "ruled, mysql", in: "+---+---+---+\n| a | b | y |\n+---+---+---+\n| 1 | 2 | 3 |\n| 4 | 5 | 6 |\n+---+---+---+\n", want: "a b y | " + two},
+			want: "t.csv: row 2 (line 3), column y: the row has 2 of 3 cells; write NA where a cell is blank, for " +
+				"blanks cannot be told from the delimiter; if the table begins further down, --skip N " +
+				"leaves out N lines"},
+		{name: "ruled, psql", in: "   a   |   b   |   y\n-------+-------+-------\n     1 |     2 |     3\n     4 |  " +
+			"   5 |     6\n", want: "a b y | " + two},
+		{name: "ruled, mysql", in: "+---+---+---+\n| a | b | y |\n+---+---+---+\n| 1 | 2 | 3 |\n| 4 | 5 | 6 |\n" +
+			"+---+---+---+\n", want: "a b y | " + two},
 		{name: "ruled, Markdown", in: "| a | b | y |\n|---|:-:|--:|\n| 1 | 2 | 3 |\n| 4 | 5 | 6 |\n",
 			want: "a b y | " + two},
 		{name: "dashes are missing", in: "a,b,y\n---,--,-\n1,2,3\n", want: "a b y | - - - | 1 2 3"},
@@ -183,7 +202,8 @@ func TestHeads(t *testing.T) {
 		{name: "tilde", in: "a~b~y\n1~2~3\n4~5~6\n", want: "a b y | " + two},
 		{name: "control A", in: "a\x01b\x01y\n1\x012\x013\n4\x015\x016\n", want: "a b y | " + two},
 		{name: "whole lines quoted", in: "\"a,b,y\"\n\"1,2,3\"\n\"4,5,6\"\n",
-			want: `t.csv: every line stands in quotes as a whole; take the outer quotes off: sed 's/^"//; s/"$//; s/""/"/g'`},
+			want: `t.csv: every line stands in quotes as a whole; take the outer quotes off: sed 's/^"//; ` +
+				`s/"$//; s/""/"/g'`},
 		{name: "header again, quoted", in: "a,b,y\n1,2,3\n\"a\",\"b\",\"y\"\n4,5,6\n", want: "a b y | " + two,
 			note: "the header again"},
 		{name: "header again, capitals", in: "a,b,y\n1,2,3\nA, B, Y\n4,5,6\n", want: "a b y | " + two,
@@ -193,27 +213,36 @@ func TestHeads(t *testing.T) {
 		{name: "no header, dates", in: "2024-01-02;5\n2024-01-03;6\n", want: "c1 c2 | 19724 5 | 19725 6"},
 		{name: "years as names", in: "site,2015,2016\nx,1,2\nz,3,4\n", want: `site 2015 2016 | "x" 1 2 | "z" 3 4`},
 		{name: "a note below", in: "a,b,y\n1,2,3\nSource: own\n",
-			want: `t.csv: row 2 (line 3), column b: the row has 1 of 3 cells; if the line is no row ("Source: own"), delete it, or --ragged drop leaves it out`},
+			want: `t.csv: row 2 (line 3), column b: the row has 1 of 3 cells; if the line is no row ("Source: ` +
+				`own"), delete it, or --ragged drop leaves it out`},
 		{name: "a note below, dropped", in: "a,b,y\n1,2,3\nSource: own\n", opt: ReadOptions{DropRows: true},
 			want: "a b y | 1 2 3", note: "--ragged drop"},
 		{name: "line ends mixed", in: "a,b\r\n1,2\n3,4\r\n\r\n", want: "a b | 1 2 | 3 4"},
 		{name: "quotes with newlines", in: "name,y\n\"a\nb\",1\n\"c, \"\"d\"\"\",2\n",
 			want: `name y | "a\nb" 1 | "c, \"d\"" 2`},
-		{name: "HTML", in: "<!DOCTYPE html>\n<html>\n", want: "t.csv: is a page of HTML or XML; download or export the table itself as CSV"},
-		{name: "JSON", in: "[{\"a\": 1}]\n", want: "t.csv: is JSON; export it as CSV: a header line and one row a line"},
+		{name: "HTML", in: "<!DOCTYPE html>\n<html>\n", want: "t.csv: is a page of HTML or XML; download or export " +
+			"the table itself as CSV"},
+		{name: "JSON", in: "[{\"a\": 1}]\n", want: "t.csv: is JSON; export it as CSV: a header line and " +
+			"one row a line"},
 		{name: "LIBSVM", in: "1.5 1:0.2 2:0.3\n2 1:0.1\n",
-			want: `t.csv: has cells such as "1:0.2" of LIBSVM's sparse format; write it as CSV, a column for each number`},
-		{name: "LaTeX", in: "a & b \\\\\n1 & 2 \\\\\n", want: `t.csv: is a table of LaTeX; write commas for & and take \\ off the ends of the lines`},
+			want: `t.csv: has cells such as "1:0.2" of LIBSVM's sparse format; write it as CSV, a column ` +
+				`for each number`},
+		{name: "LaTeX", in: "a & b \\\\\n1 & 2 \\\\\n", want: `t.csv: is a table of LaTeX; write commas for & and ` +
+			`take \\ off the ends of the lines`},
 		{name: "SQL", in: "INSERT INTO t (a,b) VALUES\n(1,2),\n",
 			want: "t.csv: is SQL; export the table itself as CSV"},
-		{name: "YAML", in: "- a: 1\n  b: 2\n", want: "t.csv: is YAML; export it as CSV: a header line and one row a line"},
-		{name: "a list", in: "[1.5, 2],\n[3, 4],\n", want: "t.csv: is a list as a program writes it; export it as CSV: a header line and one row a line, without brackets"},
+		{name: "YAML", in: "- a: 1\n  b: 2\n", want: "t.csv: is YAML; export it as CSV: a header line and " +
+			"one row a line"},
+		{name: "a list", in: "[1.5, 2],\n[3, 4],\n", want: "t.csv: is a list as a program writes it; export it as " +
+			"CSV: a header line and one row a line, without brackets"},
 		{name: "names in cells", in: "a=1 b=2\na=3 b=4\n",
-			want: `t.csv: has the names of columns in its cells ("a=1 b=2"); write them once, in a header line, and the values below`},
+			want: `t.csv: has the names of columns in its cells ("a=1 b=2"); write them once, in a header line, and ` +
+				`the values below`},
 		{name: "names with =", in: "T=20,T=30,y\n1,2,3\n4,5,6\n", want: "T=20 T=30 y | " + two},
 		{name: "names in brackets", in: "[m],[s],[K]\n1,2,3\n4,5,6\n", want: "[m] [s] [K] | " + two},
 		{name: "single quotes", in: "n,y\n'a, b',2\n'c, d',3\n",
-			want: "t.csv: row 1 (line 2): the row has 3 cells, the header 2; cells that contain the delimiter need double quotes, not single ones"},
+			want: "t.csv: row 1 (line 2): the row has 3 cells, the header 2; cells that contain the delimiter need " +
+				"double quotes, not single ones"},
 		{name: "same names", in: "a,a,a.2,y\n1,2,3,4\n", want: "a a.3 a.2 y | 1 2 3 4"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -260,7 +289,8 @@ func TestWrittenNumbers(t *testing.T) {
 		{name: "minus", cells: []string{"−4.5", "–2", "3"}, want: "-4.5 -2 3"},
 		{name: "exponents", cells: []string{"1e5", "2E-1", "3"}, want: "100000 0.2 3"},
 		{name: "in doubt", cells: []string{"1,234", "5,678", "9,012"}, want: "1234 5678 9012",
-			note: `DOUBT t.csv: row 1 (line 2), column x: "1,234" may be 1234 (--decimal point) or 1.234 (--decimal comma), and so may all of the column; say which`},
+			note: `DOUBT t.csv: row 1 (line 2), column x: "1,234" may be 1234 (--decimal point) or 1.234 (--decimal ` +
+				`comma), and so may all of the column; say which`},
 		{name: "decided by another column", cells: []string{"1,234", "5,678", "9,012"}, also: "0.5",
 			want: "1234 5678 9012"},
 		{name: "decided by another column, comma", cells: []string{"1.234", "5.678", "9.012"}, also: "0,5",
@@ -291,8 +321,8 @@ func TestWrittenNumbers(t *testing.T) {
 		{name: "units in parentheses", cells: []string{"12 (kg)", "0.5 (kg)", "7(kg)"}, want: "12 0.5 7",
 			note: "(kg) left off"},
 		{name: "units of others", cells: []string{"12 Kč", "0,5 Kč", "7 Kč"}, want: "12 0.5 7", note: "Kč left off"},
-		{name: "currencies of others", cells: []string{"R$ 1.234,50", "R$ 5,00", "-R$ 7"}, want: "1234.5 5 -7",
-			note: "R$ left off"},
+		{name: "currencies of others", cells: []string{"R$ 1.234,50", "R$ 5,00", "-R$ 7"},
+			want: "1234.5 5 -7", note: "R$ left off"},
 		{name: "dollars of the States", cells: []string{"US$1,234.50", "US$5", "US$7"}, want: "1234.5 5 7"},
 		{name: "minus behind", cells: []string{"12.5-", "3", "1,234.0-"}, want: "-12.5 3 -1234",
 			note: "the minus behind them"},

@@ -115,7 +115,8 @@ func (r *Reader) split(cells [][]byte, rec []byte, quoted bool) ([][]byte, error
 	cells, ok := r.place.cut(cells, rec)
 	if !ok && r.row > 0 {
 		return nil, r.errorf(r.Names[min(len(cells), len(r.Names)-1)],
-			"the cell reaches the next column, and columns go by their positions; write the table with a delimiter, or the row aligned")
+			"the cell reaches the next column, and columns go by their positions; write the table with a delimiter, "+
+				"or the row aligned")
 	}
 	return cells, nil
 }
@@ -251,7 +252,8 @@ func (r *Reader) raw() (rec []byte, quoted bool, err error) {
 		}
 		if bytes.IndexByte(rec, 0) >= 0 {
 			return nil, false, &Error{File: r.file, Line: r.line, Row: r.row + 1,
-				Text: "holds zero bytes, which no text has: a copy that was cut short, or no text file; tr -d '\\000' takes them out"}
+				Text: "holds zero bytes, which no text has: a copy that was cut short, or no text file; tr -d " +
+					"'\\000' takes them out"}
 		}
 		return rec, quoted, nil
 	}

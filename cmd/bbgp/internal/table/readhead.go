@@ -72,10 +72,12 @@ func (s *sample) foreign(file string) error {
 		return &Error{File: file, Text: kind}
 	}
 	if len(s.recs) > 1 && assignments(string(s.recs[0].text)) && assignments(string(s.recs[1].text)) {
-		return &Error{File: file, Text: fmt.Sprintf("has the names of columns in its cells (%s); write them once, in a header line, and the values below", Quote(string(s.recs[0].text)))}
+		return &Error{File: file, Text: fmt.Sprintf("has the names of columns in its cells (%s); write them once, "+
+			"in a header line, and the values below", Quote(string(s.recs[0].text)))}
 	}
 	if wholeQuoted(s.recs) {
-		return &Error{File: file, Text: `every line stands in quotes as a whole; take the outer quotes off: sed 's/^"//; s/"$//; s/""/"/g'`}
+		return &Error{File: file, Text: `every line stands in quotes as a whole; take the outer quotes off: sed ` +
+			`'s/^"//; s/"$//; s/""/"/g'`}
 	}
 	return nil
 }

@@ -127,13 +127,17 @@ func TestMissingAndText(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	for name, tc := range map[string]struct{ in, want string }{
-		"empty":   {"", "t.csv: is empty; a header line and rows of numbers are expected"},
-		"blank":   {"\n\n", "t.csv: is empty; a header line and rows of numbers are expected"},
-		"header":  {"a,b\n", "t.csv: has a header and no rows"},
-		"few":     {"a,b,c\n1,2,3\n4,5\n", "t.csv: row 2 (line 3), column c: the row has 2 of 3 cells; fill the missing ones or leave them empty between delimiters"},
-		"many":    {"a,b\n1,2\n4,5,6\n", "t.csv: row 2 (line 3): the row has 3 cells, the header 2; name all columns in the header, or delete the cells that are too many"},
-		"quote":   {"a,b\n1,\"2\n3,4\n", "t.csv: row 1 (line 2): a quote is opened and never closed, or the line has no end"},
-		"zero":    {"a,b\n1,\x00\n", "t.csv: row 1 (line 2): holds zero bytes, which no text has: a copy that was cut short, or no text file; tr -d '\\000' takes them out"},
+		"empty":  {"", "t.csv: is empty; a header line and rows of numbers are expected"},
+		"blank":  {"\n\n", "t.csv: is empty; a header line and rows of numbers are expected"},
+		"header": {"a,b\n", "t.csv: has a header and no rows"},
+		"few": {"a,b,c\n1,2,3\n4,5\n", "t.csv: row 2 (line 3), column c: the row has 2 of 3 cells; fill the " +
+			"missing ones or leave them empty between delimiters"},
+		"many": {"a,b\n1,2\n4,5,6\n", "t.csv: row 2 (line 3): the row has 3 cells, the header 2; name all " +
+			"columns in the header, or delete the cells that are too many"},
+		"quote": {"a,b\n1,\"2\n3,4\n",
+			"t.csv: row 1 (line 2): a quote is opened and never closed, or the line has no end"},
+		"zero": {"a,b\n1,\x00\n", "t.csv: row 1 (line 2): holds zero bytes, which no text has: a copy that was " +
+			"cut short, or no text file; tr -d '\\000' takes them out"},
 		"one row": {"a,b\n1,2", "<nil>"},
 	} {
 		err := loadErr(tc.in)
@@ -245,8 +249,8 @@ func TestParseIsExact(t *testing.T) {
 		"1e99999999999999999999", "18446744073709551616", "3.0E+2"} {
 		check(s)
 	}
-	for _, s := range []string{"", ".", "-", "+", "e5", "1e", "1e+", "0x10", "1_000", "1 2", "1.2.3", "--1", "1,5",
-		"nanx", "१"} {
+	for _, s := range []string{"", ".", "-", "+", "e5", "1e", "1e+",
+		"0x10", "1_000", "1 2", "1.2.3", "--1", "1,5", "nanx", "१"} {
 		if _, k := parse([]byte(s), '.'); k == number || k == infinite {
 			t.Errorf("%q is taken for a number", s)
 		}

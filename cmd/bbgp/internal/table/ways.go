@@ -164,8 +164,8 @@ func (c *Column) decide(t *Table, marks map[byte]int) {
 		return // text
 	}
 	for _, w := range ways {
-		if w == best || w.failed > 0 || (w.decimal == 0) != (best.decimal == 0) || best.failed > 0 ||
-			best.order == YMD {
+		if w == best || w.failed > 0 || (w.decimal == 0) != (best.decimal == 0) ||
+			best.failed > 0 || best.order == YMD {
 			continue
 		}
 		if i := c.differ(best, w); i >= 0 {
@@ -192,7 +192,8 @@ func (c *Column) decide(t *Table, marks map[byte]int) {
 	lo, hi := c.Range()
 	if c.Order == "" {
 		if c.Order = orderOfNumbers(lo, hi); c.Order == "" {
-			text := "numbers from %.6g to %.6g are no dates of a known kind; name it with --date %s, or leave --date out"
+			text := "numbers from %.6g to %.6g are no dates of a known kind; name it with --date %s, or " +
+				"leave --date out"
 			c.doubt(t, Place{}, nil, text, lo, hi, Arg(c.Name+":FORMAT"))
 			return
 		}
@@ -212,13 +213,15 @@ func (c *Column) tellClock(t *Table, w *way) {
 	c.as, c.Order = AsFound, Clock
 	if w.two > 0 && w.two+w.failed < len(c.Num)-c.Missing-c.Inf {
 		c.doubt(t, w.short, []string{"--date", c.Name + ":time"},
-			"%s has two parts and other cells have three: write all as hours:minutes:seconds, or --date %s takes two as hours and minutes",
+			"%s has two parts and other cells have three: write all as hours:minutes:seconds, or --date %s takes "+
+				"two as hours and minutes",
 			Quote(w.short.Cell), Arg(c.Name+":time"))
 		return
 	}
 	if w.failed == 0 {
 		lo, hi := c.Range()
-		c.Note = fmt.Sprintf("column %s: times, taken as hours, from %.4g to %.4g; one before midnight is far from one after it", c.Name, lo, hi)
+		c.Note = fmt.Sprintf("column %s: times, taken as hours, from %.4g to %.4g; one before midnight is far from "+
+			"one after it", c.Name, lo, hi)
 	}
 }
 
@@ -235,7 +238,8 @@ func (c *Column) together(t *Table) {
 	c.as, c.Order = AsDate, o
 	if c.toDays(t) {
 		lo, hi := c.Range()
-		c.Note = fmt.Sprintf("column %s: numbers that are all dates, %s, from %s to %s, taken as days since 1970-01-01; --text %s takes them as words", c.Name, o.words(), DateOf(lo), DateOf(hi), ListArg(c.Name))
+		c.Note = fmt.Sprintf("column %s: numbers that are all dates, %s, from %s to %s, taken as days since "+
+			"1970-01-01; --text %s takes them as words", c.Name, o.words(), DateOf(lo), DateOf(hi), ListArg(c.Name))
 	}
 }
 
@@ -308,7 +312,8 @@ func (c *Column) choose(t *Table, a, b *way, i int, marks map[byte]int) *way {
 	if a.decimal == ',' {
 		point, comma = comma, point
 	}
-	c.doubt(t, at, []string{"--decimal", "point"}, "%s may be %v (--decimal point) or %v (--decimal comma), and so may all of the column; say which",
+	c.doubt(t, at, []string{"--decimal", "point"},
+		"%s may be %v (--decimal point) or %v (--decimal comma), and so may all of the column; say which",
 		Quote(at.Cell), point, comma)
 	return a
 }
@@ -318,9 +323,11 @@ func (c *Column) tellNumber(t *Table, w *way) {
 	cells := len(c.Num) - c.Missing - c.Inf - w.failed
 	switch {
 	case w.look.percent > 0 && w.look.percent < cells:
-		c.doubt(t, Place{}, []string{"--ignore", c.Name}, "%d cells have a per cent sign and %d have none; write all of them one way", w.look.percent, cells-w.look.percent)
+		c.doubt(t, Place{}, []string{"--ignore", c.Name}, "%d cells have a per cent sign and %d have none; write "+
+			"all of them one way", w.look.percent, cells-w.look.percent)
 	case w.look.oddUnits(cells):
-		c.doubt(t, Place{}, []string{"--ignore", c.Name}, "cells have different units, or some have none; bring all to one and write the numbers alone, or --text %s takes them as words", ListArg(c.Name))
+		c.doubt(t, Place{}, []string{"--ignore", c.Name}, "cells have different units, or some have none; bring all "+
+			"to one and write the numbers alone, or --text %s takes them as words", ListArg(c.Name))
 	case len(w.look.currency) > 1:
 		c.doubt(t, Place{}, []string{"--ignore", c.Name}, "cells are in different currencies; bring them to one")
 	}

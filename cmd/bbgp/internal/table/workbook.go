@@ -111,8 +111,8 @@ func checkZip(label string, at io.ReaderAt, size, limit int64) error {
 	case !book:
 		return &Error{File: label, Text: "is a zip archive; unpack it and name a table in it"}
 	case total > uint64(limit):
-		return &Error{File: label, Refused: true, Text: fmt.Sprintf("unpacks to %d bytes, more than the memory budget",
-			total)}
+		return &Error{File: label, Refused: true,
+			Text: fmt.Sprintf("unpacks to %d bytes, more than the memory budget", total)}
 	}
 	types, err := z.Open("[Content_Types].xml")
 	if err != nil {
@@ -171,8 +171,8 @@ func (s *sheetText) choose(name string) (string, error) {
 	sheets := s.book.GetSheetList()
 	switch {
 	case name != "" && !slices.Contains(sheets, name):
-		return "", &Error{File: s.label, Text: fmt.Sprintf("has no sheet %s; there are %s", Quote(name),
-			List(sheets, 8))}
+		return "", &Error{File: s.label, Text: fmt.Sprintf("has no sheet %s; there are %s",
+			Quote(name), List(sheets, 8))}
 	case name != "":
 		return name, nil
 	case len(sheets) == 0:

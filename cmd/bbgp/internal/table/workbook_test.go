@@ -45,7 +45,8 @@ func book(t *testing.T, rows [][]any, formats map[string]string, change func(*ex
 func TestWorkbook(t *testing.T) {
 	rows := [][]any{{"Report 7"}, {"day", "temp_°C", "kind", "y"}, {"", "°C", "", "kg"},
 		{45352, 0.1, "a, \"b\"", 3}, {45353.5, 0.333333333333333, "c", nil}, {45354, 1e-9, nil, 12345678.25}}
-	want := `day temp_°C kind y | 19783 0.1 "a, \"b\"" 3 | 19784.5 0.333333333333333 "c" - | 19785 1e-09 - 1.234567825e+07`
+	want := `day temp_°C kind y | 19783 0.1 "a, \"b\"" 3 | 19784.5 0.333333333333333 "c" - | 19785 1e-09 - ` +
+		`1.234567825e+07`
 	for _, format := range []string{"dd.mm.yyyy", "m/d/yy h:mm", "yyyy-mm-dd", "d mmm yy"} {
 		got, notes := readAs(string(book(t, rows, map[string]string{"A4:A6": format, "D4:D6": "#,##0.00"}, nil)),
 			ReadOptions{})
@@ -79,7 +80,8 @@ func TestWorkbook(t *testing.T) {
 	if got, _ := readAs(b, ReadOptions{Sheet: "More data"}); got != "z | 7" {
 		t.Error(got)
 	}
-	if got, _ := readAs(b, ReadOptions{Sheet: "none"}); got != `standard input: has no sheet "none"; there are Sheet1, More data` {
+	if got, _ := readAs(b, ReadOptions{Sheet: "none"}); got != `standard input: has no sheet "none"; there are `+
+		`Sheet1, More data` {
 		t.Error(got)
 	}
 }

@@ -36,7 +36,8 @@ var near = []struct {
 	{regexp.MustCompile(`^[0-9]{1,2}:[0-9]{2}(:[0-9]{2})?`), false,
 		"is a time that cannot be read: write it as 15:04:05, or as a number of hours"},
 	{regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9:.]+( ?[AaPp][Mm])? ?[A-Za-z/_]+$`), false,
-		"has a time zone by a name that is unknown or has several meanings: write +01:00 or the like in its place, or leave it out"},
+		"has a time zone by a name that is unknown or has several meanings: write +01:00 or the like in its place, " +
+			"or leave it out"},
 	{regexp.MustCompile(`^[0-9]{1,2}[./-][0-9]{1,2}\.?$`), true,
 		"may be a fraction, a range, or a day without its year: write a decimal number, or the date with its year"},
 	{regexp.MustCompile(

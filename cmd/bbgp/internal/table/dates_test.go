@@ -21,9 +21,11 @@ func TestWrittenDates(t *testing.T) {
 			`"2024-03-01 12:00 IST" "2024-03-02 12:00 IST"`, ""},
 		{"zones with a note", "2024-03-01T12:00:00+01:00[Europe/Berlin],2024-07-01T12:00+02:00[Europe/Berlin]",
 			"19783.458333333332 19905.416666666668", ""},
-		{"what browsers print", "Fri Mar 01 2024 12:00:00 GMT+0100 (Central European Standard Time),Mon Jul 01 2024 12:00:00 GMT+0200 (CEST)",
+		{"what browsers print", "Fri Mar 01 2024 12:00:00 GMT+0100 (Central European Standard Time),Mon Jul 01 2024 " +
+			"12:00:00 GMT+0200 (CEST)",
 			"19783.458333333332 19905.416666666668", ""},
-		{"what date prints", "Fri Mar  1 12:00:00 UTC 2024,Fri Mar 15 12:00:00 CET 2024", "19783.5 19797.458333333332", ""},
+		{"what date prints",
+			"Fri Mar  1 12:00:00 UTC 2024,Fri Mar 15 12:00:00 CET 2024", "19783.5 19797.458333333332", ""},
 		{"SAS", "01MAR2024,02mar2024:12:00:00", "19783 19784.5", ""},
 		{"hours by h", "2024-03-01 12h30,2024-03-02 6h00", "19783.520833333332 19784.25", ""},
 		{"slashes", "2024/03/01,2024/3/2", "19783 19784", ""},

@@ -63,7 +63,9 @@ func (r *reporter) middle() []float64 {
 // effects draws the prediction along what does most, the other inputs in the middle
 // of the rows, all on one axis.
 func (r *reporter) effects(ctx context.Context) (*section, error) {
-	s := &section{Title: "Effects of single inputs", Text: "The prediction of the function along one input, from the 1 % to the 99 % quantile of the training rows, the others at their medians and commonest levels. The band holds the function with probability 95 %; marks at the foot are training rows."}
+	s := &section{Title: "Effects of single inputs", Text: "The prediction of the function along one input, from " +
+		"the 1 % to the 99 % quantile of the training rows, the others at their medians and commonest levels. The " +
+		"band holds the function with probability 95 %; marks at the foot are training rows."}
 	var curves []*plots.Curve
 	for _, g := range r.groups {
 		if len(curves) == r.flags.effects || math.IsInf(r.shortest(&g), 1) {
@@ -147,7 +149,8 @@ func (r *reporter) maps(ctx context.Context) (*section, error) {
 		return nil, nil
 	}
 	slices.SortFunc(used, func(a, b *group) int { return a.inputs[0] - b.inputs[0] }) // as the table has them
-	s := &section{Title: "Map", Text: "The prediction of the function and its standard deviation; dots are training rows."}
+	s := &section{Title: "Map", Text: "The prediction of the function and its standard deviation; dots are " +
+		"training rows."}
 	m, p, err := r.overTwo(ctx, used[0], used[1], 0, true)
 	if err != nil {
 		return nil, err

@@ -165,8 +165,9 @@ func (m *mpi) call(name string, f func() (code int)) error {
 		wait = max(patience, 10*m.longest)
 	}
 	dog := time.AfterFunc(wait, func() {
-		fmt.Fprintf(os.Stderr, "bbgp-mpi: rank %d of %d has waited %v in %s for the other ranks: one of them is stopped "+
-			"or lost (BBGP_MPI_TIMEOUT=SECONDS sets how long to wait)\n", m.rank, m.size, wait, name)
+		fmt.Fprintf(os.Stderr,
+			"bbgp-mpi: rank %d of %d has waited %v in %s for the other ranks: one of them is stopped "+
+				"or lost (BBGP_MPI_TIMEOUT=SECONDS sets how long to wait)\n", m.rank, m.size, wait, name)
 		os.Exit(StatusLost)
 	})
 	code := f()

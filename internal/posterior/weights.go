@@ -153,7 +153,8 @@ func (p *Posterior) checkWeights(ctx context.Context, op *kernelmv.Op) error {
 		limit := 10*p.meanError*math.Sqrt(float64(n)+noise[i]/variance) + 1e-6 +
 			1e-9*(variance*sum+noise[i]*math.Abs(p.weights[i]))
 		if !(math.Abs(r) <= limit) {
-			return &gp.FileError{Reason: fmt.Sprintf("damaged: the weights do not belong to the rows and parameters: row %d is off by %.3g standard deviations of the target", i+1, r)}
+			return &gp.FileError{Reason: fmt.Sprintf("damaged: the weights do not belong to the rows and "+
+				"parameters: row %d is off by %.3g standard deviations of the target", i+1, r)}
 		}
 	}
 	p.unproven = false

@@ -272,7 +272,8 @@ func clock(b []byte) (float64, bool) {
 	s = strings.Replace(strings.Replace(s, ",", ".", 1), "H", ":", 1)
 	for _, l := range []string{"15:04:05", "15:04", "3:04:05 PM", "3:04 PM", "3:04PM", "3:04:05PM"} {
 		if t, err := time.Parse(l, s); err == nil {
-			return float64(t.Hour()*3600+t.Minute()*60+t.Second())/86400 + float64(t.Nanosecond())/86400e9 - zone/24, true
+			seconds := float64(t.Hour()*3600 + t.Minute()*60 + t.Second())
+			return seconds/86400 + float64(t.Nanosecond())/86400e9 - zone/24, true
 		}
 	}
 	return 0, false

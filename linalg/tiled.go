@@ -36,9 +36,12 @@ func newTiled(e *Engine, rows, cols int) *tiled {
 	t := &tiled{e: e, rows: rows, cols: cols, rp: roundUp(rows, asm.RowUnit), cp: roundUp(cols, tileCols)}
 	t.data = make([]float64, t.rp*t.cp)
 	t.partRows = roundUp(max(tiledRows, (t.rp+tiledParts-1)/tiledParts), tileRows)
-	t.sumPart, t.sumTile, t.addTile = t.transPart, t.addParts, t.mulRows
+	t.bind()
 	return t
 }
+
+// bind makes the bodies of loops, once, so that a product allocates nothing.
+func (t *tiled) bind() { t.sumPart, t.sumTile, t.addTile = t.transPart, t.addParts, t.mulRows }
 
 // set copies the matrix from m.
 func (t *tiled) set(m Matrix) {

@@ -23,14 +23,14 @@ import (
 // x = 0; the bounds are rigorous then, as K̂ >= P.
 
 const (
-	bracketBatch   = 32
-	bracketNearest = 128
+	cgBatch   = 32
+	cgNearest = 128
 	// formSlack: P is K̂ >= P up to what its Q is not orthonormal by (linalg/precond.go,
 	// preLoss), ten times: of a form in P⁻¹ that is the whole variance nothing is left.
 	formSlack = 1e-5
-	// sharpVariance is the ratio σ_f²/σ_n² above which float32 products could be
+	// float32Variance is the ratio σ_f²/σ_n² above which float32 products could be
 	// seen in a variance.
-	sharpVariance = 1e3
+	float32Variance = 1e3
 )
 
 func transpose(a linalg.Matrix) linalg.Matrix {
@@ -43,10 +43,10 @@ func transpose(a linalg.Matrix) linalg.Matrix {
 	return t
 }
 
-// A bracketWork brackets the variances of one batch after the other. The
+// A cgInterval brackets the variances of one batch after the other. The
 // iteration may use float32 products; the bounds that count come from a residual
 // in float64.
-type bracketWork struct {
+type cgInterval struct {
 	p          *Posterior
 	fast, wide linalg.SymOp
 	tol        float64
@@ -58,15 +58,15 @@ type bracketWork struct {
 	entry      []float64 // rounding of entries K(x*, X)
 
 	rows      []int         // put aside for the iteration
-	k, x, rho linalg.Matrix // their columns, n×bracketBatch
+	k, x, rho linalg.Matrix // their columns, n×cgBatch
 }
 
-// newBracketWork returns the work areas for the variances at xs.
-func newBracketWork(p *Posterior, tol float64, lo, hi []float64, xs linalg.Matrix) (*bracketWork, error) {
+// newCGInterval returns the work areas for the variances at xs.
+func newCGInterval(p *Posterior, tol float64, lo, hi []float64, xs linalg.Matrix) (*cgInterval, error) {
 	n := p.N()
-	w := &bracketWork{p: p, tol: tol, lo: lo, hi: hi, size: make([]float64, len(lo)),
+	w := &cgInterval{p: p, tol: tol, lo: lo, hi: hi, size: make([]float64, len(lo)),
 		entry: make([]float64, len(lo)),
-		cg:    linalg.NewCG(p.e, n, bracketBatch)}
+		cg:    linalg.NewCG(p.e, n, cgBatch)}
 	if err := p.op.EntryRounding(w.entry, xs); err != nil {
 		return nil, err
 	}
@@ -76,20 +76,20 @@ func newBracketWork(p *Posterior, tol float64, lo, hi []float64, xs linalg.Matri
 	}
 	w.wide = p.op.With(kernelmv.F64)
 	w.fast = w.wide
-	if p.params.Variance <= sharpVariance*p.params.Noise {
+	if p.params.Variance <= float32Variance*p.params.Noise {
 		w.fast = p.op.With(kernelmv.F32)
 	}
 	if !p.pre.NodeIsOne() {
-		w.near = min(bracketNearest, n)
+		w.near = min(cgNearest, n)
 	}
-	w.k, w.x, w.rho = linalg.NewMatrix(n, bracketBatch), linalg.NewMatrix(n, bracketBatch),
-		linalg.NewMatrix(n, bracketBatch)
+	w.k, w.x, w.rho = linalg.NewMatrix(n, cgBatch), linalg.NewMatrix(n, cgBatch),
+		linalg.NewMatrix(n, cgBatch)
 	return w, nil
 }
 
 // first brackets the variances at rows, number i of all and on, from their
 // nearest rows, and puts those that need more aside for the iteration.
-func (w *bracketWork) first(ctx context.Context, rows linalg.Matrix, i int) error {
+func (w *cgInterval) first(ctx context.Context, rows linalg.Matrix, i int) error {
 	kt := linalg.NewMatrix(rows.Rows, w.p.N())
 	if err := w.p.op.CrossTo(ctx, kt, rows, w.all); err != nil {
 		return err
@@ -111,7 +111,7 @@ func (w *bracketWork) first(ctx context.Context, rows linalg.Matrix, i int) erro
 			return err
 		}
 		pr := linalg.NewMatrix(k.Rows, k.Cols)
-		w.p.sharp.SolveTo(pr, rho)
+		w.p.variancePrecond.SolveTo(pr, rho)
 		w.p.round.combine(combs, x)
 		w.certain(combs, k, x, rho, pr, lo, hi)
 	}
@@ -126,7 +126,7 @@ func (w *bracketWork) first(ctx context.Context, rows linalg.Matrix, i int) erro
 			w.x.Set(r, c, x.At(r, j))
 			w.rho.Set(r, c, rho.At(r, j))
 		}
-		if w.rows = append(w.rows, i+j); len(w.rows) == bracketBatch {
+		if w.rows = append(w.rows, i+j); len(w.rows) == cgBatch {
 			if err := w.flush(ctx); err != nil {
 				return err
 			}
@@ -136,7 +136,7 @@ func (w *bracketWork) first(ctx context.Context, rows linalg.Matrix, i int) erro
 }
 
 // subtract sets rho = rho - K̂x, in float64, for x that is 0 outside the rows used.
-func (w *bracketWork) subtract(ctx context.Context, rho, x linalg.Matrix, used []int) error {
+func (w *cgInterval) subtract(ctx context.Context, rho, x linalg.Matrix, used []int) error {
 	const chunk = 128
 	kc := linalg.NewMatrix(rho.Rows, chunk)
 	xs := linalg.NewMatrix(chunk, x.Cols)
@@ -161,7 +161,7 @@ func (w *bracketWork) subtract(ctx context.Context, rho, x linalg.Matrix, used [
 }
 
 // flush iterates for the rows put aside.
-func (w *bracketWork) flush(ctx context.Context) error {
+func (w *cgInterval) flush(ctx context.Context) error {
 	q := len(w.rows)
 	if q == 0 {
 		return nil
@@ -186,7 +186,7 @@ func (w *bracketWork) flush(ctx context.Context) error {
 }
 
 // run brackets the variances of the columns of k, from x with residual rho.
-func (w *bracketWork) run(ctx context.Context, combs []combination, k, x, rho linalg.Matrix, lo, hi []float64) error {
+func (w *cgInterval) run(ctx context.Context, combs []combination, k, x, rho linalg.Matrix, lo, hi []float64) error {
 	own := slices.Clone(combs)
 	// A little closer than asked, for the residual computed from x to agree.
 	if w.fast != w.wide {
@@ -212,7 +212,7 @@ func (w *bracketWork) run(ctx context.Context, combs []combination, k, x, rho li
 }
 
 // residual sets rho = k - K̂x in float64 and brackets anew from it; done: closely enough.
-func (w *bracketWork) residual(ctx context.Context, combs []combination, k, x, rho linalg.Matrix, lo,
+func (w *cgInterval) residual(ctx context.Context, combs []combination, k, x, rho linalg.Matrix, lo,
 	hi []float64) (done bool, err error) {
 	y := linalg.NewMatrix(k.Rows, k.Cols)
 	if err := w.wide.MulTo(ctx, y, x.Clone()); err != nil {
@@ -224,14 +224,14 @@ func (w *bracketWork) residual(ctx context.Context, combs []combination, k, x, r
 			r[j] = v - yi[j]
 		}
 	}
-	w.p.sharp.SolveTo(y, rho)
+	w.p.variancePrecond.SolveTo(y, rho)
 	w.anew(lo, hi)
 	w.p.round.combine(combs, x)
 	return w.certain(combs, k, x, rho, y, lo, hi), nil
 }
 
 // anew sets the bounds that hold without any work.
-func (w *bracketWork) anew(lo, hi []float64) {
+func (w *cgInterval) anew(lo, hi []float64) {
 	for j := range lo {
 		lo[j], hi[j] = 0, w.p.params.Variance
 	}
@@ -239,11 +239,11 @@ func (w *bracketWork) anew(lo, hi []float64) {
 
 // iterate improves x, with residual rho, by conjugate gradients. Stagnation and a
 // matrix that seems not to be definite are rounding: what is reached stands.
-func (w *bracketWork) iterate(ctx context.Context, op linalg.SymOp, tol float64, k, x, rho linalg.Matrix) error {
+func (w *cgInterval) iterate(ctx context.Context, op linalg.SymOp, tol float64, k, x, rho linalg.Matrix) error {
 	delta := linalg.NewMatrix(k.Rows, k.Cols)
 	lo, hi := make([]float64, k.Cols), make([]float64, k.Cols)
 	w.anew(lo, hi)
-	_, err := w.cg.Solve(ctx, op, w.p.sharp, delta, rho, linalg.CGOptions{
+	_, err := w.cg.Solve(ctx, op, w.p.variancePrecond, delta, rho, linalg.CGOptions{
 		Tol: 1e-3 * w.tol * math.Sqrt(w.p.params.Noise),
 		OnPass: func(_ int, d, r linalg.Matrix, rpr []float64) bool {
 			return w.bounds(tol, w.quadratic(k, x, d, r), rpr, lo, hi)
@@ -261,7 +261,7 @@ func (w *bracketWork) iterate(ctx context.Context, op linalg.SymOp, tol float64,
 }
 
 // quadratic returns (k + r)'(x + d) of every column; d without rows stands for 0.
-func (w *bracketWork) quadratic(k, x, d, r linalg.Matrix) []float64 {
+func (w *cgInterval) quadratic(k, x, d, r linalg.Matrix) []float64 {
 	q := make([]float64, k.Cols)
 	for i := range k.Rows {
 		ki, xi, ri := k.Row(i), x.Row(i), r.Row(i)
@@ -280,7 +280,7 @@ func (w *bracketWork) quadratic(k, x, d, r linalg.Matrix) []float64 {
 
 // bounds tightens lo and hi by the bounds at x, where q = (k + r)'x, and says whether
 // every interval is narrow enough.
-func (w *bracketWork) bounds(tol float64, q, rpr, lo, hi []float64) bool {
+func (w *cgInterval) bounds(tol float64, q, rpr, lo, hi []float64) bool {
 	done := true
 	for j := range q {
 		up := w.p.params.Variance - q[j]
@@ -294,7 +294,7 @@ func (w *bracketWork) bounds(tol float64, q, rpr, lo, hi []float64) bool {
 
 // certain is bounds for a residual r computed from x and pr = P⁻¹r, with what rounding
 // may do.
-func (w *bracketWork) certain(combs []combination, k, x, r, pr linalg.Matrix, lo, hi []float64) bool {
+func (w *cgInterval) certain(combs []combination, k, x, r, pr linalg.Matrix, lo, hi []float64) bool {
 	done, round := true, w.p.round
 	q, rpr := w.quadratic(k, x, linalg.Matrix{}, r), linalg.ColumnDots(r, pr)
 	solved := make([]combination, len(q))
@@ -319,7 +319,7 @@ func narrow(tol, lo, hi float64) bool {
 
 // nearest sets the columns of x to K̂_NN⁻¹ k*_N on the nearest rows N, and
 // returns the rows used by any of them, in increasing order.
-func (w *bracketWork) nearest(ctx context.Context, rows, k, x linalg.Matrix) (used []int, err error) {
+func (w *cgInterval) nearest(ctx context.Context, rows, k, x linalg.Matrix) (used []int, err error) {
 	idx, err := w.p.op.Nearest(ctx, rows, w.near)
 	if err != nil {
 		return nil, err

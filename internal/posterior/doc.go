@@ -13,14 +13,14 @@
 //	P = FF'   pre                    preconditioner; a (node) is a lower bound of F⁻¹K̂F⁻ᵀ
 //	L         chol                   n×n, K̂ = LL', where the spec is dense
 //	k*, q     -                      K(X, x*) and k*'K̂⁻¹k*: var f(x*) = σ_f² - q
-//	V, B      gauge.cols, gauge.low  n×m, V'K̂V = I, B = K̂V
-//	ω, ε      gauge.cols, gauge.own  n×S, probes with covariance K̂⁻¹, and K̂ω
+//	V, B      gapProbes.cols, low    n×m, V'K̂V = I, B = K̂V
+//	ω, ε      gapProbes.cols, own    n×S, probes with covariance K̂⁻¹, and K̂ω
 //	size      combination.size       1 + Σ|x_i| of f* - x'y: rounding.go
 //
 // # The way of the data
 //
 // New takes rows, parameters and weights; the first answer prepares the operator
-// (posterior.go), the first variance P or L, the first many of them the probes (probes.go).
+// (runner.go), the first variance P or L (posterior.go), the first many of them the probes (probes.go).
 // A mean is k*'α (mean.go), by trees for many rows. A variance is what a regression on near
 // rows leaves, less what the probes measure of its gap (variance.go), or, where that stays
 // wide, what conjugate gradients find (cgvariance.go). Every bound takes in what rounding

@@ -49,7 +49,7 @@ func (p *Posterior) LeaveOneOut(ctx context.Context, e *linalg.Engine) (*LeftOut
 	if p.chol != nil {
 		return l, p.looDense(ctx, l)
 	}
-	return l, p.looGauge(ctx, l)
+	return l, p.looProbes(ctx, l)
 }
 
 func (p *Posterior) looDense(ctx context.Context, l *LeftOut) error {
@@ -77,12 +77,12 @@ func (p *Posterior) looDense(ctx context.Context, l *LeftOut) error {
 	return nil
 }
 
-// looGauge leaves out one row after the other by regressions.
-func (p *Posterior) looGauge(ctx context.Context, l *LeftOut) error {
+// looProbes leaves out one row after the other by regressions.
+func (p *Posterior) looProbes(ctx context.Context, l *LeftOut) error {
 	n, round := p.N(), p.round
 	round.weigh(p.weights)
-	g, err := p.newGauge(ctx, false) // V has seen the row that is left out
-	if errors.Is(err, errNoGauge) {
+	g, err := p.newGapProbes(ctx, false) // V has seen the row that is left out
+	if errors.Is(err, errNoProbes) {
 		if err = p.factor(ctx); err == nil {
 			return p.looDense(ctx, l)
 		}
@@ -134,7 +134,7 @@ type looBounds struct {
 }
 
 // looRegress bounds v_i for the given training rows by a regression on nn others.
-func (p *Posterior) looRegress(ctx context.Context, g *gauge, rows []int, nn int, out *looBounds) error {
+func (p *Posterior) looRegress(ctx context.Context, g *gapProbes, rows []int, nn int, out *looBounds) error {
 	near, err := p.op.Nearest(ctx, pickRows(p.data.X, rows), nn+1)
 	if err != nil {
 		return err
@@ -154,12 +154,12 @@ func (p *Posterior) looRegress(ctx context.Context, g *gauge, rows []int, nn int
 	}
 	p.e.Par.For(len(rows), func(_, a int) {
 		i, u, round := rows[a], upper[a], p.round
-		e := append([]float64{}, g.own.Row(i)[:gaugeProbes]...)
+		e := append([]float64{}, g.own.Row(i)[:probeCount]...)
 		c := round.alone(round.entry[i])
 		for t, b := range coef.Row(a) {
 			k := int(lists[a*(1+nn)+1+t])
 			round.add(&c, k, b)
-			p.e.Axpy(-b, g.own.Row(k)[:gaugeProbes], e)
+			p.e.Axpy(-b, g.own.Row(k)[:probeCount], e)
 		}
 		sum, most := 0.0, 0.0
 		for s, w := range g.cols.Row(i) {
@@ -171,7 +171,7 @@ func (p *Posterior) looRegress(ctx context.Context, g *gauge, rows []int, nn int
 			return
 		}
 		// Each of these is off by d: of x'ε, and of u.
-		d := math.Sqrt(gaugeProbes) * (c.loud*g.reach/u + most*off/(u*(u-off)))
+		d := math.Sqrt(probeCount) * (c.loud*g.reach/u + most*off/(u*(u-off)))
 		w := math.Sqrt(sum)
 		lo := 1 / (1/(u-off) + g.most*(w+d)*(w+d))
 		hi := 1 / (1/(u+off) + g.least*max(w-d, 0)*max(w-d, 0))

@@ -66,7 +66,7 @@ func (p *Posterior) Predict(ctx context.Context, e *linalg.Engine, xs linalg.Mat
 	switch {
 	case p.chol != nil:
 		out.Kind = "exact"
-	case (p.gauge == nil || opt.Rigorous) && p.pre.NodeIsOne():
+	case (p.probes == nil || opt.Rigorous) && p.pre.NodeIsOne():
 		out.Kind = "rigorous"
 	default:
 		out.Kind = "probable"

@@ -91,59 +91,32 @@ const (
 	predictTol32, predictTol64 = 1e-8, 1e-11
 )
 
-// prepared holds what answers need beside the rows and the weights.
+// prepared holds what answers need beside the rows and the weights, whatever engine they
+// are computed on.
 type prepared struct {
-	e    *linalg.Engine
-	op   *kernelmv.Op
-	pre  *linalg.Precond  // unless dense
-	chol *linalg.Cholesky // if dense
-	node float64
-	// round is what rounding may do to bounds.
-	round *rounding
+	*runner           // of this call
+	runners []*runner // one for each kind of engine that has asked
+
+	node  float64   // of the preconditioner
+	round *rounding // what rounding may do to bounds
 	// delta is K̂⁻¹r, r the residual of the weights, where there is a dense factor.
 	delta []float64
-	// sharp is the preconditioner for variances, whose many solves pay for a
-	// larger rank: on elevators (n = 11121) rank 600 saves 2 of 5 passes.
-	sharp *linalg.Precond
+	tried float64 // least error of means that was solved for
 
-	source *kernelmv.Source // of the weights, once enough means were asked for
-	asked  int              // rows whose mean was asked for
-
-	tried   float64 // least error of means that was solved for
-	askedSD int     // rows whose variance was asked for
-	gauge   *gauge  // once there were enough
-	noGauge bool    // it does not converge
+	asked    int        // rows whose mean was asked for
+	askedSD  int        // rows whose variance was asked for
+	probes   *gapProbes // once these were enough
+	noProbes bool       // they do not converge
 }
 
-const sharpRank = 600
+const varianceRank = 600
 
 // prepare makes the operator and, with solver set, what solves with K̂, and keeps them for
 // the next call; e nil means the engine of the last call, or the default one. The caller
 // holds p.mu.
-func (p *Posterior) prepare(ctx context.Context, e *linalg.Engine, solver bool) (err error) {
-	if e == nil {
-		e = p.e
-	}
-	if e == nil {
-		if e, err = linalg.NewEngine(nil, 0); err != nil {
-			return err
-		}
-	}
-	if p.e != e {
-		op, err := kernelmv.NewOp(e, p.data.X, gp.KernelOf(p.params), gp.NoiseOf(p.params, p.data))
-		if err != nil {
-			return &gp.ParamError{Key: "lengthscales", Reason: err.Error()}
-		}
-		op.SetPrecision(kernelmv.F64)
-		if err := p.checkWeights(ctx, op); err != nil {
-			return err
-		}
-		op.SetForm(kernelmv.FormAuto, predictTol32, predictTol64)
-		round, err := newRounding(op)
-		if err != nil {
-			return err
-		}
-		p.prepared = prepared{e: e, op: op, round: round}
+func (p *Posterior) prepare(ctx context.Context, e *linalg.Engine, solver bool) error {
+	if err := p.use(ctx, e); err != nil {
+		return err
 	}
 	switch {
 	case !solver || p.pre != nil || p.chol != nil:
@@ -205,20 +178,20 @@ func (p *Posterior) factor(ctx context.Context) error {
 	return p.improve(ctx, denseTol)
 }
 
-// sharpen makes sharp.
-func (p *Posterior) sharpen(ctx context.Context) error {
-	if p.sharp != nil {
+// preconditionVariances makes variancePrecond.
+func (p *Posterior) preconditionVariances(ctx context.Context) error {
+	if p.variancePrecond != nil {
 		return nil
 	}
-	p.sharp = p.pre
-	rank := max(p.pre.Rank(), min(sharpRank, p.N()/8))
+	p.variancePrecond = p.pre
+	rank := max(p.pre.Rank(), min(varianceRank, p.N()/8))
 	if !p.pre.NodeIsOne() || rank == p.pre.Rank() {
 		return nil
 	}
-	sharp, err := linalg.NewPrecond(ctx, p.e, p.op, p.op.Noise(),
+	pre, err := linalg.NewPrecond(ctx, p.e, p.op, p.op.Noise(),
 		linalg.PrecondOptions{Rank: rank, Seed: p.spec.Seed})
 	if err == nil {
-		p.sharp = sharp
+		p.variancePrecond = pre
 	}
 	return err
 }

@@ -29,7 +29,7 @@ import (
 //
 // The probes are ω = F⁻ᵀ A^-1/2 z, A = F⁻¹K̂F⁻ᵀ, z standard normal, by block Lanczos;
 // their ε is one exact product, so that an error in the root changes the
-// covariance of ω by a few per cent and nothing else (gaugeSlack).
+// covariance of ω by a few per cent and nothing else (rootSlack).
 //
 // Where the function is smooth, nearest rows explain too little. Then a basis V,
 // n×m, V'K̂V = I, of the span of the low-rank factor takes part: f* is regressed on
@@ -40,21 +40,21 @@ import (
 // k*'K̂⁻¹r = x'r + ρ'K̂⁻¹r, |ρ'K̂⁻¹r| <= (ρ'K̂⁻¹ρ r'K̂⁻¹r)^1/2, far less than σ_f (r'K̂⁻¹r)^1/2.
 
 const (
-	gaugeProbes = 128
-	// gaugeRisk is the probability that one bound of one gap does not hold.
-	gaugeRisk = 1e-6
-	// gaugeTol ends the Lanczos process: largest residual of A⁻¹z, relative.
-	gaugeTol    = 0.1
-	gaugeSlack  = 1.05
-	gaugePasses = 64
-	// gaugeBytes bounds the Lanczos basis; blocks beyond it are made twice.
-	gaugeBytes = 1 << 30
-	// gaugeRank is the number of columns of V.
-	gaugeRank = 600
+	probeCount = 128
+	// probeRisk is the probability that one bound of one gap does not hold.
+	probeRisk = 1e-6
+	// probeTol ends the Lanczos process: largest residual of A⁻¹z, relative.
+	probeTol    = 0.1
+	rootSlack   = 1.05
+	probePasses = 64
+	// probeBytes bounds the Lanczos basis; blocks beyond it are made twice.
+	probeBytes = 1 << 30
+	// spanRank is the number of columns of V.
+	spanRank = 600
 )
 
-// A gauge holds the probes, and V where it is used.
-type gauge struct {
+// gapProbes holds the probes, and V where it is used.
+type gapProbes struct {
 	rank        int
 	cols        linalg.Matrix // n×(m+S): V and Ω - V V'ε
 	low         linalg.Matrix // B, n×m, with room for rows to predict
@@ -62,7 +62,7 @@ type gauge struct {
 	own         linalg.Matrix // n×(S+1): ε - B V'ε, and r - B V'r
 	vr          []float64     // V'r, m
 	rest        float64       // bound of r'K̂⁻¹r
-	least, most float64       // gap / Σ_s (ω_s'ρ)² lies between, but for gaugeRisk
+	least, most float64       // gap / Σ_s (ω_s'ρ)² lies between, but for probeRisk
 	passes      int
 
 	reach      float64 // σ_f² n^1/2 (|ω| + ‖V‖_F |s|), the largest
@@ -71,75 +71,75 @@ type gauge struct {
 	round      *rounding
 }
 
-var errNoGauge = errors.New("the probes for the variance do not converge")
+var errNoProbes = errors.New("the probes for the variance do not converge")
 
-// gaugeChecks random vectors measure E_H and E_B: of gaugeChecks numbers that are normal
-// with variance e², none is larger than e/gaugeSure with a probability of 2e-10.
+// checkCount random vectors measure E_H and E_B: of checkCount numbers that are normal
+// with variance e², none is larger than e/checkSure with a probability of 2e-10.
 const (
-	gaugeChecks = 7
-	gaugeSure   = 20
+	checkCount = 7
+	checkSure  = 20
 )
 
-// newGauge makes the probes, and V if basis is set and P is of low rank alone. It
-// returns errNoGauge where too many passes would be needed, or rounding does not let
+// newGapProbes makes the probes, and V if basis is set and P is of low rank alone. It
+// returns errNoProbes where too many passes would be needed, or rounding does not let
 // the probes be made.
-func (p *Posterior) newGauge(ctx context.Context, basis bool) (*gauge, error) {
+func (p *Posterior) newGapProbes(ctx context.Context, basis bool) (*gapProbes, error) {
 	n := p.N()
-	g := &gauge{round: p.round}
-	lowQ, highQ := chiSquareBounds(gaugeProbes, gaugeRisk)
-	g.least, g.most = 1/(highQ*gaugeSlack), gaugeSlack/lowQ
-	omega, err := p.gaugeProbes(ctx, g)
+	g := &gapProbes{round: p.round}
+	lowQ, highQ := chiSquareBounds(probeCount, probeRisk)
+	g.least, g.most = 1/(highQ*rootSlack), rootSlack/lowQ
+	omega, err := p.drawProbes(ctx, g)
 	if errors.Is(err, linalg.ErrNotDefinite) {
-		return nil, fmt.Errorf("%w: %w", errNoGauge, err)
+		return nil, fmt.Errorf("%w: %w", errNoProbes, err)
 	}
 	if err != nil {
 		return nil, err
 	}
 	g.cols = omega
 	if basis && p.pre.NodeIsOne() {
-		if err := p.gaugeBasis(ctx, g); err != nil {
+		if err := p.spanBasis(ctx, g); err != nil {
 			return nil, err
 		}
 	}
 	// Products with [Ω, α, VT] in float64: ε, the residual of the weights, and a check of B.
-	src, dst := linalg.NewMatrix(n, gaugeProbes+1+gaugeChecks), linalg.NewMatrix(n, gaugeProbes+1+gaugeChecks)
-	src.Sub(0, n, 0, gaugeProbes).CopyFrom(omega)
+	src, dst := linalg.NewMatrix(n, probeCount+1+checkCount), linalg.NewMatrix(n, probeCount+1+checkCount)
+	src.Sub(0, n, 0, probeCount).CopyFrom(omega)
 	for i, v := range p.weights {
-		src.Set(i, gaugeProbes, v)
+		src.Set(i, probeCount, v)
 	}
 	t := p.checkVectors(g)
 	v := g.cols.Sub(0, n, 0, g.rank)
-	p.e.GemmTo(src.Sub(0, n, gaugeProbes+1, src.Cols), 1, v, false, t, false, 0)
+	p.e.GemmTo(src.Sub(0, n, probeCount+1, src.Cols), 1, v, false, t, false, 0)
 	op := p.op.With(kernelmv.F64)
 	if err := op.MulTo(ctx, dst, src); err != nil {
 		return nil, err
 	}
 	r := linalg.NewMatrix(n, 1)
 	for i, y := range p.data.Y {
-		r.Data[i] = y - p.params.Mean - dst.At(i, gaugeProbes)
-		dst.Set(i, gaugeProbes, r.Data[i])
+		r.Data[i] = y - p.params.Mean - dst.At(i, probeCount)
+		dst.Set(i, probeCount, r.Data[i])
 	}
 	pr := linalg.NewMatrix(n, 1)
 	p.pre.SolveTo(pr, r)
 	g.rest = max(p.e.Dot(r.Data, pr.Data), 0) / p.node
-	g.own = dst.Sub(0, n, 0, gaugeProbes+1)
-	g.takeOut(p, t, dst.Sub(0, n, gaugeProbes+1, dst.Cols))
+	g.own = dst.Sub(0, n, 0, probeCount+1)
+	g.takeOut(p, t, dst.Sub(0, n, probeCount+1, dst.Cols))
 	return g, nil
 }
 
-// gaugeProbes returns Ω, n×S.
-func (p *Posterior) gaugeProbes(ctx context.Context, g *gauge) (linalg.Matrix, error) {
+// probeCount returns Ω, n×S.
+func (p *Posterior) drawProbes(ctx context.Context, g *gapProbes) (linalg.Matrix, error) {
 	n := p.N()
 	rng := rand.New(rand.NewPCG(p.spec.Seed, 0x6761756765)) // the second word is the stream of this use
-	z := linalg.NewMatrix(n, gaugeProbes)
+	z := linalg.NewMatrix(n, probeCount)
 	for i := range z.Data {
 		z.Data[i] = rng.NormFloat64()
 	}
 	op := p.op.With(kernelmv.F64)
-	if p.params.Variance <= sharpVariance*p.params.Noise {
+	if p.params.Variance <= float32Variance*p.params.Noise {
 		op = p.op.With(kernelmv.F32)
 	}
-	l := linalg.NewLanczos(p.e, n, gaugeProbes, linalg.LanczosOptions{MaxCols: max(gaugeBytes/(4*n), 4*gaugeProbes)})
+	l := linalg.NewLanczos(p.e, n, probeCount, linalg.LanczosOptions{MaxCols: max(probeBytes/(4*n), 4*probeCount)})
 	l.Start(op, p.pre, z)
 	for {
 		if err := l.Step(ctx); err != nil {
@@ -150,11 +150,11 @@ func (p *Posterior) gaugeProbes(ctx context.Context, g *gauge) (linalg.Matrix, e
 		if err != nil {
 			return z, err
 		}
-		if worst <= gaugeTol || l.Exhausted() {
+		if worst <= probeTol || l.Exhausted() {
 			break
 		}
-		if g.passes == gaugePasses {
-			return z, errNoGauge
+		if g.passes == probePasses {
+			return z, errNoProbes
 		}
 	}
 	root, err := linalg.InvSqrt(l.H, 1e-3)
@@ -168,12 +168,12 @@ func (p *Posterior) gaugeProbes(ctx context.Context, g *gauge) (linalg.Matrix, e
 	return z, nil
 }
 
-// gaugeBasis makes V and B. Where the span of the factor is degenerate, the gauge does
+// spanBasis makes V and B. Where the span of the factor is degenerate, the probes does
 // without.
-func (p *Posterior) gaugeBasis(ctx context.Context, g *gauge) error {
+func (p *Posterior) spanBasis(ctx context.Context, g *gapProbes) error {
 	n := p.N()
 	v, _, _, err := linalg.PivotedCholesky(ctx, p.e, p.op,
-		linalg.PivotOptions{MaxRank: min(gaugeRank, n/8), Seed: p.spec.Seed})
+		linalg.PivotOptions{MaxRank: min(spanRank, n/8), Seed: p.spec.Seed})
 	if err != nil || v.Cols == 0 {
 		return err
 	}
@@ -193,16 +193,16 @@ func (p *Posterior) gaugeBasis(ctx context.Context, g *gauge) error {
 	}
 	p.e.SolveRight(v, chol.Factor(), true)
 	p.e.SolveRight(b, chol.Factor(), true)
-	cols := linalg.NewMatrix(n, rank+gaugeProbes)
+	cols := linalg.NewMatrix(n, rank+probeCount)
 	cols.Sub(0, n, 0, rank).CopyFrom(v)
 	cols.Sub(0, n, rank, cols.Cols).CopyFrom(g.cols)
 	g.rank, g.cols, g.low = rank, cols, low
 	return nil
 }
 
-// checkVectors returns T, m×gaugeChecks, standard normal.
-func (p *Posterior) checkVectors(g *gauge) linalg.Matrix {
-	t := linalg.NewMatrix(g.rank, gaugeChecks)
+// checkVectors returns T, m×checkCount, standard normal.
+func (p *Posterior) checkVectors(g *gapProbes) linalg.Matrix {
+	t := linalg.NewMatrix(g.rank, checkCount)
 	rng := rand.New(rand.NewPCG(p.spec.Seed, 0x636865636b)) // the second word is the stream of this use
 	for i := range t.Data {
 		t.Data[i] = rng.NormFloat64()
@@ -212,10 +212,10 @@ func (p *Posterior) checkVectors(g *gauge) linalg.Matrix {
 
 // takeOut takes V out of the probes and of the residual, s = V'ε and V'r, measures E_H
 // and E_B by kvt = K̂VT, and sets what rounding may do.
-func (g *gauge) takeOut(p *Posterior, t, kvt linalg.Matrix) {
+func (g *gapProbes) takeOut(p *Posterior, t, kvt linalg.Matrix) {
 	n, m, r := g.own.Rows, g.rank, g.round
-	s := linalg.NewMatrix(m, gaugeProbes+1)
-	probes := g.cols.Sub(0, n, m, m+gaugeProbes)
+	s := linalg.NewMatrix(m, probeCount+1)
+	probes := g.cols.Sub(0, n, m, m+probeCount)
 	g.noise = make([]float64, n+varianceBlock)
 	copy(g.noise, p.op.Noise())
 	largest := slices.Max(linalg.ColumnDots(probes, probes))
@@ -224,22 +224,22 @@ func (g *gauge) takeOut(p *Posterior, t, kvt linalg.Matrix) {
 		v, b := g.cols.Sub(0, n, 0, m), g.low.Sub(0, n, 0, m)
 		p.e.GemmTo(s, 1, v, true, g.own, false, 0)
 		for i := range m {
-			g.vr = append(g.vr, s.At(i, gaugeProbes))
+			g.vr = append(g.vr, s.At(i, probeCount))
 		}
 		for _, x := range linalg.ColumnDots(v, v) {
 			g.norm += x
 		}
 		g.norm = math.Sqrt(g.norm)
 		p.e.GemmTo(g.own, -1, b, false, s, false, 1)
-		p.e.GemmTo(probes, -1, v, false, s.Sub(0, m, 0, gaugeProbes), false, 1)
-		g.reach += g.norm * math.Sqrt(slices.Max(linalg.ColumnDots(s, s)[:gaugeProbes]))
+		p.e.GemmTo(probes, -1, v, false, s.Sub(0, m, 0, probeCount), false, 1)
+		g.reach += g.norm * math.Sqrt(slices.Max(linalg.ColumnDots(s, s)[:probeCount]))
 		h := t.Clone()
 		p.e.GemmTo(h, 1, v, true, kvt, false, -1)
-		g.offH = gaugeSure * math.Sqrt(slices.Max(linalg.ColumnDots(h, h)))
+		g.offH = checkSure * math.Sqrt(slices.Max(linalg.ColumnDots(h, h)))
 		p.e.GemmTo(kvt, -1, b, false, t, false, 1)
 		for i := range n {
 			for _, x := range kvt.Row(i) {
-				g.offB = max(g.offB, gaugeSure*math.Abs(x))
+				g.offB = max(g.offB, checkSure*math.Abs(x))
 			}
 		}
 		for i := range g.noise {
@@ -251,7 +251,7 @@ func (g *gauge) takeOut(p *Posterior, t, kvt linalg.Matrix) {
 
 // slackV is (2): what the rounding of V and B may do to a variance, for f* with rounding
 // e of its entries.
-func (g *gauge) slackV(size, e float64) float64 {
+func (g *gapProbes) slackV(size, e float64) float64 {
 	if g.rank == 0 {
 		return 0
 	}
@@ -268,8 +268,8 @@ func (g *gauge) slackV(size, e float64) float64 {
 // with a correlation c to the S numbers ω_s'ρ leaves at least 1 - c² of their squares, and
 // where it does not follow them |c| > 3^1/2/2 has a probability below 1e-30 (S = 128).
 // So |ω'ρ| is at most 2 |ω'ρ + error|.
-func (g *gauge) between(variance, off, sum, offProbe float64) (lo, hi float64) {
-	w, d := math.Sqrt(sum), math.Sqrt(gaugeProbes)*offProbe
+func (g *gapProbes) between(variance, off, sum, offProbe float64) (lo, hi float64) {
+	w, d := math.Sqrt(sum), math.Sqrt(probeCount)*offProbe
 	most := min(w+d, 2*w)
 	return variance - off - g.most*most*most, variance + off - g.least*max(w-d, 0)*max(w-d, 0)
 }

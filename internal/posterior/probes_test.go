@@ -27,9 +27,9 @@ func TestChiSquareBounds(t *testing.T) {
 	}
 }
 
-// TestGaugeUnbiased: the squares of ω'ρ have the gap as their mean, with and
+// TestGapUnbiased: the squares of ω'ρ have the gap as their mean, with and
 // without V, so over many rows their sum agrees with that of the gaps.
-func TestGaugeUnbiased(t *testing.T) {
+func TestGapUnbiased(t *testing.T) {
 	ctx := context.Background()
 	d, test := gptest.RandomTable(900, 4, 5), gptest.RandomTable(400, 4, 6)
 	d.NoiseExtra, d.NoiseScale = nil, nil
@@ -44,11 +44,11 @@ func TestGaugeUnbiased(t *testing.T) {
 		if err := other.prepare(ctx, e, true); err != nil {
 			t.Fatal(err)
 		}
-		if other.gauge, err = other.newGauge(ctx, true); err != nil {
+		if other.probes, err = other.newGapProbes(ctx, true); err != nil {
 			t.Fatal(err)
 		}
-		if (other.gauge.rank > 0) != (r.Rank > 0) {
-			t.Fatalf("%+v: V has %d columns", r, other.gauge.rank)
+		if (other.probes.rank > 0) != (r.Rank > 0) {
+			t.Fatalf("%+v: V has %d columns", r, other.probes.rank)
 		}
 		rows := make([]int, test.X.Rows)
 		for i := range rows {
@@ -60,9 +60,9 @@ func TestGaugeUnbiased(t *testing.T) {
 		}
 		gap, estimate := 0.0, 0.0
 		for i := range rows {
-			sum := (v.hi[i] - v.lo[i]) / (other.gauge.most - other.gauge.least)
-			estimate += sum / gaugeProbes
-			gap += v.hi[i] + other.gauge.least*sum - want.Hi[i]
+			sum := (v.hi[i] - v.lo[i]) / (other.probes.most - other.probes.least)
+			estimate += sum / probeCount
+			gap += v.hi[i] + other.probes.least*sum - want.Hi[i]
 			if v.lo[i] > want.Hi[i] || v.hi[i] < want.Lo[i] {
 				t.Errorf("%+v, row %d: %v outside [%v, %v]", r, i, want.Hi[i], v.lo[i], v.hi[i])
 			}
@@ -93,8 +93,8 @@ func TestMeansAlone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if (got.Lo != nil) != c.sd || (m.pre != nil) != c.solver || (m.gauge != nil) != c.probes {
-			t.Errorf("%+v: solver %v, probes %v", c, m.pre != nil, m.gauge != nil)
+		if (got.Lo != nil) != c.sd || (m.pre != nil) != c.solver || (m.probes != nil) != c.probes {
+			t.Errorf("%+v: solver %v, probes %v", c, m.pre != nil, m.probes != nil)
 		}
 	}
 }
@@ -119,7 +119,7 @@ func TestPredictRigorous(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got.Kind != kind || m.gauge != nil {
+		if got.Kind != kind || m.probes != nil {
 			t.Errorf("bounds are %s, want %s", got.Kind, kind)
 		}
 		for i := range want.Mean {
@@ -137,8 +137,8 @@ func TestPredictRigorous(t *testing.T) {
 	}
 }
 
-// TestGaugeFewRows: fewer training rows than probes, and a single one.
-func TestGaugeFewRows(t *testing.T) {
+// TestGapFewRows: fewer training rows than probes, and a single one.
+func TestGapFewRows(t *testing.T) {
 	ctx, test := context.Background(), gptest.RandomTable(fewRows, 2, 6)
 	for _, n := range []int{1, 2, 40} {
 		d := gptest.RandomTable(n, 2, 5)
@@ -165,9 +165,9 @@ func TestGaugeFewRows(t *testing.T) {
 	}
 }
 
-// TestGaugeNewWeights: weights that are solved for again have bounds of their own,
+// TestGapNewWeights: weights that are solved for again have bounds of their own,
 // and what cannot be reached is tried once.
-func TestGaugeNewWeights(t *testing.T) {
+func TestGapNewWeights(t *testing.T) {
 	ctx, e := context.Background(), gptest.Engine(t)
 	d, test := gptest.RandomTable(500, 3, 5), gptest.RandomTable(fewRows, 3, 6)
 	p := gp.Params{Kernel: "matern32", Variance: 1, Noise: 0.05, Lengthscales: []float64{1, 2, 3}}
@@ -191,17 +191,17 @@ func TestGaugeNewWeights(t *testing.T) {
 			}
 		}
 	}
-	kept := m.gauge
+	kept := m.probes
 	if _, err := m.Predict(ctx, e, test.X, Options{SD: true, SDTol: 0.05, MeanTol: 1e-300}); err != nil ||
-		m.gauge != kept {
+		m.probes != kept {
 		t.Errorf("what cannot be reached was tried again; %v", err)
 	}
 }
 
-// TestGaugeBetween: what rounding may do widens both bounds; a gap that is measured
+// TestGapBetween: what rounding may do widens both bounds; a gap that is measured
 // larger than the variance leaves no lower bound and does not raise the upper one.
-func TestGaugeBetween(t *testing.T) {
-	g := &gauge{least: 0.004, most: 0.015}
+func TestGapBetween(t *testing.T) {
+	g := &gapProbes{least: 0.004, most: 0.015}
 	lo, hi := g.between(1, 0, 10, 0)
 	if gptest.Relative(lo, 1-0.15) > 1e-12 || gptest.Relative(hi, 1-0.04) > 1e-12 {
 		t.Errorf("[%v, %v] for a sound regression", lo, hi)
@@ -209,7 +209,7 @@ func TestGaugeBetween(t *testing.T) {
 	if a, b := g.between(1, 0.01, 10, 0); gptest.Relative(a, lo-0.01) > 1e-12 || gptest.Relative(b, hi+0.01) > 1e-12 {
 		t.Errorf("[%v, %v] for a variance known to 0.01", a, b)
 	}
-	d := 0.1 / math.Sqrt(gaugeProbes)
+	d := 0.1 / math.Sqrt(probeCount)
 	if a, b := g.between(1, 0, 10, d); gptest.Relative(a, 1-0.015*math.Pow(math.Sqrt(10)+0.1, 2)) > 1e-12 ||
 		gptest.Relative(b, 1-0.004*math.Pow(math.Sqrt(10)-0.1, 2)) > 1e-12 {
 		t.Errorf("[%v, %v] for probes known to %v", a, b, d)

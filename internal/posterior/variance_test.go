@@ -73,7 +73,7 @@ func boundRows(t *testing.T, rows int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if made := iter.gauge != nil; made != (rows >= fewRows) {
+		if made := iter.probes != nil; made != (rows >= fewRows) {
 			t.Errorf("noise %g, %d rows: probes made: %v", c.noise, rows, made)
 		}
 		for i := range want.Mean {

@@ -45,7 +45,10 @@ func (p *Posterior) solved(ctx context.Context, e *linalg.Engine) error {
 //
 // With a dense factor P is K̂ but for rounding, and asking for more costs nothing.
 func (p *Posterior) improve(ctx context.Context, tol float64) error {
-	p.tried, p.gauge, p.source = tol, nil, nil // which was measured for the old weights
+	p.tried, p.probes = tol, nil // which was measured for the old weights
+	for _, r := range p.runners {
+		r.source = nil
+	}
 	n := p.N()
 	b, x := linalg.NewMatrix(n, 1), linalg.NewMatrix(n, 1)
 	for i, y := range p.data.Y {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"bbgp.dev/internal/comm"
 	"bbgp.dev/internal/evidence"
 	"bbgp.dev/internal/evidence/lanczos"
 	"bbgp.dev/internal/gp"
@@ -196,7 +197,7 @@ func (f *fit) within(ctx context.Context, d time.Duration) (context.Context, con
 	if d <= 0 {
 		return ctx, func() {}
 	}
-	return context.WithDeadlineCause(ctx, f.Count.Start.Add(d), errTime)
+	return comm.WithDeadlineCause(ctx, f.opt.Engine.Comm, f.Count.Start.Add(d), errTime)
 }
 
 // ended returns the error of a fit that has no result.

@@ -1,6 +1,9 @@
 package linalg
 
-import "bbgp.dev/asm"
+import (
+	"bbgp.dev/asm"
+	"bbgp.dev/internal/comm"
+)
 
 // An Engine is what a computation runs on: the routines of one CPU and a
 // number of threads. Results do not depend on the threads. One computation
@@ -8,6 +11,8 @@ import "bbgp.dev/asm"
 type Engine struct {
 	Impl *asm.Impl
 	Par  *Par
+	// Comm joins the ranks that compute together, in the same calls with the same arguments; nil means alone.
+	Comm comm.Comm
 
 	job   *gemmJob[float64] // work areas, made when they are needed
 	job32 *gemmJob[float32]

@@ -71,11 +71,11 @@ func TestAgreed(t *testing.T) {
 func TestAgreedAlone(t *testing.T) {
 	a := comm.NewAgreed(comm.Local())
 	own, stop := context.WithCancel(context.Background())
-	if ctx, done := a.Context(own); ctx != own {
+	defer stop()
+	ctx, done := a.Context(own)
+	defer done()
+	if ctx != own {
 		t.Error("another context")
-	} else {
-		stop()
-		done()
 	}
 	for _, c := range []comm.Comm{nil, comm.Local(), a} {
 		ctx, done := comm.WithDeadlineCause(context.Background(), c, time.Now().Add(-1), nil)

@@ -106,7 +106,8 @@ func gemmOf[T Float](c *float64, ldc int, a *T, y []T, width, panel, k int, alph
 			for l := range k {
 				s = fma(x[l*GemmRows+i], y[j/width*panel+l*width+j%width], s)
 			}
-			if sum := float64(s); add != 0 {
+			sum := float64(s)
+			if add != 0 {
 				out[i*ldc+j] = math.FMA(alpha, sum, out[i*ldc+j])
 			} else {
 				out[i*ldc+j] = alpha * sum

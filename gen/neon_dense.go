@@ -30,7 +30,8 @@ func neonGemm(g *neon, e elem, name string, panels bool) {
 		g.loop(fmt.Sprint("step", first), "R9", 1, func() {
 			for j := range 3 {
 				disp, base := 16*j, "R8"
-				if at := first + disp; panels {
+				at := first + disp
+				if panels {
 					disp = at % lineBytes
 					if at/lineBytes > p {
 						base = "R11"

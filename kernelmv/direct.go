@@ -25,7 +25,8 @@ func (o *Op) isLossy(size float64) bool {
 		far = max(far, o.pts.localExtent(k))
 	}
 	loss := sumLoss * 0x1p-53 * far * far
-	if minR := asm.MinR[float64](); o.kernel.Family == Matern12 {
+	minR := asm.MinR[float64]()
+	if o.kernel.Family == Matern12 {
 		loss = max(loss/minR, minR)
 	}
 	return 2*loss*size*o.kernel.Variance*o.kernel.Family.WeightFactor() > o.gradSlack

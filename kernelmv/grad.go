@@ -173,7 +173,8 @@ func (t *gradient[T]) vectors(ctx context.Context, inputs []int, u linalg.Matrix
 func (t *gradient[T]) run(ctx context.Context) ([]float64, error) {
 	o := t.op
 	d := len(t.inputs)
-	if clear(t.partial[:o.sched.count*d]); t.direct2 {
+	clear(t.partial[:o.sched.count*d])
+	if t.direct2 {
 		t.packDirect()
 	} else {
 		clear(t.yi)

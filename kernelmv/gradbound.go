@@ -94,7 +94,8 @@ func (p *points) farthest(size []float64) float64 {
 		for k, d := range p.dims {
 			far = max(far, p.rounded(k, p.raw.At(i, d), p.x[i*p.dim+k]))
 		}
-		if most = max(most, far); size != nil {
+		most = max(most, far)
+		if size != nil {
 			size[i] = far
 		}
 	}

@@ -104,7 +104,8 @@ func (s *Source) plan(ctx context.Context, x []float64) (*h2Plan, error) {
 	}
 	plan := sidesOf(tree, from.orders, s.tol)
 	plan.from = from
-	if plan.meet(ctx, 0, 0); plan.stopped || ctx.Err() != nil {
+	plan.meet(ctx, 0, 0)
+	if plan.stopped || ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	plan.settle()

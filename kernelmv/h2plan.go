@@ -84,7 +84,8 @@ func (l *pairLists) set(boxes int, pairs [][2]int32, both bool) {
 func newH2Plan(ctx context.Context, t *h2Tree, orders *orderTable, tau float64) (*h2Plan, error) {
 	p := sidesOf(t, orders, tau)
 	p.from = p
-	if p.meet(ctx, 0, 0); p.stopped || ctx.Err() != nil {
+	p.meet(ctx, 0, 0)
+	if p.stopped || ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	p.settle()

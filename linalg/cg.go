@@ -100,7 +100,8 @@ func (s *CG) verified(ctx context.Context, op SymOp, f Solver, x, b, r, z Matrix
 	kept := s.keep(x.Cols)
 	for idle, stop := 0, false; ; {
 		done, helped := kept.take(x, r, s.rpr, opt.Tol*opt.Tol)
-		if idle++; helped {
+		idle++
+		if helped {
 			idle = 0
 		}
 		res.Converged, res.Stagnated = done, !done && idle >= patience
@@ -119,7 +120,8 @@ func (s *CG) verified(ctx context.Context, op SymOp, f Solver, x, b, r, z Matrix
 	}
 	x.CopyFrom(kept.x)
 	for j, v := range kept.rpr {
-		if s.rpr[j] = v; math.IsInf(v, 1) {
+		s.rpr[j] = v
+		if math.IsInf(v, 1) {
 			return fmt.Errorf("%w: a residual is not a number", ErrNotDefinite)
 		}
 	}

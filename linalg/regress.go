@@ -69,7 +69,8 @@ func (e *Engine) Regress(ctx context.Context, k ColOp, l Matrix, noise []float64
 		}
 		out, t := coef.Row(i), 1
 		for a, r := range rows[i*(1+nn)+1 : (i+1)*(1+nn)] {
-			if out[a] = 0; r >= 0 {
+			out[a] = 0
+			if r >= 0 {
 				out[a] = -w[t] / w[0]
 				t++
 			}

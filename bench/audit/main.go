@@ -70,7 +70,8 @@ func main() {
 				a.run(draw(*seed, i, *least, *most), t)
 			}
 		}
-		if done++; *only >= 0 {
+		done++
+		if *only >= 0 {
 			fmt.Println(draw(*seed, i, *least, *most).recipe())
 			break
 		}

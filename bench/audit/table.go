@@ -37,7 +37,8 @@ func (p *problem) say(format string, args ...any) {
 // options are those that the program is asked with.
 func (p *problem) options() bbgp.Options {
 	o := bbgp.Options{NoScale: p.plain, NoDense: !p.dense, Rank: p.rank, Neighbours: p.near, Seed: uint64(p.number)}
-	if o.Method = "bbgp"; p.dense {
+	o.Method = "bbgp"
+	if p.dense {
 		o.Method = "exact"
 	}
 	return o
@@ -148,7 +149,8 @@ func (p *problem) targets() {
 		case "steps":
 			y[i] = math.Floor(2*a) + 0.01*rng.NormFloat64()
 		case "outliers":
-			if y[i] = b; rng.IntN(30) == 0 {
+			y[i] = b
+			if rng.IntN(30) == 0 {
 				y[i] += 100 * rng.NormFloat64()
 			}
 		case "linear":

@@ -65,7 +65,8 @@ func arrivals(m *meter, dir string, runs []*record) ([]arrival, error) {
 		if l.rival {
 			goal = end
 		}
-		if goal = start + l.share*(goal-start); l.share == 1 {
+		goal = start + l.share*(goal-start)
+		if l.share == 1 {
 			goal -= trainingEps
 		}
 		for _, r := range runs {
@@ -155,7 +156,8 @@ func times(all []arrival, set, level, method string) map[int]float64 {
 	t := map[int]float64{}
 	for _, a := range all {
 		if a.Set == set && a.Level == level && a.Method == method {
-			if t[a.Split] = a.CPU; math.IsNaN(a.CPU) {
+			t[a.Split] = a.CPU
+			if math.IsNaN(a.CPU) {
 				t[a.Split] = math.Inf(1)
 			}
 		}

@@ -77,7 +77,8 @@ func plainMethod(name string, n int) (method, error) {
 		if err != nil || rank < 1 {
 			return m, fmt.Errorf("method %q: %s wants its number of inducing rows, as in %s-1000", name, kind, kind)
 		}
-		if m.opt.Method, m.opt.Rank = kind, rank; rank >= n/2 {
+		m.opt.Method, m.opt.Rank = kind, rank
+		if rank >= n/2 {
 			m.opt.Rank = n / 4
 		}
 		m.title = fmt.Sprintf("%s, m = %d", strings.ToUpper(kind), m.opt.Rank)

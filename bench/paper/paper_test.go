@@ -145,7 +145,8 @@ func TestBands(t *testing.T) {
 			t.Errorf("at(%v) = %v, want %v", c.x, got, c.want)
 		}
 	}
-	if s.ended = false; !math.IsNaN(s.at(101)) {
+	s.ended = false
+	if !math.IsNaN(s.at(101)) {
 		t.Error("a run that a cap ended goes on")
 	}
 	if q := quantile([]float64{1, math.Inf(1), 2}, 0.5); q != 2 {

@@ -106,7 +106,8 @@ func table(w *csv.Writer, rows any) error {
 		for i := range cells {
 			switch x := v.Index(k).Field(i).Interface().(type) {
 			case float64:
-				if cells[i] = strconv.FormatFloat(x, 'g', 8, 64); math.IsNaN(x) {
+				cells[i] = strconv.FormatFloat(x, 'g', 8, 64)
+				if math.IsNaN(x) {
 					cells[i] = ""
 				}
 			default:

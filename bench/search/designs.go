@@ -48,7 +48,8 @@ func newDesign(i, least, most, widest int, seed uint64) *design {
 			rows = append(rows, base...)
 		}
 	default:
-		if rows = hypercube(rng, n, d); rng.IntN(3) == 0 && d == 1 {
+		rows = hypercube(rng, n, d)
+		if rng.IntN(3) == 0 && d == 1 {
 			rows = grid(n, 1)
 		}
 	}

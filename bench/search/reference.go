@@ -59,7 +59,8 @@ func bestDense(ctx context.Context, g *design, starts int, e *linalg.Engine) (be
 		z := make([]float64, d+3)
 		common := math.Log(0.03) + rng.Float64()*math.Log(30/0.03)
 		for j := range d {
-			if z[j] = common; s%2 == 0 {
+			z[j] = common
+			if s%2 == 0 {
 				z[j] = math.Log(0.03) + rng.Float64()*math.Log(30/0.03)
 			}
 		}

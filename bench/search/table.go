@@ -25,7 +25,8 @@ func (t table) add(g *design, short, cpu float64) {
 			c = new(cell)
 			t[key] = c
 		}
-		if c.count++; short > shortNats {
+		c.count++
+		if short > shortNats {
 			c.short++
 		}
 		c.worst = max(c.worst, short)

@@ -60,7 +60,8 @@ func (ts *trainingSet) adviseIrrelevant(r *bbgp.Result) {
 		if slices.Contains(columns, in.Column) {
 			continue
 		}
-		if columns = append(columns, in.Column); !does[in.Column] {
+		columns = append(columns, in.Column)
+		if !does[in.Column] {
 			not = append(not, in.Column)
 		}
 	}

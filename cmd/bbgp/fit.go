@@ -295,12 +295,14 @@ func (a *app) afterFit(ctx context.Context, f *fitFlags, ts *trainingSet, m *bbg
 			return err
 		}
 		rep.Holdout = &ts.plan.HeldOut.Score
-		if know(ts.plan, m); h.table != "" && !f.progress.quiet {
+		know(ts.plan, m)
+		if h.table != "" && !f.progress.quiet {
 			if note := ts.plan.OutsideNote(h.data.X); note != "" {
 				a.say("%s: %s", f.holdout, note)
 			}
 		}
-		if m.Extra = ts.plan.Encode(); f.out != "" {
+		m.Extra = ts.plan.Encode()
+		if f.out != "" {
 			if err := m.Save(f.out); err != nil {
 				return err
 			}

@@ -86,7 +86,8 @@ func (a *app) run(ctx context.Context, args []string) (code int) {
 	if err == nil && a.out.err == nil {
 		return exitOK
 	}
-	if code = a.exitCode(err); a.out.err != nil {
+	code = a.exitCode(err)
+	if a.out.err != nil {
 		code, err = exitInternal, fmt.Errorf("standard output: %w", a.out.err)
 	}
 	if code == exitInterrupted {

@@ -49,11 +49,13 @@ func robustFit(ctx context.Context, ts *trainingSet, opt bbgp.Options) (*bbgp.Mo
 		}
 		d.NoiseScale = make([]float64, n)
 		for i := range w {
-			if d.NoiseScale[i] = 1 / w[i]; base != nil {
+			d.NoiseScale[i] = 1 / w[i]
+			if base != nil {
 				d.NoiseScale[i] *= base[i]
 			}
 		}
-		if opt.Start = nil; k >= robustFresh && last != nil && !last.Result.NoStructure {
+		opt.Start = nil
+		if k >= robustFresh && last != nil && !last.Result.NoStructure {
 			opt.Start = &last.Parameters
 		}
 		m, err := bbgp.Fit(ctx, &d, opt)

@@ -156,7 +156,8 @@ func readAll(s *inputs.Stream, d int, opt *bbgp.SampleOptions) (x linalg.Matrix,
 					return x, nil, s.UnseenError(len(ok)+1, j)
 				}
 			}
-			if ok = append(ok, use[i]); use[i] {
+			ok = append(ok, use[i])
+			if use[i] {
 				x.Data = append(x.Data, block.Row(i)...)
 				x.Rows++
 				if scale != nil {

@@ -139,7 +139,8 @@ func (s *rowSink) Write(p []byte) (int, error) {
 			var m runtime.MemStats
 			runtime.GC()
 			runtime.ReadMemStats(&m)
-			if s.late = max(s.late, m.HeapAlloc); s.early == 0 {
+			s.late = max(s.late, m.HeapAlloc)
+			if s.early == 0 {
 				s.early = m.HeapAlloc
 			}
 		}

@@ -268,7 +268,8 @@ func TestOutliersAreNamed(t *testing.T) {
 					r[j] = rng.Float64()
 					y += math.Sin(float64(6-2*j) * r[j])
 				}
-				if r[c.d] = y + c.noise*rng.NormFloat64(); slices.Contains(c.wrong, i+1) {
+				r[c.d] = y + c.noise*rng.NormFloat64()
+				if slices.Contains(c.wrong, i+1) {
 					r[c.d] += c.size
 				}
 				rows = append(rows, r)

@@ -89,12 +89,14 @@ func (o *Budget) liveBytes(n, d, rank, near int) (all, basis int64) {
 		return sparseBytes(n, min(o.Inducing, n)), 0
 	}
 	if rank < 0 {
-		if rank = min(typicalRank, n/4); IsMap(n, d) {
+		rank = min(typicalRank, n/4)
+		if IsMap(n, d) {
 			rank = 0
 		}
 	}
 	if near < 0 {
-		if near = min(typicalNear, n/4); IsMap(n, d) {
+		near = min(typicalNear, n/4)
+		if IsMap(n, d) {
 			near = mapNear
 		}
 	}

@@ -55,7 +55,8 @@ func (o *Exact) Evaluate(ctx context.Context, p gp.Params, opt Options) (*Value,
 	}
 	alpha := linalg.NewMatrix(n, 1)
 	o.Chol.SolveTo(alpha, r)
-	if o.Mean = p.Mean; o.FreeMean {
+	o.Mean = p.Mean
+	if o.FreeMean {
 		o.Mean += o.centre(r, alpha)
 	}
 	quad := o.Engine.Dot(r.Data, alpha.Data)

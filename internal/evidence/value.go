@@ -20,7 +20,8 @@ type Gradient struct {
 // Natural turns the derivatives by log ℓ in Lengthscales into those by ℓ.
 func (g *Gradient) Natural(p gp.Params) {
 	for j, l := range p.Lengthscales {
-		if g.Lengthscales[j] /= l; math.IsInf(l, 1) {
+		g.Lengthscales[j] /= l
+		if math.IsInf(l, 1) {
 			g.Lengthscales[j] = 0
 		}
 	}

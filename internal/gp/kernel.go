@@ -21,7 +21,8 @@ func KernelOf(p Params) kernelmv.Kernel {
 func NoiseOf(p Params, d *Table) []float64 {
 	v := make([]float64, d.X.Rows)
 	for i := range v {
-		if v[i] = p.Noise; d.NoiseScale != nil {
+		v[i] = p.Noise
+		if d.NoiseScale != nil {
 			v[i] *= d.NoiseScale[i]
 		}
 		if d.NoiseExtra != nil {

@@ -120,7 +120,8 @@ func (p *Params) UnmarshalJSON(b []byte) error {
 	q.Variance, q.Noise = *f.Variance, *f.Noise
 	q.Lengthscales = make([]float64, len(*f.Lengthscales))
 	for j, l := range *f.Lengthscales {
-		if q.Lengthscales[j] = math.Inf(1); l != nil {
+		q.Lengthscales[j] = math.Inf(1)
+		if l != nil {
 			q.Lengthscales[j] = *l
 		}
 	}

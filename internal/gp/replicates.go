@@ -83,7 +83,8 @@ func (d *Table) groups() (first, of []int) {
 			}
 		}
 		if g < 0 {
-			if g = len(first); !known {
+			g = len(first)
+			if !known {
 				head = -1
 			}
 			first, next = append(first, i), append(next, head)

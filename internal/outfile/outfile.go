@@ -192,7 +192,8 @@ func newDraft(target string, st fs.FileInfo) (*draft, error) {
 		if err != nil {
 			return nil, err
 		}
-		if lock(f); here(f, name) { // or another process has cleared it just now
+		lock(f)
+		if here(f, name) { // or another process has cleared it just now
 			return &draft{f, name}, nil
 		}
 		f.Close()

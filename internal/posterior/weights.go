@@ -68,9 +68,10 @@ func (p *Posterior) improve(ctx context.Context, tol float64) error {
 	p.weights = x.Data
 	p.meanError = math.Sqrt(p.params.Variance * res.RPR[0] / node)
 	left, err := p.formError(ctx, x)
-	if p.meanError += left; err != nil {
+	if err != nil {
 		return err
 	}
+	p.meanError += left
 	return p.measure(ctx)
 }
 

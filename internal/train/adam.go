@@ -42,7 +42,8 @@ func (t *Trainer) runAdam(ctx context.Context, p gp.Params) (string, error) {
 		if t.count.Evals >= t.maxEvals {
 			return "max-steps", nil
 		}
-		if sum += pt.Ev.LML / adamWindow; t.stage%adamWindow == 0 {
+		sum += pt.Ev.LML / adamWindow
+		if t.stage%adamWindow == 0 {
 			means = append(means, sum)
 			sum = 0
 			if k := len(means); k > 2 && means[k-1]-means[k-2] < t.eps {

@@ -105,7 +105,8 @@ func (s *coarse) settle(ctx context.Context, a *ascent) (err error) {
 	if err != nil {
 		return err
 	}
-	if a.take(a.z, score); !gp.Finite(a.value) {
+	a.take(a.z, score)
+	if !gp.Finite(a.value) {
 		a.value, a.done = math.Inf(-1), true
 	}
 	return nil

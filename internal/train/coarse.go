@@ -231,7 +231,8 @@ func (s *coarse) candidates(all []*ascent) []Candidate {
 		c := Candidate{From: a.start, By: "vecchia", Parameters: s.params(a.z), Value: evidence.Bound(a.value),
 			Rows: s.f.Raw.X.Rows,
 			LML:  unasked, Evaluations: a.evals, Dropped: a.dropped}
-		if out = append(out, c); a.dropped != "" || !s.atFloor(a) {
+		out = append(out, c)
+		if a.dropped != "" || !s.atFloor(a) {
 			continue
 		}
 		for _, noise := range raisedNoise {

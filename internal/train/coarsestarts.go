@@ -18,7 +18,8 @@ func (s *coarse) designed() []Candidate {
 	d := f.Std.X.Cols
 	sd, active := make([]float64, d), 0.0
 	for j := range sd {
-		if sd[j] = columnSD(f.Std, j); !f.Flat[j] {
+		sd[j] = columnSD(f.Std, j)
+		if !f.Flat[j] {
 			active++
 		}
 	}
@@ -55,7 +56,8 @@ func nearGap(d *gp.Table, sd []float64, flat []bool) float64 {
 		for k := range d.X.Rows {
 			sum := 0.0
 			for j, v := range d.X.Row(k) {
-				if t := (v - a[j]) / sd[j]; !flat[j] {
+				t := (v - a[j]) / sd[j]
+				if !flat[j] {
 					sum += t * t
 				}
 			}

@@ -35,7 +35,8 @@ func fromLog(kernel string, z []float64, out []bool) gp.Params {
 	p := gp.Params{Kernel: kernel, Lengthscales: make([]float64, d),
 		Variance: math.Exp(z[d]), Noise: max(math.Exp(z[d+1]), gp.MinParam), Mean: z[d+2]}
 	for j := range p.Lengthscales {
-		if p.Lengthscales[j] = math.Exp(z[j]); out[j] {
+		p.Lengthscales[j] = math.Exp(z[j])
+		if out[j] {
 			p.Lengthscales[j] = math.Inf(1)
 		}
 	}

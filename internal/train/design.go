@@ -39,7 +39,8 @@ func designStarts(kernel string, d *gp.Table, fixed []bool, count int, seed uint
 	sd := make([]float64, d.X.Cols)
 	var active []int
 	for j := range sd {
-		if sd[j] = columnSD(d, j); !fixed[j] {
+		sd[j] = columnSD(d, j)
+		if !fixed[j] {
 			active = append(active, j)
 		}
 	}

@@ -132,7 +132,8 @@ func whitened(ctx context.Context, o *gp.Cholesky, p gp.Params, scale float64) (
 	at := 0
 	for i := range n {
 		for j := range i + 1 {
-			if a.Row(dims)[at] *= -1; i == j {
+			a.Row(dims)[at] *= -1
+			if i == j {
 				a.Row(dims)[at] += math.Sqrt(scale)
 			}
 			at++

@@ -142,7 +142,8 @@ func (f *Search) otherNoise(ctx context.Context, t *Trainer) (bool, error) {
 		}
 		better := !pt.Ev.Rejected && pt.Ev.LML > best.Ev.LML
 		t.report(pt, better)
-		if c.judged(pt.Ev); better {
+		c.judged(pt.Ev)
+		if better {
 			f.Starts = append(f.Starts, c)
 			t.Cur, t.fresh = pt, true
 			return true, nil

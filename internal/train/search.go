@@ -188,7 +188,8 @@ func second(c *Candidate, a, b *evidence.Value) *Candidate {
 
 // judged notes what an evaluation on all rows tells.
 func (c *Candidate) judged(ev *evidence.Value) {
-	if c.LML, c.StdErr = evidence.Bound(ev.LML), ev.StdErr; ev.Rejected {
+	c.LML, c.StdErr = evidence.Bound(ev.LML), ev.StdErr
+	if ev.Rejected {
 		c.LML, c.Bounded = evidence.Bound(ev.Upper), true
 	}
 }

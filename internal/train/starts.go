@@ -70,7 +70,8 @@ func (f *Search) prefit(ctx context.Context) ([]Candidate, error) {
 	if f.Config.searchesCoarsely(n, f.Raw.X.Cols) {
 		// Climbs of the Vecchia likelihood go on from here, but few neighbours see little of a
 		// function without noise: one more level tells whether it is such a one.
-		if n = min(n, cost.LevelGrowth*cost.LevelGrowth*rows); len(starts) == 1 || !c.clear() {
+		n = min(n, cost.LevelGrowth*cost.LevelGrowth*rows)
+		if len(starts) == 1 || !c.clear() {
 			n = 0
 		}
 	}
@@ -88,7 +89,8 @@ func (f *Search) prefit(ctx context.Context) ([]Candidate, error) {
 	var out []Candidate
 	for i := range starts {
 		c.Parameters = starts[i]
-		if out = append(out, c); i == 0 && len(starts) > 1 {
+		out = append(out, c)
+		if i == 0 && len(starts) > 1 {
 			out[0].From += fmt.Sprintf(", noise raised to %g", resetNoise)
 		}
 	}

@@ -46,7 +46,8 @@ func (t *Trainer) try(ctx context.Context, home []float64, share float64) (ok, s
 		}
 		// The change of inputs or the step may be at fault: both give in.
 		t.shrink(pt, delta, err)
-		if t.hold = t.hold || change; change && t.reentry != nil {
+		t.hold = t.hold || change
+		if change && t.reentry != nil {
 			t.cut /= 4
 		}
 		flat := err == nil && !pt.Ev.Rejected && t.Cur.Ev.LML-pt.Ev.LML < smallStep*t.worth()

@@ -161,7 +161,8 @@ func (m *costMeter) prepare() error {
 		return err
 	}
 	rows := int(min(leastRows*math.Sqrt(float64(costPiece)/first), mostRows))
-	if m.sizes = slowSizes; rows > 2*leastRows {
+	m.sizes = slowSizes
+	if rows > 2*leastRows {
 		m.n, m.sizes = rows/asm.Pad*asm.Pad, fastSizes
 	}
 	x = x.Sub(0, m.n, 0, x.Cols)

@@ -90,7 +90,8 @@ func TestMemory(t *testing.T) {
 	var full *evidence.Value
 	for _, most := range []int{0, -1, 96} {
 		o := mustObjective(t, d, p)
-		if opt.Memory = 0; most != 0 {
+		opt.Memory = 0
+		if most != 0 {
 			opt.Memory = cost.ProgramBytes + cost.TableBytes(600, 3) + cost.KrylovBytes(600, 3, 32, 50, 0) +
 				4*600*int64(max(most, 0)) + 100
 		}

@@ -237,7 +237,8 @@ func (r *process) gradientOut(g *evidence.Gradient, cols linalg.Matrix, weight [
 		return err
 	}
 	for j, l := range r.far.Lengthscales {
-		if g.Lengthscales[j] *= -2 / (l * l); math.IsInf(l, 1) {
+		g.Lengthscales[j] *= -2 / (l * l)
+		if math.IsInf(l, 1) {
 			g.Lengthscales[j] = 0
 		}
 	}

@@ -131,7 +131,8 @@ func (p *Plan) Matrix(t *table.Table, rows []int) linalg.Matrix {
 		for k, i := range rows {
 			level, isMissing := "", math.IsNaN(c.Num[i])
 			if c.Codes != nil {
-				if isMissing = c.Codes[i] == table.CodeMissing; c.Codes[i] >= 0 {
+				isMissing = c.Codes[i] == table.CodeMissing
+				if c.Codes[i] >= 0 {
 					level = c.Levels[c.Codes[i]]
 				}
 			}

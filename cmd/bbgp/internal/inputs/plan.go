@@ -189,7 +189,8 @@ func choose(t *table.Table, names []string, opt Options, p *Plan) ([]int, error)
 		if err != nil {
 			return nil, err
 		}
-		if *c.to, out[i] = names[i], true; names[i] == p.Target && c.to != &p.Target {
+		*c.to, out[i] = names[i], true
+		if names[i] == p.Target && c.to != &p.Target {
 			return nil, &table.Error{File: t.File, Column: names[i],
 				Text: "is the target and cannot tell the noise of its rows as well"}
 		}

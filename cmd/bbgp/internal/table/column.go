@@ -70,7 +70,8 @@ func (c *Column) Distinct(most int) int {
 		if math.IsNaN(v) {
 			continue
 		}
-		if seen[v] = struct{}{}; len(seen) > most {
+		seen[v] = struct{}{}
+		if len(seen) > most {
 			break
 		}
 	}

@@ -122,7 +122,8 @@ func (s *sample) score(delimiter byte) float64 {
 		if len(c) != s.usual {
 			continue
 		}
-		if same++; i == 0 && len(s.recs) > start+1 {
+		same++
+		if i == 0 && len(s.recs) > start+1 {
 			continue // it may be a header
 		}
 		for _, cell := range c {

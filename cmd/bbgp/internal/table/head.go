@@ -52,7 +52,8 @@ func findHead(s *sample, opt *ReadOptions) *head {
 	}
 	if h.delimiter == 0 {
 		var titles int
-		if h.delimiter, titles = s.detectDelimiter(); s.place != nil {
+		h.delimiter, titles = s.detectDelimiter()
+		if s.place != nil {
 			h.place = s.place
 			h.note("aligned text with blank cells: columns by their positions")
 			if titles > 0 {

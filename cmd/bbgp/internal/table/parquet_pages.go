@@ -159,7 +159,8 @@ func checkFooter(label string, at io.ReaderAt, size int64) error {
 	if _, err := at.ReadAt(t.b, size-8-long); err != nil {
 		return &Error{File: label, Text: "cannot be read: " + err.Error()}
 	}
-	if t.fields(0, nil); t.bad {
+	t.fields(0, nil)
+	if t.bad {
 		return &Error{File: label, Text: "damaged Parquet data: the footer has " + errThrift.Error()}
 	}
 	return nil

@@ -19,7 +19,8 @@ func (r *Reader) readHead() error {
 	if err := r.skip(); err != nil {
 		return err
 	}
-	if text = r.buf[r.start:r.end]; mac {
+	text = r.buf[r.start:r.end]
+	if mac {
 		text = bytes.ReplaceAll(text, []byte{'\r'}, []byte{'\n'})
 	}
 	s := &sample{recs: records(text, r.eof)}

@@ -278,7 +278,8 @@ func (c *Column) differ(a, b *way) int {
 		if v == b.num[i] || math.IsNaN(v) {
 			continue
 		}
-		if found = i; c.Codes != nil && c.Codes[i] >= 0 {
+		found = i
+		if c.Codes != nil && c.Codes[i] >= 0 {
 			break
 		}
 	}

@@ -99,7 +99,8 @@ func (p *Posterior) regress(ctx context.Context, std linalg.Matrix, rows []int, 
 		if err := r.on(ctx, at, min(nn, n)); err != nil {
 			return nil, err
 		}
-		if narrower(); nn >= n {
+		narrower()
+		if nn >= n {
 			break
 		}
 	}

@@ -84,8 +84,12 @@ func TestFolds(t *testing.T) {
 		slices.Equal(folds[0], folds[3]) {
 		t.Errorf("%v, %v", folds, err)
 	}
-	for _, f := range []foldFlags{{folds: 12, group: "site"}, {folds: 3, group: "none"},
-		{folds: 3, block: []string{"site"}}, {folds: 11, block: []string{"lon"}}, {folds: 1}} {
+	if folds, err = splitOf(t, b.String(), foldFlags{folds: 12, group: "site"}); err != nil || len(folds) != 11 {
+		t.Errorf("%d folds of 11 groups by default, %v", len(folds), err)
+	}
+	for _, f := range []foldFlags{{folds: 12, group: "site", asked: true}, {folds: 3, group: "none"},
+		{folds: 3, block: []string{"site"}}, {folds: 11, block: []string{"lon"}}, {folds: 1, asked: true},
+		{folds: 121, asked: true}} {
 		if _, err := splitOf(t, b.String(), f); err == nil {
 			t.Errorf("%+v is taken", f)
 		}

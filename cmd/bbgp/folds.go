@@ -16,12 +16,14 @@ import (
 // foldFlags say how cross-validation divides the rows.
 type foldFlags struct {
 	folds, repeats int
+	asked          bool // for so many folds; else as many as there can be, up to that
 	group          string
 	block          []string
 }
 
 func (f *foldFlags) add(fl *pflag.FlagSet) {
-	fl.IntVar(&f.folds, "folds", 5, "folds, drawn at random by the seed")
+	fl.IntVar(&f.folds, "folds", 5,
+		"folds, drawn at random by the seed; as many as there are rows or groups, if these are fewer")
 	fl.IntVar(&f.repeats, "repeats", 1, "times to draw the folds anew")
 	fl.StringVar(&f.group, "group", "",
 		"column whose rows of one value stay together, such as a patient or a site; it is no input")
@@ -42,6 +44,7 @@ func (f *foldFlags) kind() string {
 
 // check finds flags that exclude each other.
 func (f *foldFlags) check(loo bool, changed func(string) bool) error {
+	f.asked = changed("folds")
 	var given []string
 	for _, name := range []string{"group", "block", "repeats", "folds"} {
 		if changed(name) {
@@ -64,6 +67,9 @@ func (f *foldFlags) check(loo bool, changed func(string) bool) error {
 // split returns the rows of each fold, as indices of the rows of a fit.
 func (f *foldFlags) split(ts *trainingSet, seed uint64) ([][]int, error) {
 	n := len(ts.set.Rows)
+	if !f.asked {
+		f.folds = min(f.folds, max(2, n))
+	}
 	if f.folds < 2 || f.folds > n {
 		return nil, usagef("--folds %d is not between 2 and the number of rows, %d", f.folds, n)
 	}
@@ -104,6 +110,14 @@ func (ts *trainingSet) column(name string) (*table.Column, error) {
 	return c, nil
 }
 
+// fewer says how many folds there can be.
+func fewer(groups int) string {
+	if groups < 2 {
+		return "name another column"
+	}
+	return fmt.Sprintf("give --folds %d or less", groups)
+}
+
 // byGroup puts whole groups into folds: in random order, each into the fold that has the
 // fewest rows.
 func (f *foldFlags) byGroup(ts *trainingSet, rng *rand.Rand) ([][]int, error) {
@@ -127,9 +141,12 @@ func (f *foldFlags) byGroup(ts *trainingSet, rng *rand.Rand) ([][]int, error) {
 		}
 		groups[g] = append(groups[g], k)
 	}
+	if !f.asked {
+		f.folds = min(f.folds, max(2, len(groups)))
+	}
 	if len(groups) < f.folds {
-		return nil, usagef("--folds %d: column %s has %d groups, and each fold needs one; give --folds %d or less",
-			f.folds, c.Name, len(groups), len(groups))
+		return nil, usagef("--folds %d: column %s has %d different values, and each fold needs one: %s",
+			f.folds, c.Name, len(groups), fewer(len(groups)))
 	}
 	var folds [][]int
 	for range f.repeats {

@@ -14,7 +14,7 @@ import (
 func TestAt(t *testing.T) {
 	ctx := context.Background()
 	m, d := smallModel(t, 60, Options{MaxSteps: 3, PrefitRows: -1, Method: "exact"})
-	want, err := m.Predict(ctx, gptest.Engine(t), d.X, PredictOptions{SD: true})
+	want, err := m.Predict(ctx, d.X, PredictOptions{SD: true, Engine: gptest.Engine(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func TestAt(t *testing.T) {
 	}
 	mean := want.Mean
 	// Parameters that are given are not in doubt, those of a fit of 60 rows are.
-	if want, err = same.Predict(ctx, gptest.Engine(t), d.X, PredictOptions{SD: true}); err != nil ||
+	if want, err = same.Predict(ctx, d.X, PredictOptions{SD: true, Engine: gptest.Engine(t)}); err != nil ||
 		!slices.Equal(want.Mean, mean) {
 		t.Fatalf("other predictions: %v", err)
 	}
@@ -35,7 +35,7 @@ func TestAt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := other.Predict(ctx, gptest.Engine(t), d.X, PredictOptions{SD: true})
+	got, err := other.Predict(ctx, d.X, PredictOptions{SD: true, Engine: gptest.Engine(t)})
 	if err != nil || got.BoundKind == "exact" {
 		t.Fatalf("bounds %v, %v", got.BoundKind, err)
 	}

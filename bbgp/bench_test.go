@@ -66,11 +66,11 @@ func BenchmarkPredict(b *testing.B) {
 	}
 	opt := bbgp.PredictOptions{SD: true}
 	places := wave(b, 1000, 6).X
-	if _, err := m.Predict(context.Background(), nil, places, opt); err != nil {
+	if _, err := m.Predict(context.Background(), places, opt); err != nil {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if _, err := m.Predict(context.Background(), nil, places, opt); err != nil {
+		if _, err := m.Predict(context.Background(), places, opt); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -103,7 +103,7 @@ func TestUnits(t *testing.T) {
 		at := linalg.NewMatrix(1, 2)
 		at.Set(0, 0, 0.37*ux)
 		at.Set(0, 1, 2.5/ux)
-		p, err := m.Predict(t.Context(), gptest.Engine(t), at, PredictOptions{SD: true})
+		p, err := m.Predict(t.Context(), at, PredictOptions{SD: true, Engine: gptest.Engine(t)})
 		if err != nil {
 			t.Fatal(err)
 		}

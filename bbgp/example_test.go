@@ -36,7 +36,7 @@ func ExampleFit() {
 		log.Fatal(err)
 	}
 	at := linalg.Matrix{Rows: 1, Cols: 2, Stride: 2, Data: []float64{0.25, 0.5}}
-	p, err := m.Predict(ctx, nil, at, bbgp.PredictOptions{SD: true})
+	p, err := m.Predict(ctx, at, bbgp.PredictOptions{SD: true})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -54,7 +54,7 @@ func (g *fewDesign) coverage(t *testing.T, n, seeds int) (share, flat float64) {
 			t.Fatal(err)
 		}
 		test := g.draw(20, rng)
-		p, err := m.Predict(t.Context(), gptest.Engine(t), test.X, PredictOptions{SD: true})
+		p, err := m.Predict(t.Context(), test.X, PredictOptions{SD: true, Engine: gptest.Engine(t)})
 		if err != nil {
 			t.Fatal(err)
 		}

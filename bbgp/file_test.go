@@ -54,11 +54,11 @@ func TestSaveLoadPredict(t *testing.T) {
 		}
 		xs := randomData(300, 3, 12).X // enough for the probes
 		ctx := context.Background()
-		a, err := m.Predict(ctx, gptest.Engine(t), xs, PredictOptions{SD: true})
+		a, err := m.Predict(ctx, xs, PredictOptions{SD: true, Engine: gptest.Engine(t)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := back.Predict(ctx, gptest.Engine(t), xs, PredictOptions{SD: true})
+		b, err := back.Predict(ctx, xs, PredictOptions{SD: true, Engine: gptest.Engine(t)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -146,7 +146,7 @@ func FuzzRead(f *testing.F) {
 		// What is accepted predicts or says why not; it does not panic.
 		xs := linalg.NewMatrix(1, m.D())
 		if m.N() < 100 && m.D() < 100 {
-			if p, err := m.Predict(context.Background(), nil, xs, PredictOptions{SD: true}); err == nil &&
+			if p, err := m.Predict(context.Background(), xs, PredictOptions{SD: true}); err == nil &&
 				math.IsNaN(p.SD[0]) {
 				t.Error("NaN deviation")
 			}

@@ -78,7 +78,7 @@ func denseModel(p Params, train *Data) *Model {
 
 func denseScore(t *testing.T, p Params, train, test *Data) (Score, error) {
 	m := denseModel(p, train)
-	pred, err := m.Predict(context.Background(), gptest.Engine(t), test.X, PredictOptions{SD: true})
+	pred, err := m.Predict(context.Background(), test.X, PredictOptions{SD: true, Engine: gptest.Engine(t)})
 	if err != nil {
 		return Score{}, err
 	}
@@ -89,11 +89,11 @@ func denseScore(t *testing.T, p Params, train, test *Data) (Score, error) {
 func checkAgainstDense(t *testing.T, m *Model, train, test *Data) {
 	t.Helper()
 	ctx, e := context.Background(), gptest.Engine(t)
-	want, err := denseModel(m.Parameters, train).Predict(ctx, e, test.X, PredictOptions{SD: true})
+	want, err := denseModel(m.Parameters, train).Predict(ctx, test.X, PredictOptions{SD: true, Engine: e})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := m.Predict(ctx, e, test.X, PredictOptions{SD: true})
+	got, err := m.Predict(ctx, test.X, PredictOptions{SD: true, Engine: e})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +196,7 @@ func TestFitEnds(t *testing.T) {
 		t.Errorf("cancelled: model %v, error %v", m, err)
 	}
 	if m != nil {
-		if p, err := m.Predict(context.Background(), e, d.X, PredictOptions{}); err != nil || !gp.Finite(p.Mean[0]) {
+		if p, err := m.Predict(context.Background(), d.X, PredictOptions{Engine: e}); err != nil || !gp.Finite(p.Mean[0]) {
 			t.Errorf("the interrupted model: %v", err)
 		}
 	}

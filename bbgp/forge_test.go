@@ -87,7 +87,7 @@ func TestForgedSizes(t *testing.T) {
 	m, _ := smallModel(t, 30, Options{MaxSteps: 2})
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(1000))
 	refuses(t, "the dense factor", func() error {
-		_, err := m.Predict(context.Background(), nil, linalg.NewMatrix(1, m.D()), PredictOptions{SD: true})
+		_, err := m.Predict(context.Background(), linalg.NewMatrix(1, m.D()), PredictOptions{SD: true})
 		return err
 	})
 }
@@ -120,7 +120,7 @@ func TestDamagedModelsPredictTheSame(t *testing.T) {
 		for i := range xs.Data {
 			xs.Data[i] = rng.Float64()
 		}
-		truth, err := m.Predict(ctx, e, xs, PredictOptions{})
+		truth, err := m.Predict(ctx, xs, PredictOptions{Engine: e})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -130,7 +130,7 @@ func TestDamagedModelsPredictTheSame(t *testing.T) {
 			again, err := Read(bytes.NewReader(b))
 			var p *Prediction
 			if err == nil {
-				p, err = again.Predict(ctx, e, xs, PredictOptions{})
+				p, err = again.Predict(ctx, xs, PredictOptions{Engine: e})
 			}
 			if err != nil {
 				if !typed(err) {
@@ -217,7 +217,7 @@ func TestDamagedCheckpoints(t *testing.T) {
 		if i%2 == 1 && m.Result.LML != truth.Result.LML {
 			t.Errorf("%d: LML %v, without damage %v", i, m.Result.LML, truth.Result.LML)
 		}
-		if p, err := m.Predict(context.Background(), nil, d.X, PredictOptions{SD: true}); err == nil &&
+		if p, err := m.Predict(context.Background(), d.X, PredictOptions{SD: true}); err == nil &&
 			!gp.Finite(p.Mean[0]) || err != nil && !typed(err) {
 			t.Errorf("%d: %v", i, err)
 		}

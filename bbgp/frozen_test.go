@@ -159,7 +159,7 @@ func (l *frozenLog) fit(t *testing.T, c frozenFit, dir string) {
 		t.Fatal(err)
 	}
 	l.predictions(t, "file", read, xs, c.opt.Engine)
-	left, err := m.LeaveOneOut(ctx, c.opt.Engine)
+	left, err := m.LeaveOneOut(ctx, bbgp.LeaveOutOptions{Engine: c.opt.Engine})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,11 +194,11 @@ func (l *frozenLog) params(name string, p bbgp.Params) {
 // predictions logs means, deviations and draws at xs.
 func (l *frozenLog) predictions(t *testing.T, name string, m *bbgp.Model, xs linalg.Matrix, e *linalg.Engine) {
 	ctx := context.Background()
-	p, err := m.Predict(ctx, e, xs, bbgp.PredictOptions{SD: true})
+	p, err := m.Predict(ctx, xs, bbgp.PredictOptions{SD: true, Engine: e})
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
-	s, err := m.Sample(ctx, e, xs, bbgp.SampleOptions{Draws: 2, Seed: 3})
+	s, err := m.Sample(ctx, xs, bbgp.SampleOptions{Draws: 2, Seed: 3, Engine: e})
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
@@ -214,7 +214,7 @@ func (l *frozenLog) predictions(t *testing.T, name string, m *bbgp.Model, xs lin
 	if err != nil {
 		t.Fatal(err)
 	}
-	q, err := again.Predict(ctx, e, xs, bbgp.PredictOptions{SD: true})
+	q, err := again.Predict(ctx, xs, bbgp.PredictOptions{SD: true, Engine: e})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,7 @@ func ExampleFit_progress() {
 	} else if err != nil {
 		log.Fatal(err)
 	}
-	p, err := m.Predict(ctx, nil, bbgp.Inputs(mat.NewDense(1, 1, []float64{3})), bbgp.PredictOptions{})
+	p, err := m.Predict(ctx, bbgp.Inputs(mat.NewDense(1, 1, []float64{3})), bbgp.PredictOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func ExampleModel_Predict() {
 		log.Fatal(err)
 	}
 	xs := linalg.Matrix{Rows: 2, Cols: 2, Stride: 2, Data: []float64{0.25, 0.5, 3, 0.5}}
-	p, err := m.Predict(ctx, nil, xs, bbgp.PredictOptions{SD: true})
+	p, err := m.Predict(ctx, xs, bbgp.PredictOptions{SD: true})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func ExampleModel_Sample() {
 		xs.Set(i, 0, float64(i)/100)
 		xs.Set(i, 1, 0.5)
 	}
-	s, err := m.Sample(ctx, nil, xs, bbgp.SampleOptions{Draws: 200, Seed: 1})
+	s, err := m.Sample(ctx, xs, bbgp.SampleOptions{Draws: 200, Seed: 1})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func ExampleModel_LeaveOneOut() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	l, err := m.LeaveOneOut(ctx, nil)
+	l, err := m.LeaveOneOut(ctx, bbgp.LeaveOutOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}

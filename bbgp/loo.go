@@ -8,6 +8,12 @@ import (
 	"bbgp.dev/linalg"
 )
 
+// LeaveOutOptions say how LeaveOneOut, Outlying and Around compute.
+type LeaveOutOptions struct {
+	// Engine computes; nil means that of the last call, or the default one.
+	Engine *linalg.Engine
+}
+
 // A LeftOut holds, for each training row, what the others say about its target,
 // in the units of the data. Rows that were merged because they repeat are left
 // out together; Y is their weighted mean.
@@ -21,11 +27,10 @@ type LeftOut struct {
 }
 
 // LeaveOneOut predicts the target of each training row from all other rows, at
-// the parameters of the model; e nil means the default engine. SDObs includes the
-// noise of the row. The cost is n³ for models that predict densely, that of some
+// the parameters of the model. SDObs includes the noise of the row. The cost is n³ for models that predict densely, that of some
 // passes over the kernel matrix otherwise.
-func (m *Model) LeaveOneOut(ctx context.Context, e *linalg.Engine) (*LeftOut, error) {
-	if err := m.callable(ctx, e); err != nil {
+func (m *Model) LeaveOneOut(ctx context.Context, opt LeaveOutOptions) (*LeftOut, error) {
+	if err := m.callable(ctx, opt.Engine); err != nil {
 		return nil, err
 	}
 	n := m.N()
@@ -43,7 +48,7 @@ func (m *Model) LeaveOneOut(ctx context.Context, e *linalg.Engine) (*LeftOut, er
 		l.BoundKind = "exact"
 		return l, nil
 	}
-	out, err := m.post.LeaveOneOut(ctx, e)
+	out, err := m.post.LeaveOneOut(ctx, opt.Engine)
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ func TestLeaveOneOutConstant(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := m.LeaveOneOut(context.Background(), nil)
+	l, err := m.LeaveOneOut(context.Background(), LeaveOutOptions{})
 	if err != nil || math.Abs(l.Mean[1]-7) > 1e-12 || l.SDObs[1] != 0 {
 		t.Errorf("%+v, %v", l, err)
 	}

@@ -69,7 +69,7 @@ func TestFitOfRepeatedRows(t *testing.T) {
 		if k != 1 && (m.N() > 20 || m.Result.N != 400 || m.Result.Distinct != m.N()) {
 			t.Errorf("%d rows of %d", m.N(), m.Result.N)
 		}
-		pr, err := m.Predict(context.Background(), nil, x, PredictOptions{SD: true})
+		pr, err := m.Predict(context.Background(), x, PredictOptions{SD: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +90,7 @@ func TestFitOfOnePlace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pr, err := m.Predict(context.Background(), nil, linalg.NewMatrix(1, 1), PredictOptions{SD: true})
+	pr, err := m.Predict(context.Background(), linalg.NewMatrix(1, 1), PredictOptions{SD: true})
 	if err != nil || math.Abs(pr.Mean[0]-3) > 0.2 {
 		t.Errorf("%v, %v", pr, err)
 	}

@@ -6,8 +6,8 @@ import (
 	"bbgp.dev/internal/posterior"
 )
 
-// A Model is a fitted Gaussian process. It may be used by several goroutines
-// as long as they pass different engines to Predict.
+// A Model is a fitted Gaussian process. It may be used by several goroutines: one call
+// runs at a time.
 type Model struct {
 	// Parameters are those of the standardised model.
 	Parameters Params

@@ -5,31 +5,28 @@ import (
 	"fmt"
 
 	"bbgp.dev/internal/posterior"
-	"bbgp.dev/linalg"
 )
 
 // Outlying lists the rows that lie far off what the rows around them say, the farthest
 // first: beyond 4 deviations and 6 spreads of the residuals. Rows that were merged
-// because they repeat are one, with the index of their place in the order of places;
-// e nil means the default engine. Robust models, whose noise explains such rows, have
-// none.
-func (m *Model) Outlying(ctx context.Context, e *linalg.Engine) ([]Outlier, error) {
-	if err := m.callable(ctx, e); err != nil {
+// because they repeat are one, with the index of their place in the order of places.
+// Robust models, whose noise explains such rows, have none.
+func (m *Model) Outlying(ctx context.Context, opt LeaveOutOptions) ([]Outlier, error) {
+	if err := m.callable(ctx, opt.Engine); err != nil {
 		return nil, err
 	}
 	if m.Result.ConstantTarget || m.Result.NoiseDF > 0 {
 		return nil, nil
 	}
-	rows, err := m.post.Outlying(ctx, e)
+	rows, err := m.post.Outlying(ctx, opt.Engine)
 	return m.outliers(rows), err
 }
 
 // Around predicts the given training rows, each from its 60 nearest others at the
-// parameters of the model: Z is N(0, 1) if the model is right. Rows count as in Trained;
-// e nil means the default engine. A model of a constant target, or of fewer than 8 rows,
-// says nothing: nil.
-func (m *Model) Around(ctx context.Context, e *linalg.Engine, rows []int) ([]Outlier, error) {
-	if err := m.callable(ctx, e); err != nil {
+// parameters of the model: Z is N(0, 1) if the model is right. Rows count as in Trained.
+// A model of a constant target, or of fewer than 8 rows, says nothing: nil.
+func (m *Model) Around(ctx context.Context, rows []int, opt LeaveOutOptions) ([]Outlier, error) {
+	if err := m.callable(ctx, opt.Engine); err != nil {
 		return nil, err
 	}
 	if m.Result.ConstantTarget || len(rows) == 0 {
@@ -40,7 +37,7 @@ func (m *Model) Around(ctx context.Context, e *linalg.Engine, rows []int) ([]Out
 			return nil, fmt.Errorf("bbgp: row %d of %d training rows", i, m.N())
 		}
 	}
-	around, err := m.post.Around(ctx, e, rows)
+	around, err := m.post.Around(ctx, opt.Engine, rows)
 	return m.outliers(around), err
 }
 

@@ -113,14 +113,13 @@ func TestOutsideModels(t *testing.T) {
 		"overlap": {ctx, m, nil, linalg.Matrix{Rows: 2, Cols: m.D(), Data: xs.Data}}, "far": {ctx, m, nil, far},
 	} {
 		refuses(t, "Predict, "+what, func() error {
-			_, err := c.m.Predict(c.ctx, c.e, c.x,
-				PredictOptions{SD: true})
+			_, err := c.m.Predict(c.ctx, c.x, PredictOptions{SD: true, Engine: c.e})
 			return err
 		})
-		refuses(t, "Sample, "+what, func() error { _, err := c.m.Sample(c.ctx, c.e, c.x, SampleOptions{}); return err })
+		refuses(t, "Sample, "+what, func() error { _, err := c.m.Sample(c.ctx, c.x, SampleOptions{Engine: c.e}); return err })
 		if what != "short" && what != "overlap" && what != "far" {
-			refuses(t, "LeaveOneOut, "+what, func() error { _, err := c.m.LeaveOneOut(c.ctx, c.e); return err })
-			refuses(t, "Sobol, "+what, func() error { _, err := c.m.Sobol(c.ctx, c.e, nil, nil, 0); return err })
+			refuses(t, "LeaveOneOut, "+what, func() error { _, err := c.m.LeaveOneOut(c.ctx, LeaveOutOptions{Engine: c.e}); return err })
+			refuses(t, "Sobol, "+what, func() error { _, err := c.m.Sobol(c.ctx, SobolOptions{Engine: c.e}); return err })
 		}
 		if what[0] != 'n' || what == "nil" || what == "no names" { // of the model itself
 			if c.m != m {
@@ -131,17 +130,17 @@ func TestOutsideModels(t *testing.T) {
 	for what, opt := range map[string]SampleOptions{"draws": {Draws: math.MaxInt},
 		"features": {Features: math.MaxInt, Draws: 2}, "fewer features": {Features: math.MinInt},
 		"tol": {Tol: math.Inf(1)}, "negative": {Draws: -1}} {
-		refuses(t, "Sample, "+what, func() error { _, err := m.Sample(ctx, nil, xs, opt); return err })
+		refuses(t, "Sample, "+what, func() error { _, err := m.Sample(ctx, xs, opt); return err })
 	}
 	refuses(t, "Score", func() error { _, err := m.Score(nil, nil); return err })
 	refuses(t, "Read", func() error { _, err := Read(nil); return err })
-	if p, err := m.Predict(ctx, nil, linalg.NewMatrix(0, m.D()), PredictOptions{SD: true}); err != nil ||
+	if p, err := m.Predict(ctx, linalg.NewMatrix(0, m.D()), PredictOptions{SD: true}); err != nil ||
 		len(p.Mean) != 0 {
 		t.Error(err)
 	}
 	// The farthest row that is predicted has the mean of the process and no NaN.
 	far.Set(1, 0, 1e149)
-	if p, err := m.Predict(ctx, nil, far, PredictOptions{SD: true}); err != nil || !gp.Finite(p.Mean[1]) ||
+	if p, err := m.Predict(ctx, far, PredictOptions{SD: true}); err != nil || !gp.Finite(p.Mean[1]) ||
 		!(p.SD[1] > 0) {
 		t.Errorf("%+v, %v", p, err)
 	}

@@ -23,8 +23,7 @@ type PredictOptions struct {
 	// weights as the fit has left them, to 1e-3 where rounding allows.
 	MeanTol float64
 	// Dense asks for deviations by Cholesky of the whole matrix, 8n² bytes and n³/3
-	// multiply-adds once, where the model would not do so: in this and later calls
-	// with the same engine.
+	// multiply-adds once, where the model would not do so: in this and later calls.
 	Dense bool
 	// Rigorous asks for bounds that do not rest on random probes or estimates:
 	// conjugate gradients with a preconditioner of low rank, where the model has
@@ -33,6 +32,9 @@ type PredictOptions struct {
 	// NoiseScale and NoiseExtra, if not nil, are those of the rows asked for (see Data):
 	// SDObs and Laws are then for noise of variance σ_n² d + e, and for σ_n² otherwise.
 	NoiseScale, NoiseExtra []float64
+	// Engine computes; nil means that of the last call, or the default one: the best
+	// routines of this CPU on GOMAXPROCS threads.
+	Engine *linalg.Engine
 }
 
 // A Prediction holds one value for each of the m rows asked for, in the units of
@@ -60,17 +62,16 @@ type Prediction struct {
 }
 
 // Predict returns means and, if asked for, standard deviations at the rows of
-// xs, m×D in the units of the data; e nil means the default engine. It keeps
-// what it prepares for later calls with the same engine; one call runs at a
-// time. It returns a *DataError for inputs that are not finite.
+// xs, m×D in the units of the data. What it prepares is kept for later calls, whatever
+// their engines; one call runs at a time. It returns a *DataError for inputs that are not
+// finite.
 //
 //	mean = c + k*'α,   |error| <= (σ_f² r'K̂⁻¹r)^1/2, r the residual of α
 //	var  = σ_f² - k*'K̂⁻¹k*
 //
 // The variance is bracketed, see internal/posterior/variance.go; SD is the middle of its interval.
-func (m *Model) Predict(ctx context.Context, e *linalg.Engine, xs linalg.Matrix, opt PredictOptions) (*Prediction,
-	error) {
-	if err := checkCall(ctx, e); err != nil {
+func (m *Model) Predict(ctx context.Context, xs linalg.Matrix, opt PredictOptions) (*Prediction, error) {
+	if err := checkCall(ctx, opt.Engine); err != nil {
 		return nil, err
 	}
 	if err := m.checkInputs(xs); err != nil {
@@ -91,7 +92,7 @@ func (m *Model) Predict(ctx context.Context, e *linalg.Engine, xs linalg.Matrix,
 		m.predictConstant(p, xs.Rows, opt.SD)
 		return p, nil
 	}
-	out, err := m.post.Predict(ctx, e, m.standardised(xs), posterior.Options{SD: opt.SD, SDTol: opt.SDTol,
+	out, err := m.post.Predict(ctx, opt.Engine, m.standardised(xs), posterior.Options{SD: opt.SD, SDTol: opt.SDTol,
 		MeanTol: opt.MeanTol, Dense: opt.Dense, Rigorous: opt.Rigorous})
 	if err != nil {
 		return nil, err

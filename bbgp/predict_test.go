@@ -40,8 +40,7 @@ func TestPredictFixedValues(t *testing.T) {
 		dense := modelOf(d, NewScaling(d, true), p, posterior.PrecondSpec{Dense: true})
 		iter := modelOf(d, NewScaling(d, true), p, posterior.PrecondSpec{Neighbours: 16})
 		for _, m := range []*Model{dense, iter} {
-			got, err := m.Predict(ctx, gptest.Engine(t), at,
-				PredictOptions{SD: true, SDTol: 0.002, MeanTol: 1e-8})
+			got, err := m.Predict(ctx, at, PredictOptions{SD: true, SDTol: 0.002, MeanTol: 1e-8, Engine: gptest.Engine(t)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -68,16 +67,16 @@ func TestPredictErrors(t *testing.T) {
 	bad := d.X.Clone()
 	bad.Set(4, 1, math.NaN())
 	var de *DataError
-	if _, err := m.Predict(ctx, nil, bad, PredictOptions{}); !errors.As(err, &de) || de.Row != 4 || de.Column != "x2" {
+	if _, err := m.Predict(ctx, bad, PredictOptions{}); !errors.As(err, &de) || de.Row != 4 || de.Column != "x2" {
 		t.Errorf("NaN input: error %v", err)
 	}
-	if _, err := m.Predict(ctx, nil, linalg.NewMatrix(2, 5), PredictOptions{}); !errors.As(err, &de) {
+	if _, err := m.Predict(ctx, linalg.NewMatrix(2, 5), PredictOptions{}); !errors.As(err, &de) {
 		t.Errorf("5 inputs: error %v", err)
 	}
-	if p, err := m.Predict(ctx, nil, linalg.NewMatrix(0, 3), PredictOptions{SD: true}); err != nil || len(p.SD) != 0 {
+	if p, err := m.Predict(ctx, linalg.NewMatrix(0, 3), PredictOptions{SD: true}); err != nil || len(p.SD) != 0 {
 		t.Errorf("no rows: %v, %v", p, err)
 	}
-	p, err := m.Predict(ctx, nil, d.X, PredictOptions{})
+	p, err := m.Predict(ctx, d.X, PredictOptions{})
 	if err != nil || p.SD != nil {
 		t.Errorf("means alone: %v, %v", p.SD, err)
 	}
@@ -109,7 +108,7 @@ func TestConstantTarget(t *testing.T) {
 		if !r.ConstantTarget || len(r.Warnings) == 0 || r.Constant[len(r.Constant)-1] != "x2" {
 			t.Errorf("%d rows: result %+v", len(rows), r)
 		}
-		p, err := m.Predict(context.Background(), nil, linalg.NewMatrix(3, 2), PredictOptions{SD: true})
+		p, err := m.Predict(context.Background(), linalg.NewMatrix(3, 2), PredictOptions{SD: true})
 		sd := 0.0
 		if len(rows) == 1 { // tells nothing of how far off others are
 			sd = math.Inf(1)
@@ -131,16 +130,16 @@ func TestPredictCancelled(t *testing.T) {
 	m := modelOf(d, NewScaling(d, true), p, posterior.PrecondSpec{Neighbours: 16})
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := m.Predict(ctx, gptest.Engine(t), test.X, PredictOptions{SD: true}); !errors.Is(err, context.Canceled) {
+	if _, err := m.Predict(ctx, test.X, PredictOptions{SD: true, Engine: gptest.Engine(t)}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
-	if _, err := m.LeaveOneOut(ctx, gptest.Engine(t)); !errors.Is(err, context.Canceled) {
+	if _, err := m.LeaveOneOut(ctx, LeaveOutOptions{Engine: gptest.Engine(t)}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
-	if _, err := m.Sample(ctx, gptest.Engine(t), test.X, SampleOptions{}); !errors.Is(err, context.Canceled) {
+	if _, err := m.Sample(ctx, test.X, SampleOptions{Engine: gptest.Engine(t)}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
-	if _, err := m.Predict(context.Background(), gptest.Engine(t), test.X, PredictOptions{SD: true}); err != nil {
+	if _, err := m.Predict(context.Background(), test.X, PredictOptions{SD: true, Engine: gptest.Engine(t)}); err != nil {
 		t.Errorf("after that: %v", err)
 	}
 }

@@ -28,6 +28,8 @@ type SampleOptions struct {
 	// Tol bounds the error of the solves, in standard deviations of the target; 0
 	// means 1e-3.
 	Tol float64
+	// Engine computes; nil means that of the last call, or the default one.
+	Engine *linalg.Engine
 }
 
 // Samples holds joint draws at m rows.
@@ -54,10 +56,10 @@ func (o *SampleOptions) settle() error {
 }
 
 // Sample draws the function, or observations of it, jointly at the rows of xs, m×D
-// in the units of the data; e nil means the default engine. It returns a
-// *DataError for inputs that are not finite, or an *OptionError.
-func (m *Model) Sample(ctx context.Context, e *linalg.Engine, xs linalg.Matrix, opt SampleOptions) (*Samples, error) {
-	if err := checkCall(ctx, e); err != nil {
+// in the units of the data. It returns a *DataError for inputs that are not finite, or
+// an *OptionError.
+func (m *Model) Sample(ctx context.Context, xs linalg.Matrix, opt SampleOptions) (*Samples, error) {
+	if err := checkCall(ctx, opt.Engine); err != nil {
 		return nil, err
 	}
 	if err := m.checkInputs(xs); err != nil {
@@ -77,7 +79,7 @@ func (m *Model) Sample(ctx context.Context, e *linalg.Engine, xs linalg.Matrix, 
 	}
 	s := &Samples{Values: linalg.NewMatrix(xs.Rows, opt.Draws), Exact: true}
 	if xs.Rows > 0 && !m.Result.ConstantTarget {
-		drawn, err := m.post.Draw(ctx, e, m.standardised(xs), posterior.DrawOptions{Draws: opt.Draws, Seed: opt.Seed,
+		drawn, err := m.post.Draw(ctx, opt.Engine, m.standardised(xs), posterior.DrawOptions{Draws: opt.Draws, Seed: opt.Seed,
 			Prior: opt.Prior, Features: opt.Features, Tol: opt.Tol})
 		if err != nil {
 			return nil, err

@@ -20,7 +20,7 @@ func TestSampleRepeats(t *testing.T) {
 	xs := linalg.NewMatrix(2, 3)
 	copy(xs.Row(0), d.X.Row(3))
 	copy(xs.Row(1), d.X.Row(3))
-	a, err := m.Sample(ctx, nil, xs, SampleOptions{Draws: 3, Seed: 1})
+	a, err := m.Sample(ctx, xs, SampleOptions{Draws: 3, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,20 +29,20 @@ func TestSampleRepeats(t *testing.T) {
 			t.Errorf("draw %d: %v and %v at one place", c, a.Values.At(0, c), a.Values.At(1, c))
 		}
 	}
-	b, _ := m.Sample(ctx, nil, xs, SampleOptions{Draws: 3, Seed: 1})
-	other, _ := m.Sample(ctx, nil, xs, SampleOptions{Draws: 3, Seed: 2})
+	b, _ := m.Sample(ctx, xs, SampleOptions{Draws: 3, Seed: 1})
+	other, _ := m.Sample(ctx, xs, SampleOptions{Draws: 3, Seed: 2})
 	if !slices.Equal(a.Values.Data, b.Values.Data) || slices.Equal(a.Values.Data, other.Values.Data) {
 		t.Error("draws do not follow the seed")
 	}
 	var bad *OptionError
-	if _, err := m.Sample(ctx, nil, xs, SampleOptions{Draws: -1}); !errors.As(err, &bad) {
+	if _, err := m.Sample(ctx, xs, SampleOptions{Draws: -1}); !errors.As(err, &bad) {
 		t.Errorf("error %v", err)
 	}
 	var de *DataError
-	if _, err := m.Sample(ctx, nil, linalg.NewMatrix(1, 2), SampleOptions{}); !errors.As(err, &de) {
+	if _, err := m.Sample(ctx, linalg.NewMatrix(1, 2), SampleOptions{}); !errors.As(err, &de) {
 		t.Errorf("error %v", err)
 	}
-	if s, err := m.Sample(ctx, nil, linalg.NewMatrix(0, 3), SampleOptions{}); err != nil || s.Values.Rows != 0 {
+	if s, err := m.Sample(ctx, linalg.NewMatrix(0, 3), SampleOptions{}); err != nil || s.Values.Rows != 0 {
 		t.Errorf("no rows: %v", err)
 	}
 }
@@ -63,7 +63,7 @@ func TestCase25SamplingWhiteLike(t *testing.T) {
 	for i := range n {
 		xs.Data[i] = float64(i)
 	}
-	s, err := m.Sample(context.Background(), gptest.Engine(t), xs, SampleOptions{Draws: draws, Prior: true, Seed: 25})
+	s, err := m.Sample(context.Background(), xs, SampleOptions{Draws: draws, Prior: true, Seed: 25, Engine: gptest.Engine(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -84,7 +84,7 @@ func TestSharedModels(t *testing.T) {
 // shared fills a with what the model says of xs and, if asked to, what needs more work:
 // draws and its own rows.
 func (m *Model) shared(ctx context.Context, e *linalg.Engine, xs linalg.Matrix, others bool, a *sharedAnswers) error {
-	p, err := m.Predict(ctx, e, xs, PredictOptions{SD: true})
+	p, err := m.Predict(ctx, xs, PredictOptions{SD: true, Engine: e})
 	if err != nil {
 		return err
 	}
@@ -92,11 +92,11 @@ func (m *Model) shared(ctx context.Context, e *linalg.Engine, xs linalg.Matrix, 
 	if !others {
 		return nil
 	}
-	s, err := m.Sample(ctx, e, xs, SampleOptions{Draws: 2, Seed: 5})
+	s, err := m.Sample(ctx, xs, SampleOptions{Draws: 2, Seed: 5, Engine: e})
 	if err != nil {
 		return err
 	}
-	l, err := m.LeaveOneOut(ctx, e)
+	l, err := m.LeaveOneOut(ctx, LeaveOutOptions{Engine: e})
 	if err != nil {
 		return err
 	}

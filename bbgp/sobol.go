@@ -13,17 +13,27 @@ import (
 // all others, and StdErr, the standard error of Total over the rows drawn.
 type Sensitivity = posterior.Sensitivity
 
-// Sobol returns the indices of groups of blocks of inputs. A block lists inputs, from 0,
-// that belong together; blocks nil stands for one an input. A group lists blocks; groups
-// nil stands for each block alone. The rows drawn follow from seed. The cost is that of
-// 256 to 4096 means for each group.
-func (m *Model) Sobol(ctx context.Context, e *linalg.Engine, blocks, groups [][]int, seed uint64) ([]Sensitivity,
-	error) {
-	if err := m.callable(ctx, e); err != nil {
+// SobolOptions say of what Sobol returns the indices. The zero value asks for those of
+// each input.
+type SobolOptions struct {
+	// A block lists inputs, from 0, that belong together; nil stands for one an input.
+	Blocks [][]int
+	// A group lists blocks; nil stands for each block alone.
+	Groups [][]int
+	// Seed decides which rows are drawn.
+	Seed uint64
+	// Engine computes; nil means that of the last call, or the default one.
+	Engine *linalg.Engine
+}
+
+// Sobol returns the indices of groups of blocks of inputs. The cost is that of 256 to 4096
+// means for each group. It fails with a *DataError for a list that names what is not there.
+func (m *Model) Sobol(ctx context.Context, opt SobolOptions) ([]Sensitivity, error) {
+	if err := m.callable(ctx, opt.Engine); err != nil {
 		return nil, err
 	}
-	blocks = oneEach(blocks, m.D())
-	groups = oneEach(groups, len(blocks))
+	blocks := oneEach(opt.Blocks, m.D())
+	groups := oneEach(opt.Groups, len(blocks))
 	if err := checkLists("block", blocks, m.D()); err != nil {
 		return nil, err
 	}
@@ -33,7 +43,7 @@ func (m *Model) Sobol(ctx context.Context, e *linalg.Engine, blocks, groups [][]
 	if m.Result.ConstantTarget {
 		return make([]Sensitivity, len(groups)), nil
 	}
-	return m.post.Sobol(ctx, e, blocks, groups, seed)
+	return m.post.Sobol(ctx, opt.Engine, blocks, groups, opt.Seed)
 }
 
 // oneEach returns lists, or for nil the lists {0}, {1}, ..

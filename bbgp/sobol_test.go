@@ -33,7 +33,7 @@ func TestSobolIshigami(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := m.Sobol(ctx, e, nil, [][]int{{0}, {1}, {2}, {3}, {0, 2}}, 1)
+	got, err := m.Sobol(ctx, SobolOptions{Groups: [][]int{{0}, {1}, {2}, {3}, {0, 2}}, Seed: 1, Engine: e})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,17 +44,17 @@ func TestSobolIshigami(t *testing.T) {
 			t.Errorf("group %d: %+v, want %+v", i, g, w)
 		}
 	}
-	if _, err := m.Sobol(ctx, e, nil, [][]int{{4}}, 1); err == nil {
+	if _, err := m.Sobol(ctx, SobolOptions{Groups: [][]int{{4}}, Seed: 1, Engine: e}); err == nil {
 		t.Error("an input that does not exist was accepted")
 	}
-	if _, err := m.Sobol(ctx, e, [][]int{{0, -1}}, nil, 1); err == nil {
+	if _, err := m.Sobol(ctx, SobolOptions{Blocks: [][]int{{0, -1}}, Seed: 1, Engine: e}); err == nil {
 		t.Error("a negative input was accepted")
 	}
-	blocks, err := m.Sobol(ctx, e, [][]int{{0, 2}, {1, 3}}, nil, 1)
+	blocks, err := m.Sobol(ctx, SobolOptions{Blocks: [][]int{{0, 2}, {1, 3}}, Seed: 1, Engine: e})
 	if err != nil || len(blocks) != 2 || math.Abs(blocks[0].Total+blocks[1].Total-1) > 0.1 {
 		t.Errorf("blocks %+v: %v", blocks, err)
 	}
-	again, err := m.Sobol(ctx, nil, nil, nil, 1)
+	again, err := m.Sobol(ctx, SobolOptions{Seed: 1})
 	if err != nil || len(again) != 4 || again[0] != got[0] && math.Abs(again[0].Total-got[0].Total) > 0.05 {
 		t.Errorf("%+v, before %+v: %v", again, got, err)
 	}

@@ -56,7 +56,7 @@ func TestNoStructure(t *testing.T) {
 				t.Fatal(err)
 			}
 			gptest.CloseTo(t, "LML", r.LML, lml.LML, 1e-9)
-			p, err := m.Predict(t.Context(), nil, d.X, PredictOptions{SD: true, NoiseScale: d.NoiseScale,
+			p, err := m.Predict(t.Context(), d.X, PredictOptions{SD: true, NoiseScale: d.NoiseScale,
 				NoiseExtra: d.NoiseExtra})
 			if err != nil {
 				t.Fatal(err)

@@ -45,7 +45,7 @@ func TestTimeUpBeforeAnEvaluation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := again.Predict(ctx, e, d.X, PredictOptions{SD: true})
+	got, err := again.Predict(ctx, d.X, PredictOptions{SD: true, Engine: e})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestTimeUpBeforeAnEvaluation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := same.Predict(ctx, e, d.X, PredictOptions{SD: true})
+	want, err := same.Predict(ctx, d.X, PredictOptions{SD: true, Engine: e})
 	if err != nil {
 		t.Fatal(err)
 	}

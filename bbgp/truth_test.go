@@ -216,7 +216,7 @@ func pick(a linalg.Matrix, rows []int) linalg.Matrix {
 func judge(t *testing.T, m *Model, test *Data) {
 	t.Helper()
 	ctx := context.Background()
-	got, err := m.Predict(ctx, gptest.Engine(t), test.X, PredictOptions{SD: true})
+	got, err := m.Predict(ctx, test.X, PredictOptions{SD: true, Engine: gptest.Engine(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -248,7 +248,7 @@ func judge(t *testing.T, m *Model, test *Data) {
 		width = append(width, (got.SDUpper[i]-got.SDLower[i])/got.SD[i])
 	}
 	if len(outside) > 0 {
-		own, err := r.dense.Predict(ctx, r.e, pick(test.X, outside), PredictOptions{SD: true})
+		own, err := r.dense.Predict(ctx, pick(test.X, outside), PredictOptions{SD: true, Engine: r.e})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -336,12 +336,12 @@ func TestLeaveOneOutOnSets(t *testing.T) {
 	for _, name := range []string{"elevators", "pol"} {
 		g, train, std := loadGolden(t, name)
 		m, ctx := goldenModel(t, g, train, std), context.Background()
-		got, err := m.LeaveOneOut(ctx, gptest.Engine(t))
+		got, err := m.LeaveOneOut(ctx, LeaveOutOptions{Engine: gptest.Engine(t)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		dense := modelOf(train, m.Scaling, m.Parameters, posterior.PrecondSpec{Dense: true})
-		want, err := dense.LeaveOneOut(ctx, gptest.Engine(t))
+		want, err := dense.LeaveOneOut(ctx, LeaveOutOptions{Engine: gptest.Engine(t)})
 		if err != nil || got.BoundKind != "probable" || want.BoundKind != "exact" {
 			t.Fatal(err, got.BoundKind, want.BoundKind)
 		}

@@ -44,7 +44,7 @@ func posterior(p *problem, t *tally) {
 
 // predict holds means, deviations and intervals.
 func (p *problem) predict(ctx context.Context, m *bbgp.Model, truth *truth, t *tally, opt bbgp.PredictOptions) {
-	got, err := m.Predict(ctx, nil, p.test, opt)
+	got, err := m.Predict(ctx, p.test, opt)
 	if err != nil {
 		t.refuse(p, "predictions", err)
 		return
@@ -72,7 +72,7 @@ func phi(z float64) float64 { return 0.5 * math.Erfc(-z/math.Sqrt2) }
 
 // leaveOut holds predictions of rows by all others.
 func (p *problem) leaveOut(ctx context.Context, m *bbgp.Model, truth *truth, t *tally) {
-	got, err := m.LeaveOneOut(ctx, nil)
+	got, err := m.LeaveOneOut(ctx, bbgp.LeaveOutOptions{})
 	if err != nil {
 		t.refuse(p, "leaving one out", err)
 		return
@@ -92,7 +92,7 @@ func (p *problem) leaveOut(ctx context.Context, m *bbgp.Model, truth *truth, t *
 // one χ²/draws, here by its cube root (Wilson and Hilferty 1931).
 func (p *problem) sample(ctx context.Context, m *bbgp.Model, truth *truth, t *tally) {
 	xs := p.test.Sub(4, 4+drawRows, 0, p.test.Cols)
-	got, err := m.Sample(ctx, nil, xs, bbgp.SampleOptions{Draws: draws, Seed: uint64(p.number), Noise: true})
+	got, err := m.Sample(ctx, xs, bbgp.SampleOptions{Draws: draws, Seed: uint64(p.number), Noise: true})
 	if err != nil {
 		t.refuse(p, "draws", err)
 		return

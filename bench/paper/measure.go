@@ -84,7 +84,7 @@ func (m *meter) errors(w *row, density bool) error {
 	if math.IsNaN(w.LML) {
 		w.LML, w.LMLErr = model.Result.LML, model.Result.StdErr
 	}
-	pred, err := model.Predict(ctx, nil, m.held.X, bbgp.PredictOptions{SD: density, SDTol: deviationTol})
+	pred, err := model.Predict(ctx, m.held.X, bbgp.PredictOptions{SD: density, SDTol: deviationTol})
 	if err != nil {
 		return err
 	}

@@ -87,7 +87,8 @@ func compare(model string) error {
 		// The first rows pay for what is prepared once.
 		for _, k := range []int{min(n, 256), n} {
 			start, cpu := time.Now(), bench.CPUSeconds()
-			if p, err = m.Predict(ctx, e, x.Sub(0, k, 0, x.Cols), opt); err != nil {
+			opt.Engine = e
+			if p, err = m.Predict(ctx, x.Sub(0, k, 0, x.Cols), opt); err != nil {
 				log.Fatal(err)
 			}
 			fmt.Printf("%-22s %6d rows  %8.3f CPU s  %8.3f s  %7.3f CPU ms a row\n", what, k, bench.CPUSeconds()-cpu,

@@ -117,7 +117,7 @@ func (ts *trainingSet) along(ctx context.Context, m *bbgp.Model,
 			row[j] = in.Low + (in.High-in.Low)*float64(t)/(lineSteps-1)
 		}
 	}
-	p, err := m.Predict(ctx, e, x, bbgp.PredictOptions{})
+	p, err := m.Predict(ctx, x, bbgp.PredictOptions{Engine: e})
 	if err != nil {
 		return 0, 0, err
 	}
@@ -153,7 +153,7 @@ func (ts *trainingSet) adviseRows(ctx context.Context, f *fitFlags, m *bbgp.Mode
 	for k, i := range rows {
 		rows[k] = ts.set.Rows[i]
 	}
-	left, err := m.Outlying(ctx, e)
+	left, err := m.Outlying(ctx, bbgp.LeaveOutOptions{Engine: e})
 	if err != nil {
 		return err
 	}
@@ -210,7 +210,7 @@ func (ts *trainingSet) alone(places []bbgp.Outlier, known []int) []int {
 // around pulls the fit less than most do: so the others have to say it too (at are those
 // of a sample, for the spread of what they say).
 func outlying(ctx context.Context, d *bbgp.Data, m *bbgp.Model, e *linalg.Engine, at []bbgp.Outlier) ([]int, error) {
-	p, err := m.Predict(ctx, e, d.X, bbgp.PredictOptions{})
+	p, err := m.Predict(ctx, d.X, bbgp.PredictOptions{Engine: e})
 	if err != nil {
 		return nil, err
 	}
@@ -255,7 +255,7 @@ func confirmed(ctx context.Context, d *bbgp.Data, m *bbgp.Model, e *linalg.Engin
 	if err != nil {
 		return nil, err
 	}
-	said, err := m.Around(ctx, e, places)
+	said, err := m.Around(ctx, places, bbgp.LeaveOutOptions{Engine: e})
 	if err != nil {
 		return nil, err
 	}

@@ -214,8 +214,8 @@ func (a *app) runFolds(ctx context.Context, f *cvFlags, ts *trainingSet,
 		if err != nil {
 			return nil, err
 		}
-		p, err := m.Predict(ctx, opt.Engine, test.X, bbgp.PredictOptions{SD: true, NoiseScale: test.NoiseScale,
-			NoiseExtra: test.NoiseExtra})
+		p, err := m.Predict(ctx, test.X, bbgp.PredictOptions{SD: true, NoiseScale: test.NoiseScale,
+			NoiseExtra: test.NoiseExtra, Engine: opt.Engine})
 		if err != nil {
 			return nil, err
 		}
@@ -256,7 +256,7 @@ func (a *app) runLOO(ctx context.Context, f *cvFlags, ts *trainingSet,
 	}
 	live := newCounter(a.errw, f.fit.progress.quiet)
 	live.say("leaving single rows out")
-	l, err := m.LeaveOneOut(ctx, opt.Engine)
+	l, err := m.LeaveOneOut(ctx, bbgp.LeaveOutOptions{Engine: opt.Engine})
 	live.end()
 	if err != nil {
 		return nil, err

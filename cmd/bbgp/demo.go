@@ -158,7 +158,7 @@ func (a *app) demoFit(ctx context.Context, f *demoFlags, train, test string, tru
 	if err != nil {
 		return err
 	}
-	p, err := m.Predict(ctx, e, set.X, bbgp.PredictOptions{SD: true})
+	p, err := m.Predict(ctx, set.X, bbgp.PredictOptions{SD: true, Engine: e})
 	if err != nil {
 		return err
 	}

@@ -44,7 +44,7 @@ func (r *reporter) leftOut(ctx context.Context, pg *page) (*section, error) {
 			"not looked at: give --data, or --loo for all %d rows, each by the others", n)})
 		return nil, nil
 	}
-	l, err := r.m.LeaveOneOut(ctx, r.e)
+	l, err := r.m.LeaveOneOut(ctx, bbgp.LeaveOutOptions{Engine: r.e})
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func (a *app) heldOut(ctx context.Context, r *reporter, pg *page) (*section, err
 		}
 	}
 	if known > 0 && !r.m.Result.ConstantTarget {
-		l, err := r.m.LeaveOneOut(ctx, r.e)
+		l, err := r.m.LeaveOneOut(ctx, bbgp.LeaveOutOptions{Engine: r.e})
 		if err != nil {
 			return nil, err
 		}

@@ -113,7 +113,7 @@ func (r *reporter) curveOf(ctx context.Context, g *group, at []float64) (*plots.
 			c.Levels = append(c.Levels, r.level(j))
 		}
 	}
-	p, err := r.m.Predict(ctx, r.e, x, bbgp.PredictOptions{SD: true})
+	p, err := r.m.Predict(ctx, x, bbgp.PredictOptions{SD: true, Engine: r.e})
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +193,7 @@ func (r *reporter) overTwo(ctx context.Context, a, b *group, tail float64, sd bo
 	for k := 0; k < n; k += 1 + n/mostDots {
 		m.DataX, m.DataY = append(m.DataX, r.rows.X.At(k, i)), append(m.DataY, r.rows.X.At(k, j))
 	}
-	p, err := r.m.Predict(ctx, r.e, x, bbgp.PredictOptions{SD: sd})
+	p, err := r.m.Predict(ctx, x, bbgp.PredictOptions{SD: sd, Engine: r.e})
 	return m, p, err
 }
 

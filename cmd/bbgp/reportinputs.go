@@ -54,7 +54,7 @@ func (r *reporter) sensitivities(ctx context.Context) ([]group, error) {
 		out[i].block = i
 		r.blocks = append(r.blocks, g.inputs)
 	}
-	s, err := r.m.Sobol(ctx, r.e, r.blocks, nil, r.m.Result.Seed)
+	s, err := r.m.Sobol(ctx, bbgp.SobolOptions{Blocks: r.blocks, Seed: r.m.Result.Seed, Engine: r.e})
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"bbgp.dev/bbgp"
 	"bbgp.dev/cmd/bbgp/internal/plots"
 )
 
@@ -70,7 +71,7 @@ func (r *reporter) pairs(ctx context.Context) ([]pair, error) {
 	if pairs == nil {
 		return nil, nil
 	}
-	both, err := r.m.Sobol(ctx, r.e, r.blocks, lists, r.m.Result.Seed)
+	both, err := r.m.Sobol(ctx, bbgp.SobolOptions{Blocks: r.blocks, Groups: lists, Seed: r.m.Result.Seed, Engine: r.e})
 	if err != nil {
 		return nil, err
 	}

@@ -69,7 +69,7 @@ func robustFit(ctx context.Context, ts *trainingSet, opt bbgp.Options) (*bbgp.Mo
 			return m, err
 		}
 		last = m
-		p, err := m.Predict(ctx, opt.Engine, d.X, bbgp.PredictOptions{SD: n <= robustRows})
+		p, err := m.Predict(ctx, d.X, bbgp.PredictOptions{SD: n <= robustRows, Engine: opt.Engine})
 		if err != nil {
 			return m, err
 		}

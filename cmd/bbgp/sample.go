@@ -102,7 +102,8 @@ func (a *app) sample(ctx context.Context, path, data string, f *sampleFlags) err
 	if err != nil {
 		return err
 	}
-	draws, err := m.Sample(ctx, e, x, f.opt)
+	f.opt.Engine = e
+	draws, err := m.Sample(ctx, x, f.opt)
 	if err != nil {
 		return err
 	}

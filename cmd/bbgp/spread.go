@@ -42,7 +42,7 @@ func around(ctx context.Context, m *bbgp.Model, e *linalg.Engine) ([]bbgp.Outlie
 	for k := range rows {
 		rows[k] = k * n / count
 	}
-	return m.Around(ctx, e, rows)
+	return m.Around(ctx, rows, bbgp.LeaveOutOptions{Engine: e})
 }
 
 // adviseSpread warns of noise that is not the same everywhere.

@@ -33,9 +33,10 @@ type standIns struct {
 // predictRows predicts rows of which inputs may be of unseen levels, NaN.
 func predictRows(ctx context.Context, m *bbgp.Model, plan *inputs.Plan, e *linalg.Engine, x linalg.Matrix,
 	opt bbgp.PredictOptions) (*bbgp.Prediction, error) {
+	opt.Engine = e
 	xs, of := standIn(plan, x)
 	if of == nil {
-		return m.Predict(ctx, e, x, opt)
+		return m.Predict(ctx, x, opt)
 	}
 	pick := func(v []float64) []float64 {
 		if v == nil {
@@ -48,7 +49,7 @@ func predictRows(ctx context.Context, m *bbgp.Model, plan *inputs.Plan, e *linal
 		return out
 	}
 	opt.NoiseScale, opt.NoiseExtra = pick(opt.NoiseScale), pick(opt.NoiseExtra)
-	p, err := m.Predict(ctx, e, xs, opt)
+	p, err := m.Predict(ctx, xs, opt)
 	var bad *bbgp.DataError
 	if errors.As(err, &bad) && bad.Row >= 0 && bad.Row < len(of.row) {
 		bad.Row = of.row[bad.Row]

@@ -41,7 +41,7 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p, err := model.Predict(ctx, nil, places.X, bbgp.PredictOptions{SD: true})
+	p, err := model.Predict(ctx, places.X, bbgp.PredictOptions{SD: true})
 	if err != nil {
 		return err
 	}

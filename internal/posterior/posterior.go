@@ -11,8 +11,8 @@ import (
 )
 
 // A Posterior is a Gaussian process given the rows of a table, at fixed parameters. What
-// its first answers prepare is kept for later ones. It may be used by several goroutines
-// as long as they pass different engines; one call runs at a time.
+// its first answers prepare is kept for later ones, whatever their engines. It may be used
+// by several goroutines: one call runs at a time.
 type Posterior struct {
 	data   *gp.Table
 	params gp.Params

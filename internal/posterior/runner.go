@@ -52,16 +52,13 @@ func (p *Posterior) use(ctx context.Context, e *linalg.Engine) (err error) {
 
 // like says whether r computes as e would.
 func (r *runner) like(e *linalg.Engine) bool {
-	return r.e.Impl == e.Impl && r.e.Par.Threads() == e.Par.Threads()
+	return r.e.Impl == e.Impl && r.e.Par.Threads() == e.Par.Threads() && r.e.Comm == e.Comm
 }
 
 // newRunner makes a runner for engines like e.
 func (p *Posterior) newRunner(ctx context.Context, e *linalg.Engine) (*runner, error) {
-	e, err := linalg.NewEngine(e.Impl, e.Par.Threads())
-	if err != nil {
-		return nil, err
-	}
-	op, err := kernelmv.NewOp(e, p.data.X, gp.KernelOf(p.params), gp.NoiseOf(p.params, p.data))
+	own := &linalg.Engine{Impl: e.Impl, Par: linalg.NewPar(e.Par.Threads()), Comm: e.Comm}
+	op, err := kernelmv.NewOp(own, p.data.X, gp.KernelOf(p.params), gp.NoiseOf(p.params, p.data))
 	if err != nil {
 		return nil, &gp.ParamError{Key: "lengthscales", Reason: err.Error()}
 	}
@@ -75,7 +72,7 @@ func (p *Posterior) newRunner(ctx context.Context, e *linalg.Engine) (*runner, e
 			return nil, err
 		}
 	}
-	r := &runner{e: e, op: op}
+	r := &runner{e: own, op: op}
 	p.runners = append(p.runners, r)
 	return r, nil
 }

@@ -14,13 +14,14 @@ var (
 	aClock = regexp.MustCompile(
 		`^(?:([0-9]+) ?d(?:ays?)?,? ?)?([0-9]{1,5}):([0-5][0-9])` +
 			`(?::([0-5][0-9](?:[.,][0-9]+)?)|[.,]([0-9]+))?(?: ?([AaPp])\.?[Mm]\.?)?$`)
-	aSpan = regexp.MustCompile(`^P(?:([0-9]+)D)?(?:T(?:([0-9.]+)H)?(?:([0-9.]+)M)?(?:([0-9.]+)S)?)?$`)
-	hours = regexp.MustCompile(
+	aSpan   = regexp.MustCompile(`^P(?:([0-9]+)D)?(?:T(?:([0-9.]+)H)?(?:([0-9.]+)M)?(?:([0-9.]+)S)?)?$`)
+	pointed = regexp.MustCompile(`^()([01][0-9]|2[0-3])\.([0-5][0-9])\.([0-5][0-9])$`)
+	hours   = regexp.MustCompile(
 		`^()([0-9]+) ?h(?:rs?|ours?)? ?(?:([0-5]?[0-9]) ?(?:m|min|')?)?(?: ?([0-5]?[0-9]) ?(?:s|sec|")?)?$`)
 )
 
 // clockHours reads a time of day or a duration: 12:30, 1:07:05.5, 1:07 pm, 2 days 03:00:00,
-// 1h07, PT3H2M; 1:07.5 is minutes and seconds. two says that it has two parts, hours and
+// 1h07, PT3H2M, 18.30.00; 1:07.5 is minutes and seconds. two says that it has two parts, hours and
 // minutes, where a third might have been.
 func clockHours(cell []byte) (v float64, two, ok bool) {
 	if len(cell) < 3 || len(cell) > 40 || cell[0] != 'P' && (cell[0] < '0' || cell[0] > '9') {
@@ -39,6 +40,8 @@ func clockHours(cell []byte) (v float64, two, ok bool) {
 		m = aClock.FindSubmatch(cell)
 	case bytes.IndexByte(cell, 'h') >= 0:
 		m = hours.FindSubmatch(cell)
+	case len(cell) == 8 && cell[2] == '.':
+		m = pointed.FindSubmatch(cell)
 	}
 	if m == nil || len(cell) < 4 && cell[0] == 'P' {
 		return 0, false, false

@@ -32,7 +32,7 @@ func TestPublicForms(t *testing.T) {
 			"fixed acidity pH quality | 7.4 3.51 5 | 7.8 3.2 5", ""},
 		{"UCI air quality",
 			"Date;Time;CO(GT);T;;\n10/03/2004;18.00.00;2,6;13,6;;\n13/03/2004;19.00.00;-200;13,3;;\n;;;;;\n;;;;;\n",
-			`Date Time CO(GT) T | 12487 "18.00.00" 2.6 13.6 | 12490 "19.00.00" -200 13.3`, "day first"},
+			"Date Time CO(GT) T | 12487 18 2.6 13.6 | 12490 19 -200 13.3", "day first"},
 		{"UCI concrete", "\"Cement (component 1)(kg in a m^3 mixture)\",\"Age (day)\",\"Strength(MPa, megapascals) " +
 			"\"\n540,28,79.99\n332.5,270,40.27\n",
 			"Cement (component 1)(kg in a m^3 mixture) Age (day) Strength(MPa, megapascals) | 540 28 79.99 | " +

@@ -165,7 +165,7 @@ func (c *Column) decide(t *Table, marks map[byte]int) {
 	}
 	for _, w := range ways {
 		if w == best || w.failed > 0 || (w.decimal == 0) != (best.decimal == 0) ||
-			best.failed > 0 || best.order == YMD {
+			best.failed > 0 || best.order == YMD || w.order == Clock { // 01.02.03 is a date
 			continue
 		}
 		if i := c.differ(best, w); i >= 0 {

@@ -77,6 +77,9 @@ func (m *Model) Write(w io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if err := h.returns(head); err != nil {
+		return err
+	}
 	b := fileFrame(head, 8*numbers)
 	for i := range m.N() {
 		b = evidence.AppendFloats(b, t.X.Row(i))

@@ -1,6 +1,7 @@
 package bbgp
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"reflect"
@@ -50,6 +51,19 @@ func (h *fileHeader) check(bytes int) error {
 		return fault("the weights are known to %v", float64(h.MeanError))
 	}
 	return h.checkResult()
+}
+
+// returns tells whether the header is read again from its JSON form, with the same names:
+// fields of a Model may have been set to anything.
+func (h *fileHeader) returns(head []byte) error {
+	var back fileHeader
+	if err := json.Unmarshal(head, &back); err != nil {
+		return &FileError{Reason: "the model would not be read again: " + err.Error()}
+	}
+	if !slices.Equal(back.Names, h.Names) || back.Target != h.Target {
+		return &FileError{Reason: "names of inputs or target are no UTF-8, and would not be read again as they are"}
+	}
+	return nil
 }
 
 func checkSpec(r *posterior.PrecondSpec, n int) error {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"math"
+	"os"
 	"slices"
 	"strings"
 
@@ -184,7 +185,7 @@ func (a *app) openStream(plan *inputs.Plan, name string, r *reading) (*inputs.St
 	if err != nil {
 		return nil, nil, err
 	}
-	opt.Live = true
+	opt.Live = a.mayWait(name)
 	in, err := table.Open(name, a.in, opt)
 	if err != nil {
 		return nil, nil, err
@@ -198,6 +199,18 @@ func (a *app) openStream(plan *inputs.Plan, name string, r *reading) (*inputs.St
 	}
 	in.Close()
 	return nil, nil, err
+}
+
+// mayWait says whether more of a table may come late, as by a pipe. A file is looked at as
+// the training looks at it.
+func (a *app) mayWait(name string) bool {
+	st, err := os.Stat(name)
+	if f, ok := a.in.(*os.File); ok && name == table.Stdin {
+		st, err = f.Stat()
+	} else if name == table.Stdin {
+		return true
+	}
+	return err == nil && !st.Mode().IsRegular()
 }
 
 // modelPlan returns how the inputs of a loaded model are made.

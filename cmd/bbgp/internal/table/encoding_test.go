@@ -87,3 +87,21 @@ func TestEncodingLate(t *testing.T) {
 		}
 	}
 }
+
+// A letter of three bytes may come in parts wherever the buffer ends.
+func TestLetterAtTheEndOfTheBuffer(t *testing.T) {
+	for end := firstRead - 5; end <= firstRead+5; end++ {
+		head := "a,y\n1,"
+		text := head + strings.Repeat("x", end-len(head)) + "€\n2,z\n"
+		in, err := Open(Stdin, strings.NewReader(text), ReadOptions{})
+		if err == nil {
+			var r *Reader
+			if r, err = NewReader("f", in, ReadOptions{}); err == nil {
+				_, err = Load(r, Request{})
+			}
+		}
+		if err != nil {
+			t.Errorf("€ at byte %d: %v", end, err)
+		}
+	}
+}

@@ -38,3 +38,27 @@ func FuzzLoad(f *testing.F) {
 		}
 	})
 }
+
+// Whatever stands in a header, its columns have names, each another one, and are found by
+// them.
+func FuzzHeader(f *testing.F) {
+	for _, s := range []string{"a,a,a.2,y", "a.2,a,a,a,a.3", ",,", "\"x\n\",x ", "1,1.2,1", "caf\xe9,caf\xe8", "\x1b]0;x\a,b",
+		"a;b,c;d", "\xef\xbb\xbfa,b"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		in, err := Open(Stdin, strings.NewReader(s+"\n1,2,3,4\n"), ReadOptions{})
+		if err != nil {
+			return
+		}
+		r, err := NewReader("f", in, ReadOptions{Header: HeaderYes, NoHead: true})
+		if err != nil {
+			return
+		}
+		for j, n := range r.Names {
+			if k, err := Find("f", r.Names, n); err != nil || k != j || n == "" {
+				t.Fatalf("%q: column %d is called %q, which is column %d, %v", s, j, n, k, err)
+			}
+		}
+	})
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"unicode/utf8"
 )
 
 // A Reader splits an input into records.
@@ -42,6 +43,7 @@ type Reader struct {
 }
 
 const (
+	firstRead  = 1 << 12
 	sampleSize = 1 << 16
 	maxRecord  = 1 << 24 // a longer one is an open quote, or no text at all
 	maxColumns = 1 << 20
@@ -57,14 +59,14 @@ func NewReader(file string, in io.Reader, opt ReadOptions) (*Reader, error) {
 			opt.Header, opt.NoHead = tell.Header, true
 		}
 	}
-	r := &Reader{file: file, in: in, opt: opt, buf: make([]byte, 4*sampleSize), newline: '\n', next: 1,
+	r := &Reader{file: file, in: in, opt: opt, buf: make([]byte, firstRead), newline: '\n', next: 1,
 		told: opt.Decimal != 0}
 	for !r.eof && (r.end < sampleSize || r.end <= maxRecord && !bytes.ContainsAny(r.buf[:r.end], "\r\n")) {
 		if err := r.fill(); err != nil {
 			return nil, err
 		}
-		// A pipe may be slow: one read that brings whole lines is enough.
-		if opt.Live && bytes.Count(r.buf[:r.end], []byte{'\n'}) >= 2 {
+		// A pipe may be slow: a header and a row are enough.
+		if opt.Live && headAndRow(r.buf[:r.end]) {
 			break
 		}
 	}
@@ -76,6 +78,13 @@ func NewReader(file string, in io.Reader, opt ReadOptions) (*Reader, error) {
 		return nil, err
 	}
 	return r, nil
+}
+
+// headAndRow says whether two whole records are there, blank lines and comments aside.
+func headAndRow(text []byte) bool {
+	recs := records(text, false)
+	n, _ := commentLines(recs)
+	return len(recs) >= n+2
 }
 
 // Row returns the number of the last record, from 1, without the header; Line
@@ -371,8 +380,8 @@ func (r *Reader) fill() error {
 		copy(r.buf, r.buf[r.start:r.end])
 		r.start, r.end = 0, r.end-r.start
 	}
-	if r.end == len(r.buf) {
-		grown := make([]byte, 2*len(r.buf))
+	if len(r.buf)-r.end < utf8.UTFMax { // a letter is not given in parts
+		grown := make([]byte, max(2*len(r.buf), 4*sampleSize))
 		r.end = copy(grown, r.buf[r.start:r.end])
 		r.buf, r.start = grown, 0
 	}

@@ -4,9 +4,10 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 PKGS = ./asm ./linalg ./kernelmv ./internal/evidence/... ./bbgp
 COUNT ?= 10
+FUZZTIME ?= 20s
 
 .PHONY: check fmt vet static rules test race test-purego test-avx512 test-arm64 audit generate bench paper \
-	release vuln mpi mpitest
+	release vuln fuzz mpi mpitest
 
 check: fmt vet static rules test race mpitest test-avx512 test-arm64
 
@@ -44,6 +45,16 @@ test-arm64:
 # Bounds, deviations and draws against twice the precision, on random tables: under two CPU minutes.
 audit:
 	go run ./bench/audit -short
+
+# Every fuzz target for FUZZTIME on one worker; what it finds is kept in testdata/fuzz of its
+# package. A target that seems to stand still minimises, hence the 10x.
+fuzz:
+	@for f in $$(grep -rlE '^func Fuzz' --include='*_test.go' .); do \
+	  for t in $$(sed -n 's/^func \(Fuzz[A-Za-z]*\).*/\1/p' $$f); do \
+	    echo "$$t"; go test -run '^$$' -fuzz "^$$t\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x -parallel 1 \
+	      ./$$(dirname $$f) || exit 1; \
+	  done; \
+	done
 
 generate:
 	go generate ./...

@@ -260,9 +260,9 @@ func (r *checkReport) write(w io.Writer) error {
 	if r.Header {
 		header = "header"
 	}
-	fmt.Fprintf(w, "%s: %d rows, %d columns, %s, delimiter %q, decimal %s\n", r.File, r.Rows, len(r.Columns), header,
+	textf(w, "%s: %d rows, %d columns, %s, delimiter %q, decimal %s\n", r.File, r.Rows, len(r.Columns), header,
 		r.Delimiter, r.Decimal)
-	fmt.Fprintf(w, "%-24s %-7s %9s %9s  %s\n", "column", "type", "missing", "distinct", "range or samples")
+	textf(w, "%-24s %-7s %9s %9s  %s\n", "column", "type", "missing", "distinct", "range or samples")
 	for _, c := range r.Columns {
 		distinct := fmt.Sprint(c.Distinct)
 		if c.Distinct > mostDistinct {
@@ -278,27 +278,26 @@ func (r *checkReport) write(w io.Writer) error {
 		for _, s := range c.Samples {
 			what += " " + table.Quote(s)
 		}
-		fmt.Fprintf(w, "%-24s %-7s %9d %9s  %s\n", c.Name, c.Type, c.Missing, distinct, what)
+		textf(w, "%-24s %-7s %9d %9s  %s\n", c.Name, c.Type, c.Missing, distinct, what)
 	}
 	for _, n := range r.Notes {
-		fmt.Fprintf(w, "note: %s\n", n)
+		textf(w, "note: %s\n", n)
 	}
 	for _, p := range r.Problems {
-		mend := ""
+		textf(w, "problem: %s\n", p.Text)
 		if p.Mend != "" {
-			mend = "\n         mend: " + p.Mend
+			textf(w, "         mend: %s\n", p.Mend)
 		}
-		fmt.Fprintf(w, "problem: %s%s\n", p.Text, mend)
 	}
 	if len(r.Inputs) > 0 {
 		names := make([]string, len(r.Inputs))
 		for i, in := range r.Inputs {
 			names[i] = in.Name
 		}
-		fmt.Fprintf(w, "inputs of a fit: %d: %s\n", len(names), table.List(names, 12))
+		textf(w, "inputs of a fit: %d: %s\n", len(names), table.List(names, 12))
 	}
 	if r.Command != "" {
-		fmt.Fprintf(w, "a command that fits:\n  %s\n", r.Command)
+		fmt.Fprintf(w, "a command that fits:\n  %s\n", visible(r.Command, maxCommand))
 	}
 	return nil
 }

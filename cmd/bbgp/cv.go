@@ -305,30 +305,30 @@ func (ts *trainingSet) places() []int {
 
 func writeCV(w io.Writer, r *cvReport) error {
 	line := func(name string, h score.Score) {
-		fmt.Fprintf(w, "%-6s %7d %12.5g %10s %9s %% %8s\n", name, h.N, h.RMSE, known("%.4g", h.NLPD),
+		textf(w, "%-6s %7d %12.5g %10s %9s %% %8s\n", name, h.N, h.RMSE, known("%.4g", h.NLPD),
 			known("%.1f", 100*h.Coverage95), known("%.4f", h.R2))
 	}
-	fmt.Fprintf(w, "%-6s %7s %12s %10s %11s %8s\n", r.Kind, "rows", "RMSE", "NLPD", "in 95 %", "R²")
+	textf(w, "%-6s %7s %12s %10s %11s %8s\n", r.Kind, "rows", "RMSE", "NLPD", "in 95 %", "R²")
 	for k, h := range r.Folds {
 		line(fmt.Sprint(k+1), h)
 	}
 	line("all", r.All)
 	v := r.Validation
-	fmt.Fprintf(w, "\nCRPS   %.5g\n", v.CRPS)
+	textf(w, "\nCRPS   %.5g\n", v.CRPS)
 	if r.BoundKind != "" && r.BoundKind != "exact" {
-		fmt.Fprintf(w, "deviations are known to %.2g %% or better, means to %.2g %% of their row's deviation (%s)\n",
+		textf(w, "deviations are known to %.2g %% or better, means to %.2g %% of their row's deviation (%s)\n",
 			100*r.SDWidth, 100*r.MeanWidth, r.BoundKind)
 	}
-	fmt.Fprintf(w, "\ncalibration: share of rows in the central interval of a probability\n")
+	textf(w, "\ncalibration: share of rows in the central interval of a probability\n")
 	for _, c := range v.Calibration {
-		fmt.Fprintf(w, "  %4.0f %%  %6.1f %%\n", 100*c.Probability, 100*c.Share)
+		textf(w, "  %4.0f %%  %6.1f %%\n", 100*c.Probability, 100*c.Share)
 	}
 	if len(v.Outliers) > 0 {
-		fmt.Fprintf(w, "\nlargest standardised residuals: possible outliers beyond 4 or so\n  %7s %12s %12s %12s %8s\n",
+		textf(w, "\nlargest standardised residuals: possible outliers beyond 4 or so\n  %7s %12s %12s %12s %8s\n",
 			"row", "target", "mean", "sd_obs", "z")
 	}
 	for _, o := range v.Outliers {
-		if _, err := fmt.Fprintf(w, "  %7d %12.5g %12.5g %12.5g %8.2f\n",
+		if _, err := textf(w, "  %7d %12.5g %12.5g %12.5g %8.2f\n",
 			o.Row, o.Y, o.Mean, o.SDObs, o.Z); err != nil {
 			return err
 		}

@@ -90,7 +90,7 @@ func (a *app) machineInfo(mach *machine, asJSON bool) error {
 	if asJSON {
 		return writeJSON(a.out, r)
 	}
-	_, err = fmt.Fprintf(a.out,
+	_, err = textf(a.out,
 		"bbgp      %s\nGo        %s, %s/%s\nCPU       %s\nthreads   %d of %d\nroutines  %s of %s\n",
 		r.Version, r.Go, r.OS, r.Arch, r.CPU, r.Threads, r.Cores, r.ISA, strings.Join(r.Available, ", "))
 	return err
@@ -120,14 +120,14 @@ func (a *app) modelInfo(path string, asJSON bool) error {
 		return writeJSON(a.out, &modelReport{Result: m.Result, Target: plan.Target, Inputs: plan.Inputs,
 			Rule: plan.Rule, File: file, HeldOut: plan.HeldOut})
 	}
-	fmt.Fprintf(a.out, "model of %s, %d rows, %d inputs, kernel %s, fitted by method %s\n", plan.Target, m.Result.N,
+	textf(a.out, "model of %s, %d rows, %d inputs, kernel %s, fitted by method %s\n", plan.Target, m.Result.N,
 		m.D(), m.Parameters.Kernel, m.Result.Method)
 	if err := writeParameters(a.out, m); err != nil {
 		return err
 	}
 	writeInputs(a.out, m, plan)
 	if h := plan.HeldOut; h != nil {
-		fmt.Fprintf(a.out, "held out      %s: RMSE %.5g, R² %s, NLPD %s, %s\n", h.What(), h.Score.RMSE,
+		textf(a.out, "held out      %s: RMSE %.5g, R² %s, NLPD %s, %s\n", h.What(), h.Score.RMSE,
 			known("%.4f", h.Score.R2), known("%.4g", h.Score.NLPD), covered(h.Score))
 	}
 	return writeModelFile(a.out, m, file)
@@ -136,21 +136,21 @@ func (a *app) modelInfo(path string, asJSON bool) error {
 // writeInputs prints how the inputs are made of the columns of a table.
 func writeInputs(w io.Writer, m *bbgp.Model, p *inputs.Plan) {
 	s := &m.Scaling
-	fmt.Fprintf(w, "inputs, as the model takes them: a number less its mean, over its spread\n  %-24s %-8s "+
+	textf(w, "inputs, as the model takes them: a number less its mean, over its spread\n  %-24s %-8s "+
 		"%12s %12s  %s\n", "input", "kind", "mean", "spread", "range in training")
 	for j, in := range p.Inputs {
 		span := ""
 		if in.Low < in.High {
 			span = fmt.Sprintf("%.6g to %.6g", in.Low, in.High)
 		}
-		fmt.Fprintf(w, "  %-24s %-8s %12.6g %12.6g  %s\n", in.Name, in.Kind, s.XMean[j], s.XScale[j], span)
+		textf(w, "  %-24s %-8s %12.6g %12.6g  %s\n", in.Name, in.Kind, s.XMean[j], s.XScale[j], span)
 	}
-	fmt.Fprintf(w, "  %-24s %-8s %12.6g %12.6g\n", p.Target, "target", s.YMean, s.YScale)
-	fmt.Fprintf(w, "missing       %s\n", map[string]string{"stop": "inputs are refused",
+	textf(w, "  %-24s %-8s %12.6g %12.6g\n", p.Target, "target", s.YMean, s.YScale)
+	textf(w, "missing       %s\n", map[string]string{"stop": "inputs are refused",
 		"drop": "inputs leave the row without a prediction", "indicator": "inputs are the mean, and told"}[p.Rule])
 	for _, c := range [][2]string{{"weights", p.Weight}, {"noise var", p.NoiseOf}} {
 		if c[1] != "" {
-			fmt.Fprintf(w, "%-13s column %s\n", c[0], c[1])
+			textf(w, "%-13s column %s\n", c[0], c[1])
 		}
 	}
 }
@@ -162,19 +162,19 @@ func writeModelFile(w io.Writer, m *bbgp.Model, f bbgp.FileInfo) error {
 	if known == "" {
 		known = fmt.Sprintf(", exact but for rounding of %.1g", float64(r.Upper-r.Lower)/2)
 	}
-	fmt.Fprintf(w, "LML           %.2f%s\n", r.LML, known)
-	fmt.Fprintf(w, "fit           %d evaluations, %d passes, %.1f CPU s on %s, optimizer %s, seed %d, %s\n",
+	textf(w, "LML           %.2f%s\n", r.LML, known)
+	textf(w, "fit           %d evaluations, %d passes, %.1f CPU s on %s, optimizer %s, seed %d, %s\n",
 		r.Evaluations, r.Passes, r.CPUSeconds, r.ISA, r.Optimizer, r.Seed, r.Stopped)
 	if f.Dense {
-		fmt.Fprintf(w, "predictions   dense, by Cholesky\n")
+		textf(w, "predictions   dense, by Cholesky\n")
 	} else {
-		fmt.Fprintf(w, "predictions   means known to %.2g sd of the target; preconditioner of rank %d and %d "+
+		textf(w, "predictions   means known to %.2g sd of the target; preconditioner of rank %d and %d "+
 			"neighbours\n", float64(f.MeanError), f.Rank, f.Neighbours)
 	}
 	for _, warn := range r.Warnings {
-		fmt.Fprintf(w, "warning       %s\n", warn)
+		textf(w, "warning       %s\n", warn)
 	}
-	_, err := fmt.Fprintf(w,
+	_, err := textf(w,
 		"file          format %d, %s, checksum right, by %s: %d rows of %d inputs, target and weights of the mean\n",
 		f.Format, formatBytes(f.Bytes), f.Writer, m.N(), m.D())
 	return err
@@ -184,18 +184,18 @@ func writeModelFile(w io.Writer, m *bbgp.Model, f bbgp.FileInfo) error {
 // relevant input first.
 func writeParameters(w io.Writer, m *bbgp.Model) error {
 	p, s := m.Parameters, m.Scaling
-	fmt.Fprintf(w, "noise sd      %-12.5g  of %s\n", math.Sqrt(p.Noise)*s.YScale, m.Target)
-	fmt.Fprintf(w, "function sd   %-12.5g  about a mean of %.5g\n", math.Sqrt(p.Variance)*s.YScale,
+	textf(w, "noise sd      %-12.5g  of %s\n", math.Sqrt(p.Noise)*s.YScale, m.Target)
+	textf(w, "function sd   %-12.5g  about a mean of %.5g\n", math.Sqrt(p.Variance)*s.YScale,
 		s.YMean+s.YScale*p.Mean)
-	fmt.Fprintf(w, "lengthscales, in the units of each input, the shortest (most relevant) first; relative to the "+
+	textf(w, "lengthscales, in the units of each input, the shortest (most relevant) first; relative to the "+
 		"input's sd behind\n")
 	for _, j := range byRelevance(p.Lengthscales) {
 		l := p.Lengthscales[j]
 		if math.IsInf(l, 1) {
-			fmt.Fprintf(w, "  %-24s no influence\n", m.Names[j])
+			textf(w, "  %-24s no influence\n", m.Names[j])
 			continue
 		}
-		fmt.Fprintf(w, "  %-24s %-12.5g %8.3g\n", m.Names[j], l*s.XScale[j], l)
+		textf(w, "  %-24s %-12.5g %8.3g\n", m.Names[j], l*s.XScale[j], l)
 	}
 	return nil
 }

@@ -102,22 +102,22 @@ func (a *app) lml(ctx context.Context, data string, f *lmlFlags) error {
 }
 
 func writeLML(w io.Writer, ts *trainingSet, r *bbgp.LMLReport) error {
-	fmt.Fprintf(w, "log marginal likelihood  %.6f\n", r.LML)
-	fmt.Fprintf(w, "95 %% interval            [%.6f, %.6f]\n", r.Interval95[0], r.Interval95[1])
+	textf(w, "log marginal likelihood  %.6f\n", r.LML)
+	textf(w, "95 %% interval            [%.6f, %.6f]\n", r.Interval95[0], r.Interval95[1])
 	if r.Passes > 0 {
-		fmt.Fprintf(w, "bounds of its bias       [%.6f, %.6f] (%s)\n", r.Lower, r.Upper, r.BoundKind)
-		fmt.Fprintf(w, "standard error           %.4g (%d probes)\n", r.StdErr, r.Probes)
-		fmt.Fprintf(w, "work                     %d passes, rank %d, %d neighbours, %s%s\n", r.Passes, r.Rank,
+		textf(w, "bounds of its bias       [%.6f, %.6f] (%s)\n", r.Lower, r.Upper, r.BoundKind)
+		textf(w, "standard error           %.4g (%d probes)\n", r.StdErr, r.Probes)
+		textf(w, "work                     %d passes, rank %d, %d neighbours, %s%s\n", r.Passes, r.Rank,
 			r.Neighbours, r.Precision, costsNote(r.Costs))
 	}
 	if g := r.Gradient; g != nil {
-		fmt.Fprintf(w, "gradient by mean         %.6g\n            variance     %.6g\n            noise        %.6g\n",
+		textf(w, "gradient by mean         %.6g\n            variance     %.6g\n            noise        %.6g\n",
 			g.Mean, g.Variance, g.Noise)
 		for j, name := range ts.plan.Names() {
-			fmt.Fprintf(w, "            lengthscale  %.6g  %s\n", g.Lengthscales[j], name)
+			textf(w, "            lengthscale  %.6g  %s\n", g.Lengthscales[j], name)
 		}
 	}
-	_, err := fmt.Fprintf(w, "time                     %.2f s, %s, method %s\n",
+	_, err := textf(w, "time                     %.2f s, %s, method %s\n",
 		r.Seconds, formatBytes(r.PeakBytes), r.Method)
 	return err
 }

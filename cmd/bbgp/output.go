@@ -116,10 +116,13 @@ func folderReason(err error) string {
 	return oneLine(err.Error())
 }
 
+// A styled text has the colours of this program and prints as it is.
+type styled string
+
 // yellow colours a word on terminals, unless NO_COLOR is set (no-color.org).
-func yellow(w io.Writer, word string) string {
+func yellow(w io.Writer, word string) styled {
 	if !isTerminal(w) || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
-		return word
+		return styled(word)
 	}
-	return "\x1b[33m" + word + "\x1b[0m"
+	return styled("\x1b[33m" + word + "\x1b[0m")
 }

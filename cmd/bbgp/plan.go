@@ -70,14 +70,14 @@ func writePlan(w io.Writer, p *bbgp.Plan) error {
 	if p.Distinct < p.Rows {
 		rows += fmt.Sprintf(" at %d places", p.Distinct)
 	}
-	fmt.Fprintf(w, "rows          %s, %d inputs\n", rows, p.Inputs)
-	fmt.Fprintf(w, "method        %s, %s", p.Method, p.Precision)
+	textf(w, "rows          %s, %d inputs\n", rows, p.Inputs)
+	textf(w, "method        %s, %s", p.Method, p.Precision)
 	if p.Method != "exact" {
-		fmt.Fprintf(w, ", preconditioner of rank %d and %d neighbours", p.Rank, p.Neighbours)
+		textf(w, ", preconditioner of rank %d and %d neighbours", p.Rank, p.Neighbours)
 	}
-	fmt.Fprintf(w, "\nwork          about %d evaluations, %d passes over the kernel matrix\n", p.Evaluations, p.Passes)
-	fmt.Fprintf(w, "time          about %s, %.3g CPU s\n", about(p.Seconds), p.CPUSeconds)
-	_, err := fmt.Fprintf(w, "memory        about %s\nfrom a fit of %d rows in %.1f s; expect either to be off by a "+
+	textf(w, "\nwork          about %d evaluations, %d passes over the kernel matrix\n", p.Evaluations, p.Passes)
+	textf(w, "time          about %s, %.3g CPU s\n", about(p.Seconds), p.CPUSeconds)
+	_, err := textf(w, "memory        about %s\nfrom a fit of %d rows in %.1f s; expect either to be off by a "+
 		"factor of two\n", formatBytes(p.Bytes), p.Sample, p.Took)
 	return err
 }

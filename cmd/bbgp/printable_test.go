@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -29,5 +30,28 @@ func TestPrintable(t *testing.T) {
 	}
 	if s := printable("é \x00\x85\u202e\n日"); s != `é \x00\ufffd\u202e\n日` {
 		t.Errorf("%s", s)
+	}
+}
+
+// Levels and names stay on their lines of a report, whatever they hold, and are cut.
+func TestReportsKeepTheirLines(t *testing.T) {
+	dir := t.TempDir()
+	var b strings.Builder
+	b.WriteString("a,\"b\u009b\nnote: fake\",y\n")
+	for i := range 24 {
+		level := []string{"p", "x\nLML           fake", "\u009b31m", "\u202eevil", strings.Repeat("l", 200_000), "\u2028"}[i%6]
+		fmt.Fprintf(&b, "%d,\"%s\",%d\n", i*7%13, level, i*5%11)
+	}
+	d, model := write(t, dir, "d.csv", b.String()), filepath.Join(dir, "m")
+	for _, args := range [][]string{{"check", d, "--target", "y"}, {"fit", d, "--target", "y", "--out", model},
+		{"info", model}, {"lml", d, "--target", "y"}, {"plan", d, "--target", "y"},
+		{"cv", d, "--target", "y"}} {
+		r := want(t, exitOK, args...)
+		for _, line := range strings.Split(r.out+r.err, "\n") {
+			if strings.ContainsAny(line, "\u009b\u202e\u2028") || len(line) > 5000 || strings.HasPrefix(line, "LML") &&
+				strings.Contains(line, "fake") || strings.HasPrefix(line, "note: fake") {
+				t.Errorf("%q prints %.200q", args, line)
+			}
+		}
 	}
 }

@@ -38,33 +38,33 @@ func writeSummary(w io.Writer, m *bbgp.Model, r *fitReport) error {
 	if r.Distinct < r.N {
 		rows += fmt.Sprintf(" at %d places (repeated rows are merged exactly)", r.Distinct)
 	}
-	fmt.Fprintf(w, "rows          %s, %d inputs, kernel %s\n", rows, r.D, m.Parameters.Kernel)
-	fmt.Fprintf(w, "LML           %.2f%s\n", r.LML, certainty(&r.Result, "  "))
+	textf(w, "rows          %s, %d inputs, kernel %s\n", rows, r.D, m.Parameters.Kernel)
+	textf(w, "LML           %.2f%s\n", r.LML, certainty(&r.Result, "  "))
 	if err := writeParameters(w, m); err != nil {
 		return err
 	}
 	if h := r.Holdout; h != nil {
-		fmt.Fprintf(w, "holdout       %d rows: RMSE %.5g, NLPD %s, %s\n",
+		textf(w, "holdout       %d rows: RMSE %.5g, NLPD %s, %s\n",
 			h.N, h.RMSE, known("%.4g", h.NLPD), covered(*h))
-		fmt.Fprintf(w, "              R² %s; standardised RMSE %.4f, NLPD %s\n", known("%.4f", h.R2), h.RMSEStd,
+		textf(w, "              R² %s; standardised RMSE %.4f, NLPD %s\n", known("%.4f", h.R2), h.RMSEStd,
 			known("%.4f", h.NLPDStd))
 	}
-	fmt.Fprintf(w, "work          %d evaluations, %d passes, %.1f s, %.1f CPU s, %s, method %s, %s, %s%s\n",
+	textf(w, "work          %d evaluations, %d passes, %.1f s, %.1f CPU s, %s, method %s, %s, %s%s\n",
 		r.Evaluations, r.Passes, r.Seconds, r.CPUSeconds, formatBytes(r.PeakBytes),
 		r.Method, r.Precision, r.ISA, costsNote(r.Costs))
 	for _, warn := range r.Warnings {
-		fmt.Fprintf(w, "%s       %s\n", yellow(w, "warning"), warn)
+		textf(w, "%s       %s\n", yellow(w, "warning"), warn)
 	}
 	for _, note := range r.learnt {
-		fmt.Fprintf(w, "note          %s\n", note)
+		textf(w, "note          %s\n", note)
 	}
 	if r.Stopped != "" && r.Stopped != "converged" {
-		fmt.Fprintf(w, "stopped       %s\n", r.Stopped)
+		textf(w, "stopped       %s\n", r.Stopped)
 	}
 	kept := r.Model
 	if kept == "" {
 		kept = "not kept; --out FILE saves it"
 	}
-	_, err := fmt.Fprintf(w, "model         %s\n", kept)
+	_, err := textf(w, "model         %s\n", kept)
 	return err
 }

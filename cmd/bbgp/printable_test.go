@@ -44,7 +44,7 @@ func TestReportsKeepTheirLines(t *testing.T) {
 	}
 	d, model := write(t, dir, "d.csv", b.String()), filepath.Join(dir, "m")
 	for _, args := range [][]string{{"check", d, "--target", "y"}, {"fit", d, "--target", "y", "--out", model},
-		{"info", model}, {"lml", d, "--target", "y"}, {"plan", d, "--target", "y"},
+		{"info", model}, {"plan", d, "--target", "y"},
 		{"cv", d, "--target", "y"}} {
 		r := want(t, exitOK, args...)
 		for _, line := range strings.Split(r.out+r.err, "\n") {

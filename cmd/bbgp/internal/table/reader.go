@@ -80,13 +80,6 @@ func NewReader(file string, in io.Reader, opt ReadOptions) (*Reader, error) {
 	return r, nil
 }
 
-// headAndRow says whether two whole records are there, blank lines and comments aside.
-func headAndRow(text []byte) bool {
-	recs := records(text, false)
-	n, _ := commentLines(recs)
-	return len(recs) >= n+2
-}
-
 // Row returns the number of the last record, from 1, without the header; Line
 // the line of the file where it begins.
 func (r *Reader) Row() int  { return r.row }

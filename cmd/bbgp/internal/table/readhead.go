@@ -9,6 +9,13 @@ import (
 	"unicode"
 )
 
+// headAndRow says whether two whole records are there, blank lines and comments aside.
+func headAndRow(text []byte) bool {
+	recs := records(text, false)
+	n, _ := commentLines(recs)
+	return len(recs) >= n+2
+}
+
 // readHead finds and reads all that stands before the rows.
 func (r *Reader) readHead() error {
 	text := r.buf[r.start:r.end]

@@ -39,7 +39,8 @@ func TestReportsKeepTheirLines(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("a,\"b\u009b\nnote: fake\",y\n")
 	for i := range 24 {
-		level := []string{"p", "x\nLML           fake", "\u009b31m", "\u202eevil", strings.Repeat("l", 200_000), "\u2028"}[i%6]
+		level := []string{"p", "x\nLML           fake", "\u009b31m", "\u202eevil", strings.Repeat("l", 200_000),
+			"\u2028"}[i%6]
 		fmt.Fprintf(&b, "%d,\"%s\",%d\n", i*7%13, level, i*5%11)
 	}
 	d, model := write(t, dir, "d.csv", b.String()), filepath.Join(dir, "m")

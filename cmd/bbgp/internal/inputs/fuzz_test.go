@@ -23,7 +23,8 @@ func FuzzTables(f *testing.F) {
 		"d\ty\n2024-01-31\t1\n2024-02-01\t2\n", "\"a\nb\",y\n\"x\"\"\",1\n,2\nx,3\n", "caf\xe9;y\nM\xfcller;1\nx;2\n",
 		"p y\n12% 1\n13% 2\n", "t,y\n12:30,1\n1:07,2\n", "a,y\n$1,1\n$2,2\n", "a,y\nn.a.,1\n1,2\n2,\n",
 		"y\n1\n2\n",
-		"# x\na|y\n01.02.2024|1\n13.02.2024|2\n", "a,y\n1.234,1\n2.345,2\n\n", "\xef\xbb\xbfa,y\r\n\u0661,1\r\n2,2\r\n"} {
+		"# x\na|y\n01.02.2024|1\n13.02.2024|2\n", "a,y\n1.234,1\n2.345,2\n\n",
+		"\xef\xbb\xbfa,y\r\n\u0661,1\r\n2,2\r\n"} {
 		f.Add(s, uint8(i), i%2 == 0)
 	}
 	f.Fuzz(func(t *testing.T, s string, rule uint8, pipe bool) {

@@ -60,7 +60,7 @@ func BenchmarkEvaluation(b *testing.B) {
 
 // BenchmarkPredict is 1000 places with standard deviations, what a model prepares once left out.
 func BenchmarkPredict(b *testing.B) {
-	m, err := bbgp.At(context.Background(), wave(b, 4000, 6), waveParams(6), bbgp.Options{})
+	m, err := bbgp.NewModel(context.Background(), wave(b, 4000, 6), waveParams(6), bbgp.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -44,6 +44,16 @@ func NewData(rows [][]float64, y []float64, names []string) (*Data, error) {
 	return &Data{X: x, Y: y, Names: names}, nil
 }
 
+// NewInputs copies m rows of D inputs for Predict and Sample. It fails with a *DataError
+// where rows differ in length.
+func NewInputs(rows [][]float64) (linalg.Matrix, error) {
+	d, err := NewData(rows, nil, nil)
+	if err != nil {
+		return linalg.Matrix{}, err
+	}
+	return d.X, nil
+}
+
 // A Dense is a matrix known by its elements; gonum's mat.Matrix is one.
 type Dense interface {
 	Dims() (rows, cols int)

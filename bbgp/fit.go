@@ -35,7 +35,7 @@ func Fit(ctx context.Context, d *Data, opt Options) (*Model, error) {
 	}
 	if opt.Start != nil {
 		start := opt.Start.Clone()
-		opt.Start, opt.Kernel = &start, start.Kernel
+		opt.Start = &start
 		if err := start.Check(raw.X.Cols); err != nil {
 			return nil, err
 		}

@@ -16,7 +16,8 @@ import (
 // Options holds the settings of Fit and LogMarginalLikelihood. The zero value
 // asks for the defaults.
 type Options struct {
-	// Kernel names the covariance function; "" means matern32.
+	// Kernel names the covariance function; "" means that of Start or of the parameters
+	// asked for, and otherwise matern32. One that these contradict is an *OptionError.
 	Kernel string
 	// Method is bbgp, exact, sgpr (Titsias 2009), cglb (Artemev et al. 2021),
 	// iterative (Gardner et al. 2018) or rr (Potapczynski et al. 2021); "" means
@@ -119,6 +120,12 @@ func (o Options) settle(n, d int) (Options, error) {
 			*s = v
 		}
 	}
+	if o.Start != nil {
+		if err := checkKernel(o.Kernel, *o.Start); err != nil {
+			return o, err
+		}
+		o.Kernel = o.Start.Kernel
+	}
 	set(&o.Kernel, Families()[0])
 	o.Costs = cost.OrStandard(o.Costs)
 	if err := o.Costs.Check(); err != nil {
@@ -137,17 +144,8 @@ func (o Options) settle(n, d int) (Options, error) {
 	}
 	set(&o.Precision, "auto")
 	set(&o.Product, Products()[0])
-	for _, c := range []struct {
-		name, value string
-		of          []string
-	}{
-		{"kernel", o.Kernel, Families()}, {"method", o.Method, methods},
-		{"optimizer", o.Optimizer, optimizers}, {"precision", o.Precision, precisions},
-		{"product", o.Product, Products()},
-	} {
-		if !slices.Contains(c.of, c.value) {
-			return o, &OptionError{Option: c.name, Reason: fmt.Sprintf("%q is not one of %v", c.value, c.of)}
-		}
+	if err := o.checkChoices(); err != nil {
+		return o, err
 	}
 	if err := o.checkNumbers(); err != nil {
 		return o, err
@@ -167,6 +165,31 @@ func (o Options) settle(n, d int) (Options, error) {
 		o.Engine = e
 	}
 	return o, nil
+}
+
+// checkKernel tells whether parameters are of the kernel that was asked for, "" for any.
+func checkKernel(asked string, p Params) error {
+	if asked == "" || asked == p.Kernel {
+		return nil
+	}
+	return &OptionError{Option: "kernel", Reason: fmt.Sprintf("%s is asked for, the parameters are of %s", asked, p.Kernel)}
+}
+
+// checkChoices returns an *OptionError for the first word that is not known.
+func (o *Options) checkChoices() error {
+	for _, c := range []struct {
+		name, value string
+		of          []string
+	}{
+		{"kernel", o.Kernel, Families()}, {"method", o.Method, methods},
+		{"optimizer", o.Optimizer, optimizers}, {"precision", o.Precision, precisions},
+		{"product", o.Product, Products()},
+	} {
+		if !slices.Contains(c.of, c.value) {
+			return &OptionError{Option: c.name, Reason: fmt.Sprintf("%q is not one of %v", c.value, c.of)}
+		}
+	}
+	return nil
 }
 
 // checkNumbers returns an *OptionError for the first number out of range.

@@ -103,7 +103,7 @@ func (m *Model) callable(ctx context.Context, e *linalg.Engine) error {
 // ready tells whether m is a model: its caller may have made or changed it.
 func (m *Model) ready() error {
 	if m == nil || m.N() == 0 || m.D() == 0 {
-		return &DataError{Row: -1, Reason: "the model is empty; models come from Fit, At, Load or Read"}
+		return &DataError{Row: -1, Reason: "the model is empty; models come from Fit, NewModel, Load or Read"}
 	}
 	d := m.D()
 	if len(m.Names) != d || len(m.Scaling.XMean) != d || len(m.Scaling.XScale) != d {

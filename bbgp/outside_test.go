@@ -65,7 +65,7 @@ func TestOutsideData(t *testing.T) {
 		"names":      {X: mat(4, 2, 2, 8), Y: y, Names: []string{"a"}},
 	} {
 		refuses(t, "Fit, "+what, fit(d, Options{}))
-		refuses(t, "At, "+what, func() error { _, err := At(ctx, d, DefaultParams("", 2), Options{}); return err })
+		refuses(t, "NewModel, "+what, func() error { _, err := NewModel(ctx, d, DefaultParams("", 2), Options{}); return err })
 		refuses(t, "LogMarginalLikelihood, "+what, func() error {
 			_,
 				err := LogMarginalLikelihood(ctx, d, DefaultParams("", 2), Options{})

@@ -36,7 +36,7 @@ func TestSharedModels(t *testing.T) {
 			fresh := func() *Model { // nothing of it is prepared yet
 				opt := opt
 				opt.Engine = gptest.Engine(t)
-				m, err := At(t.Context(), d, start, opt)
+				m, err := NewModel(t.Context(), d, start, opt)
 				if err != nil {
 					t.Fatal(err)
 				}

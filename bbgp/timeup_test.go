@@ -49,7 +49,7 @@ func TestTimeUpBeforeAnEvaluation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	same, err := At(ctx, d, p, Options{Engine: e})
+	same, err := NewModel(ctx, d, p, Options{Engine: e})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ func TestExamples(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"fitpredict": "noise sd 0.1",
+		"optimiser":  "log likelihood 14",
 		"blockcg":    "converged true, worst residual below 1e-4: true",
 	} {
 		out, err := exec.Command("go", "run", "./"+name).CombinedOutput()

@@ -22,7 +22,7 @@ const (
 
 func posterior(p *problem, t *tally) {
 	ctx := context.Background()
-	m, err := bbgp.At(ctx, p.data, p.params, p.options())
+	m, err := bbgp.NewModel(ctx, p.data, p.params, p.options())
 	if err != nil {
 		t.refuse(p, "the likelihood", err)
 		return

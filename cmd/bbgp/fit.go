@@ -75,7 +75,8 @@ func (a *app) fitCommand() *cobra.Command {
 
 // addTraining adds the flags of the training itself.
 func (f *fitFlags) addTraining(fl *pflag.FlagSet) {
-	fl.StringVar(&f.model.kernel, "kernel", "matern32", "covariance function: "+strings.Join(bbgp.Families(), ", "))
+	fl.StringVar(&f.model.kernel, "kernel", "", "covariance function: "+strings.Join(bbgp.Families(), ", ")+
+		" (default: that of --start, or matern32)")
 	fl.StringVar(&f.optimizer, "optimizer", "", "levenberg, lbfgs or adam (default: by method)")
 	fl.IntVar(&f.maxSteps, "max-steps", 400, "most evaluations on all rows")
 	fl.StringVar(&f.start, "start", "", "parameters (JSON) to start from")

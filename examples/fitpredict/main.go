@@ -37,11 +37,11 @@ func run(ctx context.Context) error {
 	}
 	fmt.Printf("noise sd %.2f\n", math.Sqrt(model.Parameters.Noise)*model.Scaling.YScale)
 
-	places, err := bbgp.NewData([][]float64{{0.2, 0.5}, {0.8, 0.5}}, nil, nil)
+	places, err := bbgp.NewInputs([][]float64{{0.2, 0.5}, {0.8, 0.5}})
 	if err != nil {
 		return err
 	}
-	p, err := model.Predict(ctx, places.X, bbgp.PredictOptions{SD: true})
+	p, err := model.Predict(ctx, places, bbgp.PredictOptions{SD: true})
 	if err != nil {
 		return err
 	}

@@ -9,16 +9,16 @@ import (
 	"bbgp.dev/internal/gptest"
 )
 
-// TestAt: the model at the parameters of a fit predicts what the fit does, densely and
+// TestNewModel: the model at the parameters of a fit predicts what the fit does, densely and
 // not, and parameters that do not fit the table are refused.
-func TestAt(t *testing.T) {
+func TestNewModel(t *testing.T) {
 	ctx := context.Background()
 	m, d := smallModel(t, 60, Options{MaxSteps: 3, PrefitRows: -1, Method: "exact"})
 	want, err := m.Predict(ctx, d.X, PredictOptions{SD: true, Engine: gptest.Engine(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	same, err := At(ctx, d, m.Parameters, Options{Method: "exact", Engine: gptest.Engine(t)})
+	same, err := NewModel(ctx, d, m.Parameters, Options{Method: "exact", Engine: gptest.Engine(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func TestAt(t *testing.T) {
 		!slices.Equal(want.Mean, mean) {
 		t.Fatalf("other predictions: %v", err)
 	}
-	other, err := At(ctx, d, m.Parameters, Options{Method: "bbgp", NoDense: true, Engine: gptest.Engine(t)})
+	other, err := NewModel(ctx, d, m.Parameters, Options{Method: "bbgp", NoDense: true, Engine: gptest.Engine(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func TestAt(t *testing.T) {
 		}
 	}
 	var bad *ParamError
-	if _, err := At(ctx, d, DefaultParams("", 2), Options{}); !errors.As(err, &bad) {
+	if _, err := NewModel(ctx, d, DefaultParams("", 2), Options{}); !errors.As(err, &bad) {
 		t.Errorf("two lengthscales for three inputs: %v", err)
 	}
 }

@@ -20190,37 +20190,6 @@ round209:
 	VZEROUPPER
 	RET
 
-// func avx2Narrow(dst *float32, src *float64, n int)
-// Requires: AVX
-TEXT ·avx2Narrow(SB), NOSPLIT, $0-24
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-	MOVQ n+16(FP), DX
-	SHRQ $0x01, DX
-	SHRQ $0x01, DX
-	SHRQ $0x01, DX
-	SHRQ $0x01, DX
-
-loop1:
-	VMOVUPS    (CX), Y0
-	VCVTPD2PSY Y0, X0
-	VMOVUPS    X0, (AX)
-	VMOVUPS    32(CX), Y0
-	VCVTPD2PSY Y0, X0
-	VMOVUPS    X0, 16(AX)
-	VMOVUPS    64(CX), Y0
-	VCVTPD2PSY Y0, X0
-	VMOVUPS    X0, 32(AX)
-	VMOVUPS    96(CX), Y0
-	VCVTPD2PSY Y0, X0
-	VMOVUPS    X0, 48(AX)
-	ADDQ       $0x00000080, CX
-	ADDQ       $0x00000040, AX
-	DECQ       DX
-	JNE        loop1
-	VZEROUPPER
-	RET
-
 // func avx2Widen(dst *float64, src *float32, n int)
 // Requires: AVX
 TEXT ·avx2Widen(SB), NOSPLIT, $0-24
@@ -20232,7 +20201,7 @@ TEXT ·avx2Widen(SB), NOSPLIT, $0-24
 	SHRQ $0x01, DX
 	SHRQ $0x01, DX
 
-loop2:
+loop1:
 	VCVTPS2PD (CX), Y0
 	VMOVUPS   Y0, (AX)
 	VCVTPS2PD 16(CX), Y0
@@ -20244,7 +20213,7 @@ loop2:
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000080, AX
 	DECQ      DX
-	JNE       loop2
+	JNE       loop1
 	VZEROUPPER
 	RET
 
@@ -20259,7 +20228,7 @@ TEXT ·avx2WidenAdd(SB), NOSPLIT, $0-24
 	SHRQ $0x01, DX
 	SHRQ $0x01, DX
 
-loop3:
+loop2:
 	VCVTPS2PD (CX), Y0
 	VADDPD    (AX), Y0, Y0
 	VMOVUPS   Y0, (AX)
@@ -20275,7 +20244,7 @@ loop3:
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000080, AX
 	DECQ      DX
-	JNE       loop3
+	JNE       loop2
 	VZEROUPPER
 	RET
 

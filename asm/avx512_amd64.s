@@ -34739,38 +34739,6 @@ round308:
 	VZEROUPPER
 	RET
 
-// func avx512Narrow(dst *float32, src *float64, n int)
-// Requires: AVX, AVX512F
-TEXT ·avx512Narrow(SB), NOSPLIT, $0-24
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-	MOVQ n+16(FP), DX
-	SHRQ $0x01, DX
-	SHRQ $0x01, DX
-	SHRQ $0x01, DX
-	SHRQ $0x01, DX
-	SHRQ $0x01, DX
-
-loop1:
-	VMOVUPS   (CX), Z0
-	VCVTPD2PS Z0, Y0
-	VMOVUPS   Y0, (AX)
-	VMOVUPS   64(CX), Z0
-	VCVTPD2PS Z0, Y0
-	VMOVUPS   Y0, 32(AX)
-	VMOVUPS   128(CX), Z0
-	VCVTPD2PS Z0, Y0
-	VMOVUPS   Y0, 64(AX)
-	VMOVUPS   192(CX), Z0
-	VCVTPD2PS Z0, Y0
-	VMOVUPS   Y0, 96(AX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000080, AX
-	DECQ      DX
-	JNE       loop1
-	VZEROUPPER
-	RET
-
 // func avx512Widen(dst *float64, src *float32, n int)
 // Requires: AVX, AVX512F
 TEXT ·avx512Widen(SB), NOSPLIT, $0-24
@@ -34783,7 +34751,7 @@ TEXT ·avx512Widen(SB), NOSPLIT, $0-24
 	SHRQ $0x01, DX
 	SHRQ $0x01, DX
 
-loop2:
+loop1:
 	VCVTPS2PD (CX), Z0
 	VMOVUPS   Z0, (AX)
 	VCVTPS2PD 32(CX), Z0
@@ -34795,7 +34763,7 @@ loop2:
 	ADDQ      $0x00000080, CX
 	ADDQ      $0x00000100, AX
 	DECQ      DX
-	JNE       loop2
+	JNE       loop1
 	VZEROUPPER
 	RET
 
@@ -34811,7 +34779,7 @@ TEXT ·avx512WidenAdd(SB), NOSPLIT, $0-24
 	SHRQ $0x01, DX
 	SHRQ $0x01, DX
 
-loop3:
+loop2:
 	VCVTPS2PD (CX), Z0
 	VADDPD    (AX), Z0, Z0
 	VMOVUPS   Z0, (AX)
@@ -34827,7 +34795,7 @@ loop3:
 	ADDQ      $0x00000080, CX
 	ADDQ      $0x00000100, AX
 	DECQ      DX
-	JNE       loop3
+	JNE       loop2
 	VZEROUPPER
 	RET
 

@@ -14,7 +14,6 @@ func TestBadLengths(t *testing.T) {
 	forEach(t, func(t *testing.T, im *Impl) {
 		a, b := make([]float64, 3), make([]float32, 4)
 		for name, f := range map[string]func(){
-			"Narrow":   func() { im.Narrow(b, a) },
 			"Widen":    func() { im.Widen(a, b) },
 			"WidenAdd": func() { im.WidenAdd(a, b) },
 		} {

@@ -27,7 +27,7 @@
 // implementation likes: distances or their squares. NaN passes through Dist,
 // Cov and Weight; infinite coordinates are not allowed.
 //
-// Elementwise routines (Dist, Cov, Weight, Narrow, Widen, Axpy) give the same
+// Elementwise routines (Dist, Cov, Weight, Widen, Axpy) give the same
 // bits in every implementation: lanes run across points, and generic.go follows
 // the same order with fused multiply-adds. So do Gemm, whose sums run in order,
 // and Dot, which has its own lanes. The other reductions (AccJ, AccI, Fused,

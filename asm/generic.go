@@ -13,7 +13,6 @@ var generic = Impl{
 	F32:  genericKit[float32](192),
 	F64:  genericKit[float64](96),
 
-	narrow:   genericNarrow,
 	widen:    genericWiden,
 	widenAdd: genericWidenAdd,
 	within:   genericWithin,
@@ -260,13 +259,6 @@ func genericRowSum[T Float](dst *float64, k *T, rows, cols int) {
 			s += x
 		}
 		y[i] += float64(s)
-	}
-}
-
-func genericNarrow(dst *float32, src *float64, n int) {
-	x, y := unsafe.Slice(src, n), unsafe.Slice(dst, n)
-	for i, v := range x {
-		y[i] = float32(v)
 	}
 }
 

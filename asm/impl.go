@@ -78,7 +78,6 @@ type Impl struct {
 	F32  Kit[float32]
 	F64  Kit[float64]
 
-	narrow   func(dst *float32, src *float64, n int)
 	widen    func(dst *float64, src *float32, n int)
 	widenAdd func(dst *float64, src *float32, n int)
 	within   func(mask *uint32, tile, limit *float32, rows, cols int)
@@ -238,20 +237,6 @@ func badCols(p int) bool { return p < 1 || p%ColUnit != 0 }
 // lanes is the multiple that the vector routines work on; their
 // methods finish the rest in Go.
 const lanes = 32
-
-// Narrow sets dst[i] = float32(src[i]), rounded to nearest.
-func (im *Impl) Narrow(dst []float32, src []float64) {
-	if len(dst) != len(src) {
-		panic("asm: Narrow: bad lengths")
-	}
-	n := len(src) / lanes * lanes
-	if n > 0 {
-		im.narrow(&dst[0], &src[0], n)
-	}
-	for i := n; i < len(src); i++ {
-		dst[i] = float32(src[i])
-	}
-}
 
 // Widen sets dst[i] = src[i].
 func (im *Impl) Widen(dst []float64, src []float32) {

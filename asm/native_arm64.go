@@ -45,7 +45,6 @@ var neon = Impl{
 		axpy: neonAxpyF64,
 		peak: neonPeakF64, peakFlops: 24 * 2 * 2,
 	},
-	narrow:   neonNarrow,
 	widen:    neonWiden,
 	widenAdd: neonWidenAdd,
 	within:   neonWithin,

@@ -13390,22 +13390,6 @@ round:
 	BNE round
 	RET
 
-// func neonNarrow(dst *float32, src *float64, n int)
-TEXT ·neonNarrow(SB), NOSPLIT, $0-24
-	MOVD dst+0(FP), R0
-	MOVD src+8(FP), R1
-	MOVD n+16(FP), R2
-loop:
-	VLD1.P 64(R1), [V0.B16, V1.B16, V2.B16, V3.B16]
-	WORD $0x0e616804 // fcvtn v4.2s, v0.2d
-	WORD $0x4e616824 // fcvtn2 v4.4s, v1.2d
-	WORD $0x0e616845 // fcvtn v5.2s, v2.2d
-	WORD $0x4e616865 // fcvtn2 v5.4s, v3.2d
-	FSTPQ.P (F4, F5), 32(R0)
-	SUBS $8, R2
-	BNE loop
-	RET
-
 // func neonWiden(dst *float64, src *float32, n int)
 TEXT ·neonWiden(SB), NOSPLIT, $0-24
 	MOVD dst+0(FP), R0

@@ -274,11 +274,6 @@ func neonAxpyF64(a float64, x, y *float64, n int)
 //go:noescape
 func neonPeakF64(n int)
 
-// neonNarrow works like genericNarrow.
-//
-//go:noescape
-func neonNarrow(dst *float32, src *float64, n int)
-
 // neonWiden works like genericWiden.
 //
 //go:noescape

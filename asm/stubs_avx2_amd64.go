@@ -339,11 +339,6 @@ func avx2AxpyF64(a float64, x *float64, y *float64, n int)
 //go:noescape
 func avx2PeakF64(n int)
 
-// avx2Narrow works like genericNarrow.
-//
-//go:noescape
-func avx2Narrow(dst *float32, src *float64, n int)
-
 // avx2Widen works like genericWiden.
 //
 //go:noescape

@@ -599,11 +599,6 @@ func avx512AxpyF64(a float64, x *float64, y *float64, n int)
 //go:noescape
 func avx512PeakF64(n int)
 
-// avx512Narrow works like genericNarrow.
-//
-//go:noescape
-func avx512Narrow(dst *float32, src *float64, n int)
-
 // avx512Widen works like genericWiden.
 //
 //go:noescape

@@ -71,8 +71,6 @@ var (
 	}{
 		"fcvtl":  {0x0e617800, "2d", "2s"},
 		"fcvtl2": {0x4e617800, "2d", "4s"},
-		"fcvtn":  {0x0e616800, "2s", "2d"},
-		"fcvtn2": {0x4e616800, "4s", "2d"},
 	}
 )
 
@@ -285,7 +283,6 @@ func neonFiles() (map[string][]byte, error) {
 		neonAxpy(g, e)
 		neonPeak(g, e)
 	}
-	neonNarrow(g)
 	neonWiden(g)
 	neonWidenAdd(g)
 	neonWithin(g)

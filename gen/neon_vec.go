@@ -2,20 +2,6 @@ package main
 
 // Vector routines: their length n is a positive multiple of 32.
 
-// neonNarrow emits float64 to float32, 8 at a time.
-func neonNarrow(g *neon) {
-	g.begin(double, "Narrow", "dst *float32, src *float64, n int", "")
-	g.loop("loop", "R2", 8, func() {
-		g.load4P("R1", 0)
-		for i := range vreg(2) {
-			g.convert("fcvtn", 4+i, 2*i)
-			g.convert("fcvtn2", 4+i, 2*i+1)
-		}
-		g.p("FSTPQ.P (F4, F5), 32(R0)")
-	})
-	g.end()
-}
-
 // neonWiden emits float32 to float64.
 func neonWiden(g *neon) {
 	g.begin(double, "Widen", "dst *float64, src *float32, n int", "")

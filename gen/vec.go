@@ -7,7 +7,6 @@ import (
 
 // convert emits the conversions of plain vectors, whose length is a multiple of turn.
 func convert(e *emitter) {
-	e.narrow()
 	e.widen("Widen", false)
 	e.widen("WidenAdd", true)
 }
@@ -16,28 +15,6 @@ const (
 	turn   = 32 // elements that the routines on plain vectors take at a time, as in ../asm/impl.go
 	unroll = 4  // vectors of float64 in a turn of a conversion
 )
-
-func (e *emitter) narrow() {
-	e.begin("Narrow", "func(dst *float32, src *float64, n int)", "works like genericNarrow.")
-	dst, src := e.arg("dst"), e.arg("src")
-	n := e.quotient(e.arg("n"), unroll*e.lanes())
-	e.loop("loop", n, func() {
-		for i := range unroll {
-			v := e.newVec()
-			e.load(at(src, i*e.bytes), v)
-			if e.wide() {
-				e.VCVTPD2PS(v, v.AsY())
-				e.VMOVUPS(v.AsY(), at(dst, i*e.bytes/2))
-			} else {
-				e.VCVTPD2PSY(v, v.AsX())
-				e.VMOVUPS(v.AsX(), at(dst, i*e.bytes/2))
-			}
-		}
-		e.inc(unroll*e.bytes, src)
-		e.inc(unroll*e.bytes/2, dst)
-	})
-	e.end()
-}
 
 func (e *emitter) widen(name string, add bool) {
 	e.begin(name, "func(dst *float64, src *float32, n int)", "works like generic"+name+".")

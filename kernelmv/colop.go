@@ -78,8 +78,8 @@ func (o *Op) BlockTo(worker int, dst linalg.Matrix, rows []int32) {
 	w.xi, w.xj = grow(w.xi, high*d), grow(w.xj, wide*d)
 	w.tile = grow(w.tile, asm.RowUnit*wide)
 	// The rest of the padding may hold what earlier calls left there.
-	interleave(w.xi, o.pts.x, d, asm.Panel, rows, n, 0, padTo(n, 4), false)
-	interleave(w.xj, o.pts.x, d, asm.Block[float64](), rows, n, 0, padTo(n, 4), false)
+	interleave(w.xi, o.pts.x, d, asm.Panel, rows, n, 0, padTo(n, 4))
+	interleave(w.xj, o.pts.x, d, asm.Block[float64](), rows, n, 0, padTo(n, 4))
 	clamp, s2 := asm.Clamp[float64](o.kernel.Family), o.kernel.Variance
 	for i := 0; i < n; i += asm.RowUnit {
 		// Columns right of the diagonal are copied from below it.

@@ -67,7 +67,6 @@ type walk[T asm.Float] struct {
 	left, right rowSet
 	cutCols     int
 	clamp       T
-	round       bool
 	backwards   bool              // the last task first
 	lastCol     func(row int) int // if not nil, columns from here on are not wanted
 
@@ -116,7 +115,7 @@ func (w *walk[T]) run(ctx context.Context) error {
 
 func (w *walk[T]) packBlock(_, b int) {
 	to := min((b+1)*crossCols, padTo(w.right.n, asm.Pad))
-	interleave(w.xj, w.right.x, w.op.pts.dim, asm.Block[T](), w.right.index, w.right.n, b*crossCols, to, w.round)
+	interleave(w.xj, w.right.x, w.op.pts.dim, asm.Block[T](), w.right.index, w.right.n, b*crossCols, to)
 }
 
 func (w *walk[T]) doTask(worker, task int) {
@@ -140,7 +139,7 @@ func (w *walk[T]) doTask(worker, task int) {
 	} else {
 		left.x = left.x[i0*d:]
 	}
-	interleave(xi, left.x, d, asm.Panel, left.index, left.n, 0, packed, w.round)
+	interleave(xi, left.x, d, asm.Panel, left.index, left.n, 0, packed)
 	j1 := min(j0+w.cutCols, padTo(w.right.n, asm.Pad))
 	if w.lastCol != nil {
 		j1 = min(j1, padTo(w.lastCol(i0+rows-1), asm.Pad))

@@ -271,7 +271,6 @@ func TestCrossMulToReset(t *testing.T) {
 			got, want := linalg.NewMatrix(m, p), linalg.NewMatrix(m, p)
 			for op, dst := range map[*Op]linalg.Matrix{old: got, fresh: want} {
 				op.SetPrecision(prec)
-				op.SetRounded(step%2 == 1)
 				if err := op.CrossMulTo(ctx, dst, xs, v); err != nil {
 					t.Fatal(err)
 				}

@@ -52,7 +52,7 @@ func (t *crossProduct[T]) mulTo(ctx context.Context, dst, xs, v linalg.Matrix) e
 	if err != nil || v.Cols == 0 {
 		return err
 	}
-	w.left, w.right, w.round, w.clamp = left, o.allRows(), o.rounded, asm.Clamp[T](o.kernel.Family)
+	w.left, w.right, w.clamp = left, o.allRows(), asm.Clamp[T](o.kernel.Family)
 	t.packColumns(v)
 	all, _ := w.tasks()
 	t.y = grow(t.y, all*crossRows*t.p)

@@ -57,9 +57,6 @@ func (t *gradient[T]) packPoints(_, b int) {
 				} else {
 					x = (raw[d] - o.pts.centre[d]) * (c / o.gradScale(d))
 				}
-				if o.rounded {
-					x = float64(float32(x))
-				}
 			case k == len(t.inputs):
 				x = 1
 			}

@@ -32,8 +32,8 @@ func (g *grid[T]) pack(o *Op, kit *asm.Kit[T]) {
 	}
 	o.engine.Par.For(o.sched.count, func(_, b int) {
 		from, to := o.sched.span(b)
-		interleave(g.xi, o.pts.x, g.dim, asm.Panel, o.order, n, from, to, o.rounded)
-		interleave(g.xj, o.pts.x, g.dim, asm.Block[T](), o.order, n, from, to, o.rounded)
+		interleave(g.xi, o.pts.x, g.dim, asm.Panel, o.order, n, from, to)
+		interleave(g.xj, o.pts.x, g.dim, asm.Block[T](), o.order, n, from, to)
 	})
 }
 

@@ -66,8 +66,8 @@ func (f *h2Product[T]) use(plan *h2Plan) {
 	f.xi, f.xj = grow(f.xi, t.padded*d), grow(f.xj, t.padded*d)
 	f.op.engine.Par.For((t.padded+crossCols-1)/crossCols, func(_, i int) {
 		from, to := i*crossCols, min((i+1)*crossCols, t.padded)
-		interleave(f.xi, t.x, d, asm.Panel, nil, t.n, from, to, false)
-		interleave(f.xj, t.x, d, asm.Block[T](), nil, t.n, from, to, false)
+		interleave(f.xi, t.x, d, asm.Panel, nil, t.n, from, to)
+		interleave(f.xj, t.x, d, asm.Block[T](), nil, t.n, from, to)
 	})
 }
 

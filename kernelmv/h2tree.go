@@ -72,11 +72,6 @@ func newH2Tree(ctx context.Context, o *Op, x []float64, leaf int) (*h2Tree, erro
 	for q, p := range t.order {
 		copy(t.x[q*d:(q+1)*d], x[int(p)*d:])
 	}
-	if o.rounded {
-		for i, v := range t.x {
-			t.x[i] = float64(float32(v))
-		}
-	}
 	return t, nil
 }
 

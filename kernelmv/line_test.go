@@ -2,9 +2,7 @@ package kernelmv
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -71,59 +69,5 @@ func TestLineAgainstTiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		near(t, f.String(), y, z, 1e-10)
-	}
-}
-
-func TestLineSolver(t *testing.T) {
-	for _, f := range []asm.Family{Matern12, Matern32, Matern52} {
-		for _, level := range []float64{1, 1e-3, 1e-6} {
-			n, rng := 300, rand.New(rand.NewPCG(42, uint64(f)))
-			x, k, noise := lineInputs(rng, n), Kernel{f, 1.7, []float64{0.6}}, randNoise(rng, n)
-			for i := range noise {
-				noise[i] *= level
-			}
-			op := newOp(t, engine(t, nil, 2), x, k, noise)
-			s, err := op.NewLineSolver()
-			if err != nil {
-				t.Fatal(err)
-			}
-			v, b := linalgtest.RandMatrix(rng, n, 3), linalg.NewMatrix(n, 3)
-			if err := op.MulTo(context.Background(), b, v); err != nil {
-				t.Fatal(err)
-			}
-			s.SolveTo(b, b)
-			near(t, fmt.Sprint(f, level), b, v, 1e-12*float64(n)/level)
-			chol, err := op.engine.NewCholesky(dense(x, k, noise))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if want := chol.LogDet(); math.Abs(s.LogDet()-want) > 1e-10*math.Abs(want) {
-				t.Errorf("%v, noise %v: log det %v, want %v", f, level, s.LogDet(), want)
-			}
-		}
-	}
-}
-
-// Without noise duplicates make K̂ singular; the error says so. Distinct points
-// do not, however close the neighbours.
-func TestLineSolverSingular(t *testing.T) {
-	x := linalg.Matrix{Rows: 3, Cols: 1, Stride: 1, Data: []float64{0, 1, 0}}
-	op := newOp(t, engine(t, nil, 1), x, Kernel{Matern12, 1, []float64{1}}, nil)
-	_, err := op.NewLineSolver()
-	if bad := (*linalg.NotPDError)(nil); !errors.As(err, &bad) {
-		t.Errorf("error %v, want NotPDError", err)
-	}
-	x = linalg.NewMatrix(2000, 1)
-	for i := range x.Data {
-		x.Data[i] = 1e-4 * float64(i)
-	}
-	op = newOp(t, engine(t, nil, 1), x, Kernel{Matern52, 1, []float64{1}}, nil)
-	s, err := op.NewLineSolver()
-	if err != nil || math.IsNaN(s.LogDet()) {
-		t.Errorf("close points: %v", err)
-	}
-	op = newOp(t, engine(t, nil, 1), x, Kernel{Gaussian, 1, []float64{1}}, nil)
-	if s, err := op.NewLineSolver(); s != nil || err != nil {
-		t.Error("the Gaussian has an O(n) form?")
 	}
 }

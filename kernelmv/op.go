@@ -41,7 +41,6 @@ type Op struct {
 	sorted    []int32 // memory for order
 	unsorted  bool    // order is to be made when it is first asked for
 	tilesOnly bool
-	rounded   bool // float64 tiles take the coordinates of the float32 tiles
 
 	precision, gradPrecision Precision
 	gradSlack                float64
@@ -175,18 +174,6 @@ func (o *Op) Precision() Precision { return o.precision }
 // gradient of Matérn-1/2 is always taken in float64: its weight 1/r has no
 // bound.
 func (o *Op) SetGradPrecision(p Precision) { o.gradPrecision = p }
-
-// SetRounded makes the F64 tiles take coordinates that are rounded to float32,
-// so that F32 and F64 describe the same matrix up to the rounding of its
-// entries (2.5e-7 s2) and K in float32 is an evaluation error away from
-// positive semidefinite only. Without it F64 is the matrix of the given data.
-func (o *Op) SetRounded(on bool) {
-	if o.rounded != on {
-		o.rounded = on
-		o.h2Reset()
-		o.arrange()
-	}
-}
 
 // SetTilesOnly(true) evaluates every tile, without the O(n) form and without
 // skipping; it serves measurements and tests.

@@ -133,10 +133,9 @@ func (p *points) locals() []float64 {
 // interleave packs points q0..q1-1 of the row-major src (n×d) in groups of w:
 // point q goes to dst[(q/w)·w·d + k·w + q mod w]. Position q holds row
 // order[q] (a nil order: row q); positions from n on repeat
-// position n-1. With
-// round the coordinates are rounded to float32 whatever T is. q0, q1 and w are
+// position n-1. q0, q1 and w are
 // multiples of 4: four points at a time make stores that lie together.
-func interleave[T asm.Float](dst []T, src []float64, d, w int, order []int32, n, q0, q1 int, round bool) {
+func interleave[T asm.Float](dst []T, src []float64, d, w int, order []int32, n, q0, q1 int) {
 	at := func(q int) []float64 {
 		q = min(q, n-1)
 		if order != nil {
@@ -151,13 +150,6 @@ func interleave[T asm.Float](dst []T, src []float64, d, w int, order []int32, n,
 		for k, v := range a {
 			o := out[k*w : k*w+4 : k*w+4]
 			o[0], o[1], o[2], o[3] = T(v), T(b[k]), T(c[k]), T(e[k])
-		}
-		if round {
-			for k := range a {
-				for i, v := range out[k*w : k*w+4] {
-					out[k*w+i] = T(float32(v))
-				}
-			}
 		}
 	}
 }

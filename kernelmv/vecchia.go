@@ -118,9 +118,6 @@ func (v *Vecchia) Find(ctx context.Context, nn int) (*Nearest, error) {
 	return s, nil
 }
 
-// Terms returns the number of terms.
-func (v *Vecchia) Terms() int { return len(v.at) }
-
 // Evaluate returns the likelihood of the residuals r = y - c given near, at the
 // parameters that the Op has now, the sum over a sample of terms times n over their number. share is
 // ∂noise/∂log σ_n² of each row. It costs O(m³ + m² D + D²) a term, and has the same bits

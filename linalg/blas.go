@@ -42,33 +42,6 @@ func EigenSym(a Matrix) (values []float64, vectors Matrix, err error) {
 	return eig.Values(nil), fromDense(&v), nil
 }
 
-// SVD returns the thin singular value decomposition a = U diag(values) V' of
-// the p×q matrix a: U is p×k, V q×k, k = min(p, q), values descending. a stays
-// as it is.
-func SVD(a Matrix) (u Matrix, values []float64, v Matrix, err error) {
-	k := min(a.Rows, a.Cols)
-	if k == 0 {
-		return NewMatrix(a.Rows, 0), nil, NewMatrix(a.Cols, 0), nil
-	}
-	d := mat.NewDense(a.Rows, a.Cols, nil)
-	for i := range a.Rows {
-		for _, x := range a.Row(i) {
-			if x-x != 0 {
-				return Matrix{}, nil, Matrix{}, ErrNoConvergence
-			}
-		}
-		d.SetRow(i, a.Row(i))
-	}
-	var svd mat.SVD
-	if !svd.Factorize(d, mat.SVDThin) {
-		return Matrix{}, nil, Matrix{}, ErrNoConvergence
-	}
-	var um, vm mat.Dense
-	svd.UTo(&um)
-	svd.VTo(&vm)
-	return fromDense(&um), svd.Values(nil), fromDense(&vm), nil
-}
-
 func fromDense(d *mat.Dense) Matrix {
 	r := d.RawMatrix()
 	return Matrix{Rows: r.Rows, Cols: r.Cols, Stride: r.Stride, Data: r.Data}

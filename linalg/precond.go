@@ -32,9 +32,6 @@ type PrecondOptions struct {
 	Seed       uint64 // of the pivots and of the ordering
 	TraceTol   float64
 	More       func(rank int, trace float64) bool // as in PivotOptions
-	// Near, if not nil, are the neighbours for the Vecchia part, from the Vecchia
-	// of an earlier P at similar lengthscales. It replaces Neighbours.
-	Near *Neighbours
 	// Decide, if not nil, sees the trace of the residual after the low-rank part
 	// and its rank, and returns how many columns of L and how many neighbours P
 	// takes, in place of Neighbours.
@@ -99,8 +96,6 @@ func NewPrecond(ctx context.Context, e *Engine, k ColOp, noise []float64, opt Pr
 
 func (p *Precond) buildW(ctx context.Context, k ColOp, l Matrix, noise []float64, opt PrecondOptions) (err error) {
 	switch {
-	case opt.Near != nil:
-		p.vecchia, err = NewVecchiaWith(ctx, p.e, k, l, noise, opt.Near)
 	case opt.Neighbours > 0:
 		p.vecchia, err = NewVecchia(ctx, p.e, k, l, noise, opt.Neighbours, opt.Seed)
 	default:

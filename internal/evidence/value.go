@@ -59,7 +59,6 @@ type Value struct {
 	Rejected            bool    // stopped early by Options.Reject; only Upper holds
 	Seconds             float64
 	SecondsByPhase      map[string]float64
-	BytesBasis          int64
 }
 
 // Options say how closely a point is evaluated.

@@ -54,10 +54,17 @@ type Estimator struct {
 	loewner linalg.LogGrad
 	cg      *linalg.CG
 	phases  phases
-
-	// For tests: a float64 basis, and gradients that leave next to nothing out.
-	basis64, exactGrad bool
+	detail  detail
 }
+
+// A detail says how much of the process an estimator keeps.
+type detail struct {
+	wide    bool    // the basis in float64
+	gradTol float64 // of tr(G H), what gradients may leave out
+}
+
+// usual is what trainings take: half of the memory, and a part of the gradients' columns.
+var usual = detail{gradTol: 1e-4}
 
 // A preconditioner is what Rebuild makes.
 type preconditioner interface {
@@ -80,11 +87,15 @@ func (p phases) report() map[string]float64 {
 // New returns the objective of d, which is standardised. The
 // first Evaluate does a Rebuild if none came before.
 func New(e *linalg.Engine, d *gp.Table, p gp.Params) (*Estimator, error) {
+	return newEstimator(e, d, p, usual)
+}
+
+func newEstimator(e *linalg.Engine, d *gp.Table, p gp.Params, keep detail) (*Estimator, error) {
 	op, err := kernelmv.NewOp(e, d.X, gp.KernelOf(p), gp.NoiseOf(p, d))
 	if err != nil {
 		return nil, err
 	}
-	return &Estimator{e: e, d: d, n: d.X.Rows, op: op, loewner: linalg.LogGrad{Engine: e}}, nil
+	return &Estimator{e: e, d: d, n: d.X.Rows, op: op, loewner: linalg.LogGrad{Engine: e}, detail: keep}, nil
 }
 
 // Rebuild makes a new preconditioner at p and new probes.
@@ -133,7 +144,7 @@ func (o *Estimator) setProbes(w linalg.Matrix, memory int64) {
 	}
 	if o.lanczos == nil || o.start.Cols != w.Cols+1 || o.most != most {
 		o.start, o.most = linalg.NewMatrix(o.n, w.Cols+1), most
-		o.lanczos = linalg.NewLanczos(o.e, o.n, w.Cols+1, linalg.LanczosOptions{Wide: o.basis64, MaxCols: most})
+		o.lanczos = linalg.NewLanczos(o.e, o.n, w.Cols+1, linalg.LanczosOptions{Wide: o.detail.wide, MaxCols: most})
 	}
 	o.probes = w
 }

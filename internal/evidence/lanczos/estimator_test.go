@@ -24,7 +24,18 @@ func unitProbes(n int) linalg.Matrix {
 
 func mustObjective(t testing.TB, d *gp.Table, p gp.Params) *Estimator {
 	t.Helper()
-	o, err := New(gptest.Engine(t), d, p)
+	return kept(t, d, p, usual)
+}
+
+// thorough keeps everything: the basis in float64, and next to all columns of the gradients.
+func thorough(t testing.TB, d *gp.Table, p gp.Params) *Estimator {
+	t.Helper()
+	return kept(t, d, p, detail{wide: true, gradTol: 1e-10})
+}
+
+func kept(t testing.TB, d *gp.Table, p gp.Params, keep detail) *Estimator {
+	t.Helper()
+	o, err := newEstimator(gptest.Engine(t), d, p, keep)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,8 +59,7 @@ func checkUnitProbes(t *testing.T, kernel string, noise float64, n, nn int, grad
 	t.Helper()
 	d, p := gptest.SmoothTable(n, 3, 0.1), gptest.TestParams(kernel, 3, noise)
 	want := evidencetest.Exact(t, d, p, evidence.Options{Gradient: true})
-	o := mustObjective(t, d, p)
-	o.basis64, o.exactGrad = true, true
+	o := thorough(t, d, p)
 	opt := evidence.Options{Request: cost.Request{Rank: 20, Neighbours: nn},
 		Eps: 1e-6, Precision: "f64", Gradient: gradient}
 	if err := o.Rebuild(context.Background(), p, opt); err != nil {

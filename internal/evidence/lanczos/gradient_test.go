@@ -125,8 +125,7 @@ func TestGradientDifferences(t *testing.T) {
 			for i := range d.NoiseScale {
 				d.NoiseScale[i] = 1 + 0.5*math.Sin(float64(i))
 			}
-			o := mustObjective(t, d, p)
-			o.basis64, o.exactGrad = true, true
+			o := thorough(t, d, p)
 			opt := evidence.Options{Request: cost.Request{Probes: 5, Rank: 10, Neighbours: nn}, Eps: 1,
 				Precision: "f64", Gradient: true}
 			if err := o.Rebuild(context.Background(), p, opt); err != nil {

@@ -71,7 +71,7 @@ func (r *process) evaluate() (*evidence.Value, error) {
 	if err := r.finish(ev); err != nil {
 		return nil, err
 	}
-	ev.Products, ev.Replayed, ev.BytesBasis = r.products, o.lanczos.Replayed(), o.lanczos.Bytes()
+	ev.Products, ev.Replayed = r.products, o.lanczos.Replayed()
 	return ev, nil
 }
 

@@ -126,8 +126,7 @@ func TestSmallEvaluations(t *testing.T) {
 				}
 			}
 			want := evidencetest.Exact(t, d, p, evidence.Options{Gradient: true})
-			o := mustObjective(t, d, p)
-			o.basis64, o.exactGrad = true, true
+			o := thorough(t, d, p)
 			opt := evidence.Options{Request: cost.Request{Rank: 0, Neighbours: 0},
 				Eps: 1e-6, Precision: "f64", Gradient: true}
 			if err := o.Rebuild(context.Background(), p, opt); err != nil {

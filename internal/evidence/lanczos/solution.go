@@ -23,12 +23,8 @@ import (
 // tr(G S'(K64 - K32)S) = Σ_r u_r'K̂u_r - y_r'H y_r. A random sample tells first
 // whether that matters.
 
-const (
-	gradTol    = 1e-4 // of tr(G H) that the columns U may leave out
-	gradTolEps = 1e-10
-	// gradSlack is what float32 may do to a derivative by a logarithm, in eps.
-	gradSlack = 0.02
-)
+// gradSlack is what float32 may do to a derivative by a logarithm, in eps.
+const gradSlack = 0.02
 
 // A solution holds the columns of the final products.
 type solution struct {
@@ -91,12 +87,8 @@ func (r *process) columns() (*solution, error) {
 	start := time.Now()
 	t.y = linalg.NewMatrix(k, 0)
 	if r.opt.Gradient || r.prec == kernelmv.F32 || r.h2 {
-		tol := gradTol
-		if o.exactGrad {
-			tol = gradTolEps
-		}
 		var err error
-		if t.y, err = o.loewner.FactorTo(h, o.probes.Cols, o.b.low, o.b.high, tol); err != nil {
+		if t.y, err = o.loewner.FactorTo(h, o.probes.Cols, o.b.low, o.b.high, o.detail.gradTol); err != nil {
 			return nil, fmt.Errorf("%w: %w", evidence.ErrPrecision, err)
 		}
 	}

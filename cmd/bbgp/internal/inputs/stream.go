@@ -77,9 +77,6 @@ func (s *Stream) Keep(columns []string) (names []string, err error) {
 // File is how the table is called in messages.
 func (s *Stream) File() string { return s.file }
 
-// HasTarget says whether the table has the column of the target.
-func (s *Stream) HasTarget() bool { return s.target >= 0 }
-
 // Next fills up to x.Rows rows of x, and y with their targets (NaN where there
 // is none). ok[i] is false where an input is missing and the rule is to drop
 // such rows; a text that training had not seen is NaN in all inputs of its column.

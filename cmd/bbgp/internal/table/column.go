@@ -48,12 +48,17 @@ func (c *Column) IsText() bool  { return c.Text > 0 && c.Text+c.Missing == len(c
 // Range returns the least and the greatest number, NaN if there is none.
 func (c *Column) Range() (lo, hi float64) {
 	lo, hi = math.NaN(), math.NaN()
-	for _, v := range c.Num {
-		if v < lo || math.IsNaN(lo) {
-			lo = v
-		}
-		if v > hi || math.IsNaN(hi) {
-			hi = v
+	for i, v := range c.Num {
+		if !math.IsNaN(v) {
+			lo, hi = v, v
+			for _, v := range c.Num[i:] { // NaN is neither less nor greater
+				if v < lo {
+					lo = v
+				} else if v > hi {
+					hi = v
+				}
+			}
+			break
 		}
 	}
 	return lo, hi
@@ -80,8 +85,16 @@ func (c *Column) Distinct(most int) int {
 
 // Constant says whether all numbers of the column are equal.
 func (c *Column) Constant() bool {
-	lo, hi := c.Range()
-	return !(lo < hi)
+	first := math.NaN()
+	for _, v := range c.Num {
+		if v < first || v > first {
+			return false
+		}
+		if math.IsNaN(first) {
+			first = v
+		}
+	}
+	return true
 }
 
 // SpellingsList names the spellings of missing cells, the most frequent first.

@@ -194,13 +194,15 @@ func (l layout) cut(cells [][]byte, line []byte) (_ [][]byte, ok bool) {
 
 // isRule says whether a line only draws a line: -----, +----+----+, |---|:-:|.
 func isRule(line []byte) bool {
-	if !bytes.Contains(line, []byte("---")) && !bytes.Contains(line, []byte("===")) {
-		return bytes.Contains(line, []byte("|:-")) || bytes.Contains(line, []byte("-:|"))
-	}
 	for _, c := range line {
 		if !slices.Contains([]byte("-=+|: \t\r"), c) {
 			return false
 		}
 	}
-	return true
+	for _, part := range []string{"---", "===", "|:-", "-:|"} {
+		if bytes.Contains(line, []byte(part)) {
+			return true
+		}
+	}
+	return false
 }

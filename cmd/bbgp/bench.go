@@ -61,7 +61,7 @@ func (a *app) benchKernel(name, columns string, p int, short string, measure mea
 			if spec.N < 1 || spec.D < 1 || spec.D > 1000 || spec.P < 1 || spec.P > 64 || spec.Time <= 0 {
 				return usagef("--n and --time must be positive, --d 1 to 1000, --%s 1 to 64", columns)
 			}
-			e, err := mach.engine()
+			e, err := mach.engine(a)
 			if err != nil {
 				return err
 			}
@@ -105,7 +105,7 @@ func (a *app) benchDense() *cobra.Command {
 		Args:    exactly(),
 		RunE: func(c *cobra.Command, args []string) error {
 			a.started = true
-			e, err := mach.engine()
+			e, err := mach.engine(a)
 			if err != nil {
 				return err
 			}

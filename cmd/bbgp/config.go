@@ -23,7 +23,7 @@ const (
 )
 
 // addConfig gives every command that has flags of its own the two flags.
-func addConfig(root *cobra.Command) {
+func (a *app) addConfig(root *cobra.Command) {
 	for _, c := range root.Commands() {
 		if !c.HasAvailableLocalFlags() || c.RunE == nil {
 			continue
@@ -33,6 +33,11 @@ func addConfig(root *cobra.Command) {
 		inner := c.RunE
 		c.RunE = func(c *cobra.Command, args []string) error {
 			if path, _ := c.Flags().GetString(configFlag); path != "" {
+				if a.together() {
+					if err := a.localCopy(path, func(copied string) error { path = copied; return nil }); err != nil {
+						return err
+					}
+				}
 				if err := readConfig(c.Flags(), path); err != nil {
 					return err
 				}

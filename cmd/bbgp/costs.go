@@ -64,7 +64,7 @@ func (a *app) benchCosts() *cobra.Command {
 		Args: exactly(),
 		RunE: func(c *cobra.Command, args []string) error {
 			a.started = true
-			e, err := mach.engine()
+			e, err := mach.engine(a)
 			if err != nil {
 				return err
 			}

@@ -127,7 +127,7 @@ func (f *demoFlags) writeTables(train, test string) (truth []float64, err error)
 }
 
 func (a *app) demoFit(ctx context.Context, f *demoFlags, train, test string, truth []float64) error {
-	e, err := f.machine.engine()
+	e, err := f.machine.engine(a)
 	if err != nil {
 		return err
 	}

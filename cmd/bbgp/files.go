@@ -39,8 +39,19 @@ func (a *app) addFileChecks(root *cobra.Command) {
 			continue
 		}
 		c.RunE = func(c *cobra.Command, args []string) error {
-			if err := a.checkFiles(c, args); err != nil {
-				return err
+			if !a.other() {
+				if err := a.checkFiles(c, args); err != nil {
+					return err
+				}
+			}
+			switch {
+			case !a.together():
+			case slices.Contains(sharedCommands, c.Name()):
+				if err := a.forRanks(c, args); err != nil {
+					return err
+				}
+			case a.other():
+				return nil
 			}
 			return inner(c, args)
 		}

@@ -14,6 +14,7 @@ import (
 	"bbgp.dev/bbgp"
 	"bbgp.dev/bbgp/score"
 	"bbgp.dev/cmd/bbgp/internal/table"
+	"bbgp.dev/internal/checkpoint"
 	"bbgp.dev/internal/usage"
 	"bbgp.dev/linalg"
 )
@@ -236,9 +237,14 @@ func openJournal(f *fitFlags) (*bbgp.Journal, error) {
 }
 
 func (f *fitFlags) options(ctx context.Context, a *app) (bbgp.Options, error) {
-	e, err := f.machine.engine()
+	e, err := f.machine.engine(a)
 	if err != nil {
 		return bbgp.Options{}, err
+	}
+	if f.resume && f.model.memory == "" {
+		if budget, ok := checkpoint.Memory(f.checkpoint); ok {
+			f.model.memory = fmt.Sprint(budget, "B")
+		}
 	}
 	opt, err := f.model.options(e)
 	if err != nil {
@@ -270,6 +276,7 @@ func (f *fitFlags) options(ctx context.Context, a *app) (bbgp.Options, error) {
 		return opt, err
 	}
 	opt.Progress, err = f.progress.reporter(a.errw, f.model.time)
+	opt.Progress = a.polled(opt.Progress)
 	return opt, err
 }
 

@@ -57,7 +57,7 @@ func (m *machine) add(f *pflag.FlagSet) {
 	f.IntVar(&m.threads, "threads", 0, "threads; 0 is one per processor that this process may use")
 }
 
-func (m *machine) engine() (*linalg.Engine, error) {
+func (m *machine) engine(a *app) (*linalg.Engine, error) {
 	if m.threads < 0 || m.threads > 4096 {
 		return nil, usagef("--threads %d is not between 0 and 4096", m.threads)
 	}
@@ -71,6 +71,9 @@ func (m *machine) engine() (*linalg.Engine, error) {
 	e, err := linalg.NewEngine(impl, m.threads)
 	if err != nil {
 		return nil, usagef("%v", err)
+	}
+	if a.together() && a.ranks.joined {
+		e.Comm = a.ranks.comm
 	}
 	return e, nil
 }

@@ -51,7 +51,7 @@ func (a *app) lml(ctx context.Context, data string, f *lmlFlags) error {
 	if f.params == "" {
 		return usagef("--params is missing: name a file with the parameters")
 	}
-	e, err := f.machine.engine()
+	e, err := f.machine.engine(a)
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,6 @@ import (
 
 	"bbgp.dev/bbgp"
 	"bbgp.dev/cmd/bbgp/internal/table"
-	"bbgp.dev/internal/comm"
 )
 
 // Exit codes; docs/USAGE.md explains them to users.
@@ -36,15 +35,18 @@ const (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), interrupts()...)
 	a := newApp(os.Stdin, os.Stdout, os.Stderr)
-	if _, err := comm.Open(""); err != nil { // one of several tasks that do not know of each other
+	if err := a.join(); err != nil {
 		a.last(err.Error())
-		os.Exit(exitUsage)
+		a.end(exitUsage)
 	}
 	context.AfterFunc(ctx, func() {
 		stop() // a second signal ends the program at once
 		a.leave(ctx)
 	})
-	os.Exit(a.run(ctx, os.Args[1:]))
+	if a.together() {
+		ctx, _ = a.ranks.comm.Context(ctx)
+	}
+	a.end(a.run(ctx, os.Args[1:]))
 }
 
 // collectAt is the growth of the heap, per cent, after which garbage is collected:
@@ -114,6 +116,7 @@ type app struct {
 	started  bool        // a command's own code runs: flags and arguments were right
 	keeps    atomic.Bool // there is or will be something that an interrupt must not lose
 	farewell sync.Once
+	ranks    *team // nil alone
 }
 
 func newApp(in io.Reader, out, errw io.Writer) *app {
@@ -181,7 +184,7 @@ likelihood it computes comes with bounds of its bias.`,
 		a.demoCommand(), a.completionCommand(), a.manCommand())
 	root.SetHelpCommand(helpCommand())
 	a.addFileChecks(root) // inside addConfig, which may set the flags
-	addConfig(root)
+	a.addConfig(root)
 	if err := cmp.Or(completeValues(root), a.completeArgs(root)); err != nil {
 		panic("completions: " + err.Error()) // a flag registered twice
 	}

@@ -99,7 +99,7 @@ func (a *app) predict(ctx context.Context, path, data string, f *predictFlags) e
 		return err
 	}
 	f.opt.SD = f.opt.SD || f.bounds || f.level > 0 || f.opt.Dense || f.opt.Rigorous
-	e, err := f.machine.engine()
+	e, err := f.machine.engine(a)
 	if err != nil {
 		return err
 	}

@@ -106,7 +106,7 @@ type reporter struct {
 const warningsShown = 3
 
 func (a *app) report(ctx context.Context, path string, f *reportFlags) error {
-	e, err := f.machine.engine()
+	e, err := f.machine.engine(a)
 	if err != nil {
 		return err
 	}

@@ -83,7 +83,7 @@ func (a *app) sample(ctx context.Context, path, data string, f *sampleFlags) err
 	if err := checkOrder("sample", path, data); err != nil {
 		return err
 	}
-	e, err := f.machine.engine()
+	e, err := f.machine.engine(a)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,8 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"bbgp.dev/internal/comm"
 )
 
 // An interrupt ends the context of the run. What computes looks at that, and a fit then
@@ -21,11 +23,20 @@ func interrupts() []os.Signal {
 	if !signal.Ignored(syscall.SIGHUP) {
 		list = append(list, syscall.SIGHUP)
 	}
+	if comm.HasMPI {
+		list = append(list, userSignal) // what schedulers send before the end of the time
+	}
 	return list
 }
 
+// userSignal is SIGUSR1 of Linux, the system that has ranks.
+const userSignal = syscall.Signal(10)
+
 // leave ends the program after an interrupt unless it ends by itself.
 func (a *app) leave(ctx context.Context) {
+	if a.other() {
+		return // with the others, or with rank 0
+	}
 	time.Sleep(grace)
 	for a.keeps.Load() {
 		time.Sleep(grace / 4)
@@ -42,7 +53,7 @@ func (a *app) interrupted(ctx context.Context) int {
 // signalCode is 128 + the number of the signal that ended ctx, as shells have it.
 func signalCode(ctx context.Context) int {
 	cause := context.Cause(ctx)
-	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP} {
+	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, userSignal} {
 		// The cause of signal.NotifyContext has no other form than its text.
 		if cause != nil && cause.Error() == s.String()+" signal received" {
 			return 128 + int(s)

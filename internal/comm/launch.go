@@ -3,7 +3,6 @@ package comm
 import (
 	"fmt"
 	"strconv"
-	"strings"
 )
 
 // Variables in which launchers of parallel programs announce how many copies of the program they started: Open MPI,
@@ -33,9 +32,4 @@ type Alone struct {
 
 func (e *Alone) Error() string {
 	return fmt.Sprintf("started as one of %d tasks (%s=%d), but %s", e.Tasks, e.From, e.Tasks, e.Why)
-}
-
-func firstLine(b []byte) string {
-	line, _, _ := strings.Cut(strings.TrimRight(string(b), "\x00\n"), "\n")
-	return line
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime"
 	"strconv"
+	"strings"
 	"time"
 	"unsafe"
 )
@@ -88,6 +89,12 @@ func (m *mpi) Size() int { return m.size }
 
 // String names the library.
 func (m *mpi) String() string { return m.lib.version() }
+
+// shortVersion is what a library says of itself, up to the first comma or end of a line.
+func shortVersion(b []byte) string {
+	text := strings.TrimRight(string(b), "\x00\n")
+	return text[:max(0, strings.IndexAny(text+",", ",\n"))]
+}
 
 // Alloc asks MPI for the memory: networks keep the pages of what they send, and Go returns pages to the system in a
 // way that they do not notice.

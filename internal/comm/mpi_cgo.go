@@ -54,7 +54,7 @@ func (*library) size() int { return int(C.size()) }
 func (*library) version() string {
 	var text [C.MPI_MAX_LIBRARY_VERSION_STRING]byte
 	n := C.version((*C.char)(unsafe.Pointer(&text)))
-	return firstLine(text[:n]) + " (linked)"
+	return shortVersion(text[:n]) + " (linked)"
 }
 
 func (*library) errorText(code int) string {

@@ -140,12 +140,12 @@ func (l *library) number(name string) int {
 	return int(n)
 }
 
-// version is the first line of what the library says of itself, and its file.
+// version is the name of the library and its file.
 func (l *library) version() string {
 	var text [8192]byte // MPI_MAX_LIBRARY_VERSION_STRING of MPICH, the longest
 	var n int32
 	l.call("MPI_Get_library_version", uintptr(unsafe.Pointer(&text)), uintptr(unsafe.Pointer(&n)))
-	return firstLine(text[:n]) + " (" + l.name + ")"
+	return shortVersion(text[:n]) + " (" + l.name + ")"
 }
 
 func (l *library) errorText(code int) string {

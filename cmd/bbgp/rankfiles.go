@@ -90,7 +90,7 @@ func (a *app) localCheckpoint(fl *pflag.FlagSet) error {
 		return nil
 	}
 	if !strings.HasPrefix(f.Value.String(), privateFiles) { // nothing to go on from
-		copied, err := newPrivate()
+		copied, err := a.ranks.newPrivate()
 		if err != nil {
 			return err
 		}
@@ -129,7 +129,7 @@ func (a *app) localCopy(path string, set func(string) error) error {
 	var to *os.File
 	if r.comm.Rank() > 0 || kind[0] == stream {
 		var err error
-		if to, err = newPrivate(); err != nil {
+		if to, err = r.newPrivate(); err != nil {
 			return err
 		}
 	}
@@ -202,12 +202,13 @@ func (r *team) stream(to *os.File, from io.Reader) error {
 // privateFiles is where open files have names on Linux, the system of ranks.
 const privateFiles = "/proc/self/fd/"
 
-// newPrivate makes a file in TMPDIR that vanishes with the process, however that ends. It is left open.
-func newPrivate() (*os.File, error) {
+// newPrivate makes a file in TMPDIR that vanishes with the process, however that ends. It is left open till then.
+func (r *team) newPrivate() (*os.File, error) {
 	f, err := os.CreateTemp("", "bbgp-rank-")
 	if err != nil {
 		return nil, fmt.Errorf("a copy of rank 0's file (TMPDIR names another place): %w", err)
 	}
+	r.private = append(r.private, f) // or the collector closes it
 	return f, os.Remove(f.Name())
 }
 

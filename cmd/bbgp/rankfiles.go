@@ -26,7 +26,8 @@ var sharedCommands = []string{"fit", "predict", "sample", "lml", "cv", "report"}
 func (a *app) forRanks(c *cobra.Command, args []string) error {
 	r, fl := a.ranks, c.Flags()
 	if v, _ := fl.GetString("costs"); v == measuredCosts {
-		return usagef("--costs measured differs from rank to rank: bbgp bench costs --json > costs.json, then --costs costs.json")
+		return usagef("--costs measured differs from rank to rank: bbgp bench costs --json > costs.json, " +
+			"then --costs costs.json")
 	}
 	if err := a.forMachine(fl); err != nil {
 		return err

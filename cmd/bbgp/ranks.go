@@ -55,7 +55,8 @@ func (a *app) join() error {
 	if err != nil || c.Rank() == 0 {
 		return err
 	}
-	if os.Args = os.Args[:1]; len(args) > 0 {
+	os.Args = os.Args[:1]
+	if len(args) > 0 {
 		os.Args = append(os.Args, strings.Split(string(args), "\x00")...)
 	}
 	a.in, a.out, a.errw = strings.NewReader(""), &resultWriter{w: io.Discard}, &r.said

@@ -82,14 +82,18 @@ func TestRanksSame(t *testing.T) {
 	for _, c := range []struct {
 		n       int
 		network []string
-	}{{0, nil}, {1, commtest.SharedMemory}, {2, commtest.SharedMemory}, {4, commtest.SharedMemory}, {2, commtest.Loopback}} {
+	}{
+		{0, nil}, {1, commtest.SharedMemory}, {2, commtest.SharedMemory}, {4, commtest.SharedMemory},
+		{2, commtest.Loopback},
+	} {
 		model, held := filepath.Join(dir, "m.bbgp"), filepath.Join(dir, "held.csv")
 		var a answer
 		a.report, _ = wantRanks(t, exitOK, c.n, c.network, "", "fit", table, "--config", config, "--method", "bbgp",
 			"--out", model, "--holdout", "10%", "--holdout-out", held, "--json", "--quiet")
 		a.report = timeless(t, a.report)
 		a.held = contents(t, held)
-		a.predicted, _ = wantRanks(t, exitOK, c.n, c.network, contents(t, points), "predict", model, "-", "--bounds", "--quiet")
+		a.predicted, _ = wantRanks(t, exitOK, c.n, c.network, contents(t, points), "predict", model, "-", "--bounds",
+			"--quiet")
 		a.drawn, _ = wantRanks(t, exitOK, c.n, c.network, "", "sample", model, points, "--draws", "2", "--quiet")
 		if c.n != 1 {
 			a.lml, _ = wantRanks(t, exitOK, c.n, c.network, "", "lml", table, "--target", "y", "--method", "bbgp",
@@ -120,7 +124,7 @@ func TestRanksMistakes(t *testing.T) {
 		{exitUsage, "--target", []string{"fit", bad}},
 		{exitData, "bad.csv", []string{"fit", bad, "--target", "y"}},
 		{exitData, "no such file", []string{"fit", filepath.Join(dir, "none.csv"), "--target", "y"}},
-		{exitUsage, "cannot be written", []string{"fit", bad, "--target", "y", "--out", filepath.Join(dir, "no", "m.bbgp")}},
+		{exitUsage, "cannot be written", []string{"fit", bad, "--target", "y", "--out", filepath.Join(dir, "no", "m")}},
 		{exitUsage, "costs measured", []string{"fit", bad, "--target", "y", "--costs", "measured"}},
 	} {
 		_, errw := wantRanks(t, c.code, 2, commtest.SharedMemory, "", c.args...)
@@ -156,7 +160,8 @@ func children(t *testing.T, pid int) (list []int) {
 func await(t *testing.T, c *exec.Cmd, path string, bytes int64) {
 	t.Helper()
 	for range 1000 {
-		if st, err := os.Stat(path); err == nil && st.Size() >= bytes || len(children(t, c.Process.Pid)) == 0 && err == nil {
+		st, err := os.Stat(path)
+		if err == nil && (st.Size() >= bytes || len(children(t, c.Process.Pid)) == 0) {
 			return
 		}
 		time.Sleep(20 * time.Millisecond)
@@ -202,7 +207,8 @@ func TestRanksKilled(t *testing.T) {
 	await(t, c, check, 3000)
 	c.Process.Signal(userSignal)
 	c.Wait()
-	if code := c.ProcessState.ExitCode(); code != 0 && (code != 128+int(userSignal) || !strings.Contains(errw.String(), "interrupted")) {
+	code := c.ProcessState.ExitCode()
+	if code != 0 && (code != 128+int(userSignal) || !strings.Contains(errw.String(), "interrupted")) {
 		t.Errorf("stopped by SIGUSR1: exit %d\n%s", code, errw)
 	}
 	wantRanks(t, exitOK, 1, commtest.SharedMemory, "", fit...)

@@ -5,6 +5,8 @@
 // padded blocks, so no assembly has a remainder loop. T is float32 or float64;
 // a Block is 64 bytes: 16 float32 or 8 float64 points.
 //
+// # Symbols
+//
 // Layouts:
 //
 //	XI     points of the I side   [n/Panel][d][Panel]T       broadcast side
@@ -26,6 +28,13 @@
 // A tile between Radii and CovRadii, WeightRadii or FusedRadii holds what the
 // implementation likes: distances or their squares. NaN passes through Dist,
 // Cov and Weight; infinite coordinates are not allowed.
+//
+// # The way of the data
+//
+// All, best first, or the one that BBGP_ISA names → Default → an [Impl], which never
+// changes and is held by its user → its methods and those of its Kit of T check lengths and call a routine.
+// In one tile: Radii of XI and XJ → CovRadii (or WeightRadii for gradients) in place → AccJ and
+// AccI add to yJ and yI; FusedRadii does all of it for one or two columns.
 //
 // Elementwise routines (Dist, Cov, Weight, Widen, Axpy) give the same
 // bits in every implementation: lanes run across points, and generic.go follows

@@ -24,11 +24,15 @@
 //	σ_n²     Params.Noise           scalar
 //	X        Data.X                 n×D, row-major
 //	y        Data.Y                 n
-//	α        Model.weights          n, K̂⁻¹ (y - c)
 //	ε        Options.Eps            width of the bias bounds, nats
 //	L        LMLReport.LML          between Lower and Upper but for StdErr
-//	V, B     gauge.cols, gauge.low  n×m, V'K̂V = I, B = K̂V
-//	ω, ε     gauge.cols, gauge.own  n×S, probes with covariance K̂⁻¹, ε = K̂ω
+//
+// # The way of the data
+//
+// Rows → [Data], checked → standardised ([Scaling]), repeated rows as one → the search and the
+// training (internal/train) of an estimator of L (internal/evidence) → [Params] in a [Model], with
+// the weights α = K̂⁻¹(y - c) → [Model.Save] and [Load], or predictions (internal/posterior) → undone scaling,
+// means and deviations in the units of the data.
 //
 // # Use
 //

@@ -5,6 +5,8 @@
 // Y = K V evaluates K tile by tile, each unordered pair of points once, and
 // uses a tile twice, for Y_I += K V_J and for Y_J += K' V_I.
 //
+// # Symbols
+//
 //	symbol     name         shape
 //	X          x            n×D, row-major
 //	x'         scaled       n×dim, (x - mean) c/l, in the order of X
@@ -14,9 +16,15 @@
 //	V, Y       src, dst     n×p
 //	M          u, g         M = Σ_r g_r u_r u_r', u n×R, g R
 //
+// # The way of the data
+//
+// X and a [Kernel] → [NewOp] → [Op.MulTo], [Op.GradTo], [Op.CrossMulTo].
 // Points are packed (padded to whole tiles, for D ≤ 3 sorted by a k-d tree so
 // that far tiles can be skipped) and cut into superblocks whose size depends
 // on n only. A tournament lets every two superblocks meet once; each meeting
 // adds to its own two blocks of Y, in an order that is fixed by the tournament.
-// So the result has the same bits for every number of threads.
+// So the result has the same bits for every number of threads (tiles.go, product.go,
+// grad.go; cross.go for K(X*, X)). Shorter ways where they hold: sums in O(n) for one input
+// (line.go), trees of interpolations below n² for up to three (h2.go), and the likelihood
+// of rows given near ones (vecchia.go).
 package kernelmv

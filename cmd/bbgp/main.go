@@ -1,5 +1,3 @@
-// Bbgp trains Gaussian processes on tables, with bounds on what it computes,
-// and predicts with them. See `bbgp help`.
 package main
 
 import (

@@ -1,8 +1,3 @@
-// Package comm joins the ranks of one run: processes, or goroutines in tests, that compute one result together.
-//
-// All ranks make the same calls in the same order, each from one goroutine at a time (over MPI: the main one). Nothing
-// here depends on what is computed, and nothing but AllReduce adds numbers: sums that must have the same bits for every
-// number of ranks are made of partial sums that AllGather brings together.
 package comm
 
 import (

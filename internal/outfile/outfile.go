@@ -1,10 +1,3 @@
-// Package outfile writes files whole or not at all.
-//
-// A file is written under no name (Linux) or a hidden one beside its target, synced,
-// and takes the name of its target in one step. Symbolic links are followed; the
-// mode and the owner of a file that is replaced are kept, a new file has what the
-// umask leaves. What is no regular file (a device, a FIFO, a descriptor of this
-// process such as /dev/stdout or >(command) in a shell) is written through.
 package outfile
 
 import (

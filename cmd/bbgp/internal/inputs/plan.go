@@ -1,7 +1,3 @@
-// Package inputs turns columns of a table into the numbers of a model, by a
-// Plan that is made from the training table, stored in the model file and
-// followed again at prediction: columns by name, text one-hot, dates as days,
-// missing cells by one of three rules.
 package inputs
 
 import (

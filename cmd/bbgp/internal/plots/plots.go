@@ -1,4 +1,3 @@
-// Package plots draws the pictures of a fit, as PNG and as SVG.
 package plots
 
 import (

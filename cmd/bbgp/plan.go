@@ -13,15 +13,17 @@ import (
 
 func (a *app) planCommand() *cobra.Command {
 	var f fitFlags
+	var on clusterFlags
 	c := &cobra.Command{
 		Use:   "plan DATA.csv --target NAME",
 		Short: "What a fit would take: memory, time, method, from a fit of a sample",
 		Example: `  bbgp plan train.csv --target y
-  bbgp plan train.csv --target y --memory 2GiB --json`,
+  bbgp plan train.csv --target y --memory 2GiB --json
+  bbgp plan train.csv --target y --rows 1000000 --ranks 64 --cores 64 --network 100`,
 		Args: exactly("DATA.csv"),
 		RunE: func(c *cobra.Command, args []string) error {
 			a.started = true
-			return a.plan(c.Context(), args[0], &f)
+			return a.plan(c.Context(), args[0], &f, &on)
 		},
 	}
 	fl := c.Flags()
@@ -32,10 +34,14 @@ func (a *app) planCommand() *cobra.Command {
 	f.machine.add(fl)
 	fl.BoolVar(&f.json, "json", false, "report as one JSON object")
 	f.progress.add(fl)
+	on.add(fl)
 	return c
 }
 
-func (a *app) plan(ctx context.Context, data string, f *fitFlags) error {
+func (a *app) plan(ctx context.Context, data string, f *fitFlags, on *clusterFlags) error {
+	if err := on.check(); err != nil {
+		return err
+	}
 	opt, err := f.options(ctx, a)
 	if err != nil {
 		return err
@@ -53,10 +59,21 @@ func (a *app) plan(ctx context.Context, data string, f *fitFlags) error {
 	if err != nil {
 		return ts.locate(err)
 	}
-	if f.json {
+	var shared *clusterPlan
+	if on.ranks > 0 {
+		if shared, err = on.onCluster(ctx, &opt, p); err != nil {
+			return err
+		}
+	}
+	switch {
+	case f.json && shared != nil:
+		err = writeJSON(a.out, shared)
+	case f.json:
 		err = writeJSON(a.out, p)
-	} else {
-		err = writePlan(a.out, p)
+	default:
+		if err = writePlan(a.out, p); err == nil && shared != nil {
+			err = shared.write(a.out)
+		}
 	}
 	if err == nil && opt.Memory > 0 && p.LeastBytes > opt.Memory {
 		return &bbgp.MemoryError{What: fmt.Sprintf("method %s on %d rows of %d inputs", p.Method, p.Distinct, p.Inputs),

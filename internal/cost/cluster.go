@@ -1,0 +1,129 @@
+package cost
+
+import (
+	"math"
+
+	"bbgp.dev/kernelmv"
+)
+
+// What a fit takes on ranks that share its work, by the costs of one thread. With R ranks, n rows and p columns
+//
+//	product        n²/R pairs; those of two rows of one rank are evaluated once and used twice, others once
+//	gather         n p numbers of 8 bytes come in, in each product, and nothing else that grows with n
+//	preconditioner the rows of its factors by rank; neighbours are found by all ranks
+//	basis          rows by rank
+//
+// A prediction, not a promise: nobody has measured more ranks than one machine has.
+
+// A Cluster is ranks with so many cores each, joined by a network of so many gigabits a second.
+type Cluster struct {
+	Ranks, Cores int
+	Gbps         float64
+}
+
+// Work is what a fit asks for.
+type Work struct {
+	Rows, Inputs     int
+	Columns          int // of a block: probes and the target
+	Passes           int // of an evaluation
+	Evaluations      int
+	Rank, Neighbours int
+	Precision        kernelmv.Precision // of the products
+	Nanoseconds      Costs              // of one thread, measured
+}
+
+// A ClusterTime is what is predicted, in seconds, of wall time.
+type ClusterTime struct {
+	Ranks          int     `json:"ranks"`
+	Cores          int     `json:"cores"`                   // of each
+	Gbps           float64 `json:"network_gbps"`            // gigabits a second
+	Product        float64 `json:"product_seconds"`         // one product with K, with its gather
+	Gather         float64 `json:"gather_seconds"`          // the part of the network in it
+	GatherBytes    int64   `json:"gather_bytes"`            // that come in at each rank
+	Preconditioner float64 `json:"preconditioner_seconds"`  // made once
+	Evaluation     float64 `json:"evaluation_seconds"`      // with its gradient
+	Fit            float64 `json:"fit_seconds"`             // all of it
+	Bottleneck     string  `json:"bottleneck"`              // the part of an evaluation that takes longest
+	Share          float64 `json:"bottleneck_share"`        // of an evaluation
+	Bytes          int64   `json:"bytes_per_rank"`          // of memory, at the peak
+	Speedup        float64 `json:"speedup_over_one_rank"`   // of an evaluation
+	Pairs          float64 `json:"pairs_per_second_of_all"` // of rows, in a product, ordered
+}
+
+const (
+	// oneSided is what a pair costs that is used once, over one that is used twice, per use: 8 columns, float32,
+	// rank 0 of 64 beside one process (docs/NOTES/cluster.md).
+	oneSided = 1.45
+	// busy is the share of the cores' time that work takes in one machine.
+	busy = 0.9
+	// useful is the share of a network's bits that large messages get: 8.75 GB/s of 100 Gb/s.
+	useful = 0.7
+	// latency of a message, and the gathers of a pass that are of few numbers.
+	latency, smallGathers = 20e-6, 4
+	finalEvaluations      = 3.5 // that the end of a fit is worth
+)
+
+// Time predicts what w takes on c.
+func (c Cluster) Time(w Work) ClusterTime {
+	t := c.time(w)
+	alone := Cluster{Ranks: 1, Cores: c.Cores, Gbps: c.Gbps}.time(w)
+	t.Speedup = alone.Evaluation / t.Evaluation
+	return t
+}
+
+func (c Cluster) time(w Work) ClusterTime {
+	n, ranks := float64(w.Rows), float64(c.Ranks)
+	u := w.Nanoseconds
+	second := 1e-9 / (float64(c.Cores) * busy) // of a rank, for a nanosecond of a thread
+	blocks := math.Ceil(float64(w.Columns) / 8)
+	pair := u.pair(w.Inputs, w.Precision) + (blocks-1)*u.Wide64*u.Pair32.At(w.Inputs)/u.Pair64.At(w.Inputs)
+	if w.Precision == kernelmv.F64 {
+		pair = u.pair(w.Inputs, w.Precision) + (blocks-1)*u.Wide64
+	}
+	pairs := n * n * pair * second * (1/ranks + oneSided*(1-1/ranks)) / ranks
+
+	t := ClusterTime{Ranks: c.Ranks, Cores: c.Cores, Gbps: c.Gbps}
+	if c.Ranks > 1 {
+		t.GatherBytes = int64(w.Rows) * int64(w.Columns) * 8
+		steps := math.Ceil(math.Log2(ranks))
+		t.Gather = float64(t.GatherBytes)*(1-1/ranks)/(c.Gbps/8*1e9*useful) + (1+smallGathers)*steps*latency
+	}
+	t.Product = pairs + t.Gather
+	t.Pairs = n * n / t.Product
+	solves := n * blocks * (u.Column*float64(w.Rank) + u.Neighbour*float64(w.Neighbours)) * second / ranks
+	basis := u.Dense * n * math.Pow(float64(w.Columns*w.Passes), 2) * second / ranks
+	factor := n * (u.build(w.Inputs, w.Neighbours, w.Rank) + u.Dense*float64(w.Rank*w.Rank)) * second / ranks
+	search := 0.0
+	if w.Neighbours > 0 {
+		search = (searchShare - 1) * n * u.build(w.Inputs, w.Neighbours, w.Rank) * second
+	}
+	t.Preconditioner = factor + search
+
+	passes := float64(w.Passes)
+	last := 0.0
+	for _, part := range []struct {
+		name    string
+		seconds float64
+	}{
+		{"covariance function and products in the cores", (passes + gradProducts) * pairs},
+		{"network", (passes + gradProducts) * t.Gather},
+		{"preconditioner, its factors", factor}, {"preconditioner, search for neighbours on every rank", search},
+		{"preconditioner, its solves", passes * solves}, {"re-orthogonalisation", basis},
+	} {
+		t.Evaluation += part.seconds
+		if part.seconds > last {
+			last, t.Bottleneck = part.seconds, part.name
+		}
+	}
+	t.Share = last / t.Evaluation
+	t.Fit = (float64(w.Evaluations) + finalEvaluations) * t.Evaluation
+	t.Bytes = c.bytes(w)
+	return t
+}
+
+// bytes predicts the memory of a rank: data and blocks of columns on each, what has rows by rank shared.
+func (c Cluster) bytes(w Work) int64 {
+	shared := precondBytes(w.Rows, w.Rank, w.Neighbours) + 4*int64(w.Rows)*int64(w.Columns*w.Passes)
+	each := KrylovBytes(w.Rows, w.Inputs, w.Columns, 0, 0) + TableBytes(w.Rows, w.Inputs)
+	return ProgramBytes + int64(garbage*float64(each+shared/int64(c.Ranks)))
+}

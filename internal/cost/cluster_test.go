@@ -1,0 +1,47 @@
+package cost
+
+import (
+	"math"
+	"testing"
+)
+
+func clusterWork(n int) Work {
+	return Work{Rows: n, Inputs: 18, Columns: 8, Passes: 20, Evaluations: 20, Rank: 96, Neighbours: 64,
+		Nanoseconds: StandardCosts()}
+}
+
+// One rank needs no network, a product of it is n² pairs, and many ranks approach n²/R of those that are used once.
+func TestClusterTime(t *testing.T) {
+	w := clusterWork(1e6)
+	one := Cluster{1, 64, 100}.Time(w)
+	if want := 1e12 * w.Nanoseconds.Pair32.At(18) * 1e-9 / (64 * busy); math.Abs(one.Product/want-1) > 1e-12 ||
+		one.Gather != 0 || one.Speedup != 1 {
+		t.Errorf("one rank: product %v, want %v; gather %v, speed-up %v", one.Product, want, one.Gather, one.Speedup)
+	}
+	many := Cluster{64, 64, 100}.Time(w)
+	if got := many.Product - many.Gather; math.Abs(got/(one.Product/64*oneSided)-1) > 0.01 {
+		t.Errorf("64 ranks: %v s in the cores, one has %v", got, one.Product)
+	}
+	if many.GatherBytes != 64e6 || many.Gather < 64e6/8.75e9*63/64 {
+		t.Errorf("64 ranks: %d bytes in %v s", many.GatherBytes, many.Gather)
+	}
+}
+
+// More ranks or cores and a faster network never take longer, and memory falls; a slow network is the bottleneck.
+func TestClusterOrder(t *testing.T) {
+	w := clusterWork(1e6)
+	last := Cluster{2, 8, 10}.Time(w)
+	for _, c := range []Cluster{{4, 8, 10}, {4, 16, 10}, {8, 16, 10}, {8, 16, 100}, {64, 64, 200}} {
+		now := c.Time(w)
+		if now.Fit >= last.Fit || now.Bytes > last.Bytes || now.Evaluation < float64(w.Passes)*now.Product {
+			t.Errorf("%+v takes %v s and %d bytes, before %v and %d", c, now.Fit, now.Bytes, last.Fit, last.Bytes)
+		}
+		last = now
+	}
+	if b := (Cluster{64, 64, 0.1}).Time(w).Bottleneck; b != "network" {
+		t.Errorf("at 100 Mb/s the bottleneck is %s", b)
+	}
+	if b := (Cluster{4, 4, 100}).Time(w).Bottleneck; b != "covariance function and products in the cores" {
+		t.Errorf("on 16 cores the bottleneck is %s", b)
+	}
+}

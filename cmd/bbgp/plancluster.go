@@ -60,8 +60,7 @@ const usualProbes = 7
 // onCluster predicts what a planned fit takes on ranks. A thread's costs are measured here.
 func (f *clusterFlags) onCluster(ctx context.Context, opt *bbgp.Options, p *bbgp.Plan) (*clusterPlan, error) {
 	if p.Passes == 0 {
-		return nil, usagef("--ranks: method %s of so few rows does not gain by ranks; --method bbgp, or more --rows",
-			p.Method)
+		return nil, usagef("--ranks: method %s makes no products to share; --method bbgp does", p.Method)
 	}
 	costs, err := bbgp.MeasureCosts(ctx, opt.Engine)
 	if err != nil {
@@ -78,7 +77,8 @@ func (f *clusterFlags) onCluster(ctx context.Context, opt *bbgp.Options, p *bbgp
 	// Of the sample, small, the plan tells a low-rank part that is most of it.
 	w := cost.Work{Rows: c.ForRows, Inputs: p.Inputs, Columns: cmp.Or(opt.Probes, usualProbes) + 1,
 		Passes: int(math.Ceil(passes)), Evaluations: p.Evaluations,
-		Rank: min(p.Rank, cost.MostRank(c.ForRows, cost.OrStandard(opt.Costs))), Neighbours: p.Neighbours, Nanoseconds: costs}
+		Rank:       min(p.Rank, cost.MostRank(c.ForRows, cost.OrStandard(opt.Costs))),
+		Neighbours: p.Neighbours, Nanoseconds: costs}
 	if p.Precision == "f64" {
 		w.Precision = kernelmv.F64
 	}

@@ -4,7 +4,8 @@ import "math"
 
 // Rows of the subset that the information of θ is computed on, and its form.
 const (
-	fisherRows  = 400
+	fisherRows  = 400     // up to some 3000 rows,
+	fisherRoot  = 7       // times √n beyond: an evaluation takes n² work
 	fisherCells = 1 << 23 // at most so many numbers are kept at a time
 	wideInputs  = 256     // up to so many a dense matrix costs nothing
 	denseInputs = 3000    // beyond so many it costs too much, whatever the rows
@@ -17,7 +18,8 @@ func InformationRows(n, dims int) int {
 	if Wide(n, dims) {
 		return wideSize(n, dims)
 	}
-	return min(n, fisherRows, max(n/2, 200), int(math.Sqrt(float64(fisherCells)/float64(dims+2))))
+	most := max(fisherRows, int(fisherRoot*math.Sqrt(float64(n))))
+	return min(n, most, max(n/2, 200), int(math.Sqrt(float64(fisherCells)/float64(dims+2))))
 }
 
 // Wide says whether n rows of d inputs have their information in factors.

@@ -44,4 +44,6 @@ type Search struct {
 	Count    *Counters
 	Seen     cost.History // in the fits of subsets
 	Starts   []Candidate  // what was tried, in the order in which it was found
+
+	blind bool // near rows hold too little of the function, so that random rows lead the search
 }

@@ -16,17 +16,22 @@ import (
 //	S_i = L⁻¹ ∂K̂/∂log θ_i L⁻ᵀ,  K̂ = L L',  F_cc = 1'K̂⁻¹1,
 //
 // is the expected negative Hessian of L. Computed densely on some hundred
-// random rows and scaled by n / rows it is an excellent metric for the first
+// random rows and taken to n rows it is an excellent metric for the
 // steps of a search (method card, section 7 e): it knows the scale of every
 // direction, also of those whose gradient vanishes.
+//
+// What more rows tell is no multiple of that. Along σ_f²/ℓ^(2ν) = const information comes to an
+// end (Zhang 2004), that of a small noise grows faster than n, and n / rows times that of
+// the subset makes steps along such a ridge tens of times too short. So the information of
+// quarters of the subset is computed as well, and every common direction of the two
+// matrices is continued to n rows by its own power of the number of rows (grown.go).
 
-// A fisher holds the information matrix of the rows of a subset, scaled to all.
+// A fisher holds the information matrix of all rows, as a subset tells of it.
 type fisher struct {
-	// F = A A' + diag(0, .., 0, within, F_cc), within of the noise of repeated rows; a is
-	// (D+3) × m(m+1)/2, and wide says that F stays in this form.
-	a      linalg.Matrix
+	// F = f + diag(0, .., 0, within, F_cc), within of the noise of repeated rows. Wide tables
+	// have f = A A', a being (D+3) × m(m+1)/2.
+	f, a   linalg.Matrix
 	within float64
-	wide   bool
 	// meanSub is F_cc of the subset, meanAll that times n / rows: F_cc of all
 	// rows lies between the two.
 	meanSub, meanAll float64
@@ -38,21 +43,29 @@ func newFisher(ctx context.Context, e *linalg.Engine, d *gp.Table, p gp.Params, 
 	n := d.X.Rows
 	rows := cost.InformationRows(n, dims)
 	sub := d.Rows(gp.Subset(n, rows, seed))
-	o, err := gp.NewCholesky(e, sub, p)
+	wide := cost.Wide(n, dims)
+	scale := float64(n) / float64(rows)
+	unit := 1.0
+	if wide {
+		unit = scale
+	}
+	o, a, err := whitenedRows(ctx, e, sub, p, unit/2)
 	if err != nil {
 		return nil, err
 	}
-	if err := o.Factor(ctx, p); err != nil {
-		return nil, err
-	}
-	scale := float64(n) / float64(rows)
 	_, _, within := sub.WithinGroups(p.Noise)
-	fs := &fisher{within: scale * within, meanSub: gp.MeanInfo(e, rows, o.Chol.SolveTo), wide: cost.Wide(n, dims)}
-	fs.meanAll = fs.meanSub * scale
-	if fs.a, err = whitened(ctx, o, p, scale/2); err != nil {
-		return nil, err
+	fs := &fisher{within: scale * within, meanSub: gp.MeanInfo(e, rows, o.Chol.SolveTo)}
+	if fs.meanAll = fs.meanSub * scale; wide {
+		fs.a = a
+	} else {
+		fs.f = gram(e, a)
+		few, err := quarters(ctx, e, sub, p)
+		if err != nil {
+			return nil, err
+		}
+		fs.f = grown(e, few, fs.f, quarterShare, float64(n)/float64(rows))
 	}
-	f := fs.information(e, fs.meanSub)
+	f := fs.information(fs.meanSub)
 	for i := range dims + 2 {
 		if !gp.Finite(f.at(i)) {
 			return nil, fmt.Errorf("%w: information matrix", gp.ErrNotFinite)
@@ -61,22 +74,43 @@ func newFisher(ctx context.Context, e *linalg.Engine, d *gp.Table, p gp.Params, 
 	return fs, nil
 }
 
-// information returns F of z with F_cc = mean.
-func (fs *fisher) information(e *linalg.Engine, mean float64) information {
-	n := fs.a.Rows
-	own := make([]float64, n)
-	own[n-2], own[n-1] = fs.within, mean
-	if fs.wide {
-		return wideInformation{fs.a, own}
+// whitenedRows returns A of all rows of d, and their factor.
+func whitenedRows(ctx context.Context, e *linalg.Engine, d *gp.Table, p gp.Params, scale float64) (*gp.Cholesky,
+	linalg.Matrix, error) {
+	o, err := gp.NewCholesky(e, d, p)
+	if err == nil {
+		err = o.Factor(ctx, p)
 	}
-	b := linalg.NewMatrix(n, n)
-	e.SyrkTo(b, 1, fs.a, false, 0)
-	for i, v := range own {
-		b.Set(i, i, b.At(i, i)+v)
+	if err != nil {
+		return nil, linalg.Matrix{}, err
+	}
+	a, err := whitened(ctx, o, p, scale)
+	return o, a, err
+}
+
+// gram returns A A'.
+func gram(e *linalg.Engine, a linalg.Matrix) linalg.Matrix {
+	b := linalg.NewMatrix(a.Rows, a.Rows)
+	e.SyrkTo(b, 1, a, false, 0)
+	for i := range b.Rows {
 		for j := range i {
 			b.Set(j, i, b.At(i, j))
 		}
 	}
+	return b
+}
+
+// information returns F of z with F_cc = mean.
+func (fs *fisher) information(mean float64) information {
+	n := max(fs.a.Rows, fs.f.Rows)
+	if fs.a.Rows > 0 {
+		own := make([]float64, n)
+		own[n-2], own[n-1] = fs.within, mean
+		return wideInformation{fs.a, own}
+	}
+	b := fs.f.Clone()
+	b.Set(n-2, n-2, b.At(n-2, n-2)+fs.within)
+	b.Set(n-1, n-1, b.At(n-1, n-1)+mean)
 	return denseInformation{b}
 }
 

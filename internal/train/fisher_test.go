@@ -22,7 +22,7 @@ func TestFisher(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	info := f.information(e, f.meanSub).(denseInformation).f
+	info := f.information(f.meanSub).(denseInformation).f
 	o, err := evidence.NewExact(e, d, p)
 	if err != nil {
 		t.Fatal(err)
@@ -90,8 +90,8 @@ func TestMergedInformation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, b := all.information(e, 1), few.information(e, 1)
-	for i := range all.a.Rows {
+	a, b := all.information(1), few.information(1)
+	for i := range all.f.Rows {
 		gptest.CloseTo(t, "information", b.at(i), a.at(i), 1e-8)
 	}
 }

@@ -55,7 +55,7 @@ func (f *Search) lookAbout(ctx context.Context, t *Trainer, why string) (string,
 	}
 	best := t.Cur
 	better, err := f.otherNoise(ctx, t)
-	if err == nil && !better {
+	if err == nil && !better && !f.blind {
 		better, err = f.otherPlaces(ctx, t)
 	}
 	if err != nil || !better {

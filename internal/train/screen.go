@@ -20,10 +20,11 @@ import (
 const (
 	screenTerms = 1500
 	screenNear  = 64
-	screenDoubt = 3  // standard errors that a candidate may be behind
-	screenSlack = 5  // nats besides
-	screenNoise = 10 // times less noise than the best has is too little
-	screenKeep  = 3  // places that are compared by all rows at most
+	screenDoubt = 3   // standard errors that a candidate may be behind
+	screenSlack = 5   // nats besides
+	screenNoise = 10  // times less noise than the best has is too little
+	screenKeep  = 3   // places that are compared by all rows at most
+	screenBlind = 0.1 // nats a row that the second half of the neighbours tells
 )
 
 // A comparer has the Vecchia likelihood of a sample of the rows.
@@ -48,12 +49,12 @@ func newComparer(f *Search) (*comparer, error) {
 
 // at returns the likelihood at p as the sum of parts, each of a few terms, but for what
 // repeated rows tell about their means, which is the last part.
-func (c *comparer) at(ctx context.Context, p gp.Params) ([]float64, error) {
+func (c *comparer) at(ctx context.Context, p gp.Params, neighbours int) ([]float64, error) {
 	d := c.f.Std
 	if err := c.op.Reset(gp.KernelOf(p), gp.NoiseOf(p, d)); err != nil {
 		return nil, err
 	}
-	near, err := c.like.Find(ctx, screenNear)
+	near, err := c.like.Find(ctx, neighbours)
 	if err != nil {
 		return nil, err
 	}
@@ -89,21 +90,11 @@ type screened struct {
 	value float64
 }
 
-// screen drops candidates that are behind beyond doubt and returns the others, the best
-// first. Candidates at one place that differ in the noise stay together: few neighbours do
-// not know how much of it there is.
-func (f *Search) screen(ctx context.Context, all []Candidate) ([]*Candidate, error) {
-	out := Live(all)
-	if len(out) < 2 {
-		return out, nil
-	}
-	c, err := newComparer(f)
-	if err != nil {
-		return nil, err
-	}
+// valued returns the candidates that have a likelihood by neighbours, the best first.
+func (c *comparer) valued(ctx context.Context, all []*Candidate) ([]screened, error) {
 	var list []screened
-	for _, o := range out {
-		parts, err := c.at(ctx, o.Parameters)
+	for _, o := range all {
+		parts, err := c.at(ctx, o.Parameters, screenNear)
 		if err != nil {
 			return nil, err
 		}
@@ -117,6 +108,32 @@ func (f *Search) screen(ctx context.Context, all []Candidate) ([]*Candidate, err
 		return nil, fmt.Errorf("%w: no candidate of the search has a likelihood by neighbours", gp.ErrNotFinite)
 	}
 	slices.SortStableFunc(list, func(a, b screened) int { return cmp.Compare(b.value, a.value) })
+	return list, nil
+}
+
+// screen drops candidates that are behind beyond doubt and returns the others, the best
+// first. Candidates at one place that differ in the noise stay together: few neighbours do
+// not know how much of it there is.
+func (f *Search) screen(ctx context.Context, all []Candidate) ([]*Candidate, error) {
+	out := Live(all)
+	if len(out) < 2 {
+		return out, nil
+	}
+	c, err := newComparer(f)
+	if err != nil {
+		return nil, err
+	}
+	list, err := c.valued(ctx, out)
+	if err != nil {
+		return nil, err
+	}
+	fewer, err := c.at(ctx, list[0].Parameters, screenNear/2)
+	if err != nil {
+		return nil, err
+	}
+	if per := (list[0].value - sum(fewer)) / float64(f.Std.X.Rows); per > screenBlind && f.hasLevel(&all[0]) {
+		return f.byRandomRows(ctx, per)
+	}
 	var places []gp.Params
 	out = nil
 	for i, s := range list {

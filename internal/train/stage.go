@@ -376,7 +376,7 @@ func (t *Trainer) measure(ctx context.Context) error {
 	if info == 0 {
 		info = math.Sqrt(fs.meanSub * fs.meanAll)
 	}
-	t.met.base = fs.information(t.e, info)
+	t.met.base = fs.information(info)
 	return nil
 }
 

@@ -75,15 +75,9 @@ func (f *Search) prefit(ctx context.Context) ([]Candidate, error) {
 			n = 0
 		}
 	}
-	for rows *= cost.LevelGrowth; rows <= n/cost.LevelGrowth; rows *= cost.LevelGrowth {
-		end, err := f.climb(ctx, rows, starts)
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		if err == nil {
-			starts = []gp.Params{end.P}
-			c.Value, c.Rows = evidence.Bound(end.Ev.LML), rows
-		}
+	starts, err := f.levels(ctx, &c, starts, n)
+	if err != nil {
+		return nil, err
 	}
 	c.Evaluations = f.Count.Evals - before.Evals
 	var out []Candidate
@@ -97,16 +91,37 @@ func (f *Search) prefit(ctx context.Context) ([]Candidate, error) {
 	return out, nil
 }
 
+// levels goes on from starts to more random rows than c has seen, up to a part of n, and returns where
+// that has led to.
+func (f *Search) levels(ctx context.Context, c *Candidate, starts []gp.Params, n int) ([]gp.Params, error) {
+	for rows := cost.LevelGrowth * c.Rows; rows <= n/cost.LevelGrowth; rows *= cost.LevelGrowth {
+		end, err := f.climb(ctx, rows, starts)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err == nil {
+			starts = []gp.Params{end.P}
+			c.Value, c.Rows = evidence.Bound(end.Ev.LML), rows
+		}
+	}
+	return starts, nil
+}
+
+// hasLevel says whether the table has more random rows for c, which a fit of some has made.
+func (f *Search) hasLevel(c *Candidate) bool {
+	return c.By == "subset" && cost.LevelGrowth*cost.LevelGrowth*c.Rows <= f.Std.X.Rows
+}
+
 // clear says whether the fit of a subset leaves little of y open.
 func (c *Candidate) clear() bool {
 	return c.By == "subset" && float64(c.Value) > clearLML*float64(c.Rows)
 }
 
 // noiseless says whether random rows have told enough: the fit of more than the first
-// ones took the noise from above it to its floor, and leaves little of y open. Where a
-// subset missed a part of the function, that part would be noise to it.
+// ones took the noise from above it to its floor, and leaves little of y open, or near rows leave more open.
+// Where a subset missed a part of the function, that part would be noise to it.
 func (f *Search) noiseless(c *Candidate) bool {
-	return c.clear() && c.Rows > f.Config.PrefitRows && c.Parameters.Noise <= lookFloor*gp.MinParam
+	return (c.clear() || f.blind) && c.Rows > f.Config.PrefitRows && c.Parameters.Noise <= lookFloor*gp.MinParam
 }
 
 // unasked stands for a likelihood that was not evaluated.

@@ -1,0 +1,40 @@
+package train
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// Random rows lead where a smooth function of many inputs has no noise, and neighbours where it has.
+func TestBlindNeighbours(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a search of 8000 rows")
+	}
+	for _, noise := range []float64{0, 0.3} {
+		r := rand.New(rand.NewPCG(8, 9))
+		n := 3000
+		if noise == 0 {
+			n = 8000
+		}
+		f := searchOf(t, filled(n, 8, func(_ int, x []float64) float64 {
+			y := noise * r.NormFloat64()
+			for j := range x {
+				x[j] = r.NormFloat64()
+				y += math.Sin(x[j]) + 0.6*math.Cos(1.3*(x[j]-x[max(j-1, 0)]))
+			}
+			return y
+		}), true)
+		live, err := f.search(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range f.Starts {
+			t.Logf("noise %g: %s by %s, %.4g; %s", noise, c.From, c.By, float64(c.Value), c.Dropped)
+		}
+		if f.blind != (noise == 0) || f.blind && (len(live) != 1 || live[0].Rows != 1500) {
+			t.Errorf("noise %g: blind %v, %d candidates, the first by %s of %d rows", noise, f.blind, len(live), live[0].By, live[0].Rows)
+		}
+	}
+}

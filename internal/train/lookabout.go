@@ -86,7 +86,11 @@ func (f *Search) trainAlso(ctx context.Context, t *Trainer, other *Candidate,
 		c.judged(at.Ev)
 		c.Parameters, c.Ended = at.P.Clone(), err == nil
 	}
-	if t.Cur.Ev == nil || !(t.Cur.Ev.LML > best.Ev.LML) {
+	ahead := t.Cur.Ev != nil && t.Cur.Ev.LML > best.Ev.LML
+	if err == nil && !beyondProbes(t.Cur.Ev, best.Ev) {
+		ahead, best, err = f.higher(ctx, t, best)
+	}
+	if !ahead {
 		if t.Cur.Ev != nil {
 			ended(other, t.Cur)
 		}

@@ -180,7 +180,7 @@ func (t *Trainer) choose(ctx context.Context, starts []*Candidate) (gp.Params, e
 // second returns c, which lost one of two evaluations to the other, if their standard errors leave it
 // open which is higher.
 func second(c *Candidate, a, b *evidence.Value) *Candidate {
-	if a.Rejected || b.Rejected || math.Abs(a.LML-b.LML) > openNats*math.Hypot(a.StdErr, b.StdErr) {
+	if a.Rejected || b.Rejected || beyondProbes(a, b) {
 		return nil
 	}
 	return c

@@ -1,0 +1,51 @@
+package train
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"bbgp.dev/internal/evidence/lanczos"
+)
+
+// Of two ends that their probes leave open the higher one is taken, whatever these said: by dense
+// evaluations of few rows, else by the same probes for both.
+func TestHigher(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 4))
+	d := filled(500, 3, func(_ int, x []float64) float64 {
+		for j := range x {
+			x[j] = rng.NormFloat64()
+		}
+		return math.Sin(2*x[0]) + x[1] + 0.2*rng.NormFloat64()
+	})
+	for _, polishes := range []bool{true, false} {
+		f, tr := ended(t, d, startAt(0.05, 1, 8, 60))
+		var err error
+		if tr.obj, err = lanczos.New(f.Config.Engine, f.Std, tr.Cur.P); err != nil {
+			t.Fatal(err)
+		}
+		f.Config.Method = "bbgp"
+		lower, err := tr.bold(context.Background(), startAt(0.05, 1, 2, 60), tr.out, math.Inf(-1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !polishes {
+			tr.maxEvals = f.Count.Evals
+		}
+		// What the probes said: the lower one leads.
+		high := *tr.Cur.Ev
+		high.LML, high.StdErr, lower.Ev.StdErr = lower.Ev.LML-1, 8, 8
+		tr.Cur.Ev = &high
+		if f.wantsPolish(tr) != polishes {
+			t.Fatal("the test does not ask for what it is about")
+		}
+		ahead, best, err := f.higher(context.Background(), tr, lower)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if polishes && math.Abs(tr.Cur.Ev.LML-best.Ev.LML) > 0.5 || !polishes && !ahead {
+			t.Errorf("polishes %v: ahead %v, %v and %v", polishes, ahead, tr.Cur.Ev.LML, best.Ev.LML)
+		}
+	}
+}

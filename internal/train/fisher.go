@@ -59,9 +59,11 @@ func newFisher(ctx context.Context, e *linalg.Engine, d *gp.Table, p gp.Params, 
 		fs.a = a
 	} else {
 		fs.f = gram(e, a)
-		few, err := quarters(ctx, e, sub, p)
-		if err != nil {
-			return nil, err
+		few := linalg.Matrix{}
+		if n > leastTimes*rows {
+			if few, err = quarters(ctx, e, sub, p); err != nil {
+				return nil, err
+			}
 		}
 		fs.f = grown(e, few, fs.f, quarterShare, float64(n)/float64(rows))
 	}

@@ -16,6 +16,7 @@ import (
 const (
 	quarterShare    = 4   // parts of the subset
 	leastQuarter    = 40  // rows; of fewer the information says nothing about its growth
+	leastTimes      = 2   // the rows of the subset up to which a multiple will do
 	mostGrowth      = 1.5 // the largest e believed
 	mostNoiseGrowth = 2.0 // and of the noise
 	growthRidge     = 1e-9

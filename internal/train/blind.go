@@ -3,7 +3,9 @@ package train
 import (
 	"context"
 	"fmt"
+	"math"
 
+	"bbgp.dev/internal/cost"
 	"bbgp.dev/internal/gp"
 )
 
@@ -27,11 +29,45 @@ func (f *Search) byRandomRows(ctx context.Context, per float64) ([]*Candidate, e
 				screenNear, per)
 		}
 	}
-	ends, err := f.levels(ctx, c, starts, f.Std.X.Rows)
-	if err != nil {
-		return nil, err
+	ends := []gp.Params{c.Parameters}
+	for n := f.Std.X.Rows; cost.LevelGrowth*cost.LevelGrowth*c.Rows <= n; {
+		rows := c.Rows
+		next, err := f.levels(ctx, c, starts, cost.LevelGrowth*cost.LevelGrowth*rows)
+		if err != nil {
+			return nil, err
+		}
+		if c.Rows == rows {
+			break // no fit
+		}
+		starts, ends = next, append(ends, next[0])
 	}
-	c.Parameters = ends[0].Clone()
+	c.Parameters = ends[len(ends)-1].Clone()
+	if len(ends) > 1 {
+		c.Parameters = continued(ends[len(ends)-2], c.Parameters, float64(f.Std.X.Rows)/float64(c.Rows))
+		c.From += ", continued to all rows"
+	}
 	c.Evaluations += f.Count.Evals - before.Evals
 	return []*Candidate{c}, nil
+}
+
+// mostContinued is the most that a logarithm is continued by.
+const mostContinued = 3
+
+// continued returns where lengthscales and variance lead that went from p to q when the rows grew by
+// cost.LevelGrowth, as they grow by times more. The smoother a function is than the kernel, the longer
+// are they with more rows.
+func continued(p, q gp.Params, times float64) gp.Params {
+	out := q.Clone()
+	share := math.Log(times) / math.Log(cost.LevelGrowth)
+	more := func(a, b float64) float64 {
+		if math.IsInf(a, 1) || math.IsInf(b, 1) {
+			return b
+		}
+		return b * math.Exp(min(max(share*math.Log(b/a), -mostContinued), mostContinued))
+	}
+	for j, l := range q.Lengthscales {
+		out.Lengthscales[j] = more(p.Lengthscales[j], l)
+	}
+	out.Variance = more(p.Variance, q.Variance)
+	return out
 }

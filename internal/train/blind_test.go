@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"bbgp.dev/internal/cost"
 )
 
 // Random rows lead where a smooth function of many inputs has no noise, and neighbours where it has.
@@ -36,5 +38,21 @@ func TestBlindNeighbours(t *testing.T) {
 		if f.blind != (noise == 0) || f.blind && (len(live) != 1 || live[0].Rows != 1500) {
 			t.Errorf("noise %g: blind %v, %d candidates, the first by %s of %d rows", noise, f.blind, len(live), live[0].By, live[0].Rows)
 		}
+	}
+}
+
+// What grew by a factor when the rows grew by another goes on so; what is out stays out.
+func TestContinued(t *testing.T) {
+	p, q := startAt(1e-3, 2, 3, math.Inf(1)), startAt(1e-6, 4, 3, math.Inf(1))
+	p.Variance, q.Variance = 10, 5
+	got := continued(p, q, cost.LevelGrowth*cost.LevelGrowth)
+	for i, want := range []float64{16, 3, 1.25, 1e-6} {
+		is := append(append([]float64{}, got.Lengthscales[:2]...), got.Variance, got.Noise)[i]
+		if math.Abs(is-want) > 1e-9*want {
+			t.Errorf("number %d: %v, want %v", i, is, want)
+		}
+	}
+	if !math.IsInf(got.Lengthscales[2], 1) {
+		t.Error("an input that is out came in")
 	}
 }

@@ -43,29 +43,30 @@ func newFisher(ctx context.Context, e *linalg.Engine, d *gp.Table, p gp.Params, 
 	n := d.X.Rows
 	rows := cost.InformationRows(n, dims)
 	sub := d.Rows(gp.Subset(n, rows, seed))
+	times := float64(n) / float64(rows)
 	wide := cost.Wide(n, dims)
-	scale := float64(n) / float64(rows)
-	unit := 1.0
-	if wide {
-		unit = scale
+	grows, scale := !wide && n > leastTimes*rows, times
+	if grows {
+		scale = 1
 	}
-	o, a, err := whitenedRows(ctx, e, sub, p, unit/2)
+	o, a, err := whitenedRows(ctx, e, sub, p, scale/2)
 	if err != nil {
 		return nil, err
 	}
 	_, _, within := sub.WithinGroups(p.Noise)
-	fs := &fisher{within: scale * within, meanSub: gp.MeanInfo(e, rows, o.Chol.SolveTo)}
-	if fs.meanAll = fs.meanSub * scale; wide {
+	fs := &fisher{within: times * within, meanSub: gp.MeanInfo(e, rows, o.Chol.SolveTo)}
+	fs.meanAll = fs.meanSub * times
+	if wide {
 		fs.a = a
 	} else {
 		fs.f = gram(e, a)
-		few := linalg.Matrix{}
-		if n > leastTimes*rows {
-			if few, err = quarters(ctx, e, sub, p); err != nil {
-				return nil, err
-			}
+	}
+	if grows {
+		few, err := quarters(ctx, e, sub, p)
+		if err != nil {
+			return nil, err
 		}
-		fs.f = grown(e, few, fs.f, quarterShare, float64(n)/float64(rows))
+		fs.f = grown(e, few, fs.f, quarterShare, times)
 	}
 	f := fs.information(fs.meanSub)
 	for i := range dims + 2 {

@@ -36,7 +36,8 @@ func TestBlindNeighbours(t *testing.T) {
 			t.Logf("noise %g: %s by %s, %.4g; %s", noise, c.From, c.By, float64(c.Value), c.Dropped)
 		}
 		if f.blind != (noise == 0) || f.blind && (len(live) != 1 || live[0].Rows != 1500) {
-			t.Errorf("noise %g: blind %v, %d candidates, the first by %s of %d rows", noise, f.blind, len(live), live[0].By, live[0].Rows)
+			t.Errorf("noise %g: blind %v, %d candidates, the first by %s of %d rows", noise, f.blind,
+				len(live), live[0].By, live[0].Rows)
 		}
 	}
 }

@@ -34,7 +34,7 @@ func (f *fit) complete(ctx context.Context, m *Model, t *train.Trainer) {
 	}
 	f.adopt(ctx, m, best.P, ev)
 	r.unguide(f.opt.guide)
-	f.judge(m)
+	f.judge(ctx, m)
 	f.Count.Seconds["final"] += time.Since(began).Seconds()
 	f.remarks(m)
 	f.cost(r)

@@ -1,11 +1,13 @@
 package bbgp
 
 import (
+	"context"
 	"math"
 
 	"bbgp.dev/internal/evidence"
 	"bbgp.dev/internal/gp"
 	"bbgp.dev/internal/posterior"
+	"bbgp.dev/linalg"
 )
 
 // Whether the inputs tell the target at all. Where the likelihood is less than
@@ -27,11 +29,14 @@ const (
 	structureNats = 3
 	fewRepeats    = 2  // rows beside others at their place that measure the noise
 	manyRows      = 50 // rows a parameter, from which on intervals are normal
+	// Up to so many rows a parameter, and rows in all, left-out rows tell whether intervals are
+	// to be widened for few rows; beyond, there is little to save.
+	smoothRows, smoothMost = 10, 1000
 )
 
 // judge makes m a model of a constant where no more than that was found, and says how
 // far the intervals of few rows are to be trusted.
-func (f *fit) judge(m *Model) {
+func (f *fit) judge(ctx context.Context, m *Model) {
 	r := &m.Result
 	n, d := r.N, r.D-len(r.Constant)
 	c := f.constantFit()
@@ -55,7 +60,38 @@ func (f *fit) judge(m *Model) {
 	// to one where priors hold.
 	if p := 1 + (1-f.opt.guide.Weight)*float64(d+2); float64(n) < manyRows*p {
 		r.DF = max(float64(n)-p, 1)
+		if spare := float64(n-1) - r.DF; spare > 0 && float64(n) <= smoothRows*p && n <= smoothMost {
+			r.DF += spare * max(0, 1-f.leftOutSquare(ctx, m))
+		}
 	}
+}
+
+// leftOutSquare returns the mean square of what targets differ by from what the other rows say
+// of them, in the deviations that the model gives that: 1 where these are right, less where the
+// function is smoother than the kernel takes it for, so that intervals need no widening. With
+// K̂α = y - c it is the mean of α_i²/(K̂⁻¹)_ii (Dubrule 1983). Where rounding leaves no factor it
+// tells nothing, and 1 is returned.
+func (f *fit) leftOutSquare(ctx context.Context, m *Model) float64 {
+	p, d := m.Parameters, f.Std
+	n := d.X.Rows
+	o, err := gp.NewCholesky(f.opt.Engine, d, p)
+	if err == nil {
+		err = o.Factor(ctx, p)
+	}
+	if err != nil {
+		return 1
+	}
+	alpha, inverse := linalg.NewMatrix(n, 1), linalg.NewMatrix(n, n)
+	for i, y := range d.Y {
+		alpha.Data[i] = y - p.Mean
+	}
+	o.Chol.SolveTo(alpha, alpha)
+	o.Chol.InverseTo(inverse)
+	sum := 0.0
+	for i, a := range alpha.Data {
+		sum += a * a / inverse.At(i, i)
+	}
+	return sum / float64(n)
 }
 
 // A constantFit is the model of independent rows about one mean.

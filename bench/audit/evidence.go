@@ -6,7 +6,6 @@ import (
 	"math"
 
 	"bbgp.dev/bbgp"
-	"bbgp.dev/linalg"
 )
 
 // The likelihood: its intervals, the bounds of its bias, its gradient.
@@ -124,7 +123,7 @@ func (p *problem) counts(j int) bool {
 func (t *truth) lml() float64 {
 	logs, squares := t.within()
 	q := dot(t.y, t.alpha).add(squares)
-	return -0.5 * (logs + float64(len(t.x))*math.Log(2*math.Pi) + t.logDet() + q.float())
+	return -0.5 * (logs + float64(len(t.x))*math.Log(2*math.Pi) + t.f.logDet() + q.float())
 }
 
 // within returns what merging has left out of -2 L: logarithms, and squares over the noise.
@@ -160,7 +159,7 @@ func (t *truth) groups() []int {
 // that by the noise.
 func (t *truth) derivatives() (fits, traces []float64) {
 	n, q := len(t.x), t.p.params
-	inverse := t.inverse()
+	inverse := t.f.inverse()
 	d := 0
 	if n > 0 {
 		d = len(t.x[0])
@@ -174,7 +173,10 @@ func (t *truth) derivatives() (fits, traces []float64) {
 				twofold = 0.5
 			}
 			aa, inv := t.alpha[i].mul(t.alpha[j]).mul(wide(twofold)), twofold*inverse.At(i, j)
-			k := t.cov(t.x[i], t.x[j])
+			k := t.k[i][j]
+			if i == j {
+				k = t.variance
+			}
 			sums[0] = sums[0].add(aa.mul(k))
 			traces[0] += inv * k.float()
 			if i == j {
@@ -194,35 +196,6 @@ func (t *truth) derivatives() (fits, traces []float64) {
 		fits = append(fits, s.float())
 	}
 	return fits, traces
-}
-
-// inverse is K̂⁻¹, from the factor rounded to float64.
-func (t *truth) inverse() linalg.Matrix {
-	n := len(t.x)
-	w, out := linalg.NewMatrix(n, n), linalg.NewMatrix(n, n) // L⁻¹ by columns
-	for c := range n {
-		for i := c; i < n; i++ {
-			s := 0.0
-			if i == c {
-				s = 1
-			}
-			for k := c; k < i; k++ {
-				s -= t.l[i][k].hi * w.At(c, k)
-			}
-			w.Set(c, i, s/t.l[i][i].hi)
-		}
-	}
-	for i := range n {
-		for j := range i + 1 {
-			s := 0.0
-			a, b := w.Row(i), w.Row(j)
-			for k := i; k < n; k++ {
-				s += a[k] * b[k]
-			}
-			out.Set(i, j, s)
-		}
-	}
-	return out
 }
 
 // weight is w with ∂k/∂log ℓ_d = w ((a_d - b_d)/ℓ_d)².

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"runtime"
 
 	"bbgp.dev/bbgp"
 	"bbgp.dev/linalg"
@@ -10,7 +11,7 @@ import (
 
 // A truth knows the posterior of a problem in twice the precision of float64: the
 // inputs as they are, standardised, scaled, and put into the covariance function
-// in that precision, and K̂ factored in it, n³/3 of its operations.
+// in that precision, and K̂ factored in it, or in float64 and refined.
 type truth struct {
 	p        *problem
 	scaling  bbgp.Scaling
@@ -18,9 +19,17 @@ type truth struct {
 	y        []twice   // standardised, less c
 	counts   []int     // rows of the table that a row stands for
 	first    []int     // and the first of them
-	l        [][]twice // L, K̂ = LL', by rows
-	alpha    []twice   // K̂⁻¹ (y - c)
+	k        [][]twice // K̂, n×n
+	f        factor
+	alpha    []twice // K̂⁻¹ (y - c)
 	variance twice
+}
+
+// A factor solves with K̂.
+type factor interface {
+	solve(b []twice) []twice // K̂⁻¹b
+	logDet() float64
+	inverse() linalg.Matrix // in float64, the lower triangle
 }
 
 // newTruth factors K̂. It fails where that is not positive definite even so.
@@ -28,37 +37,34 @@ func newTruth(p *problem, m *bbgp.Model) (*truth, error) {
 	t := &truth{p: p, scaling: m.Scaling, variance: wide(m.Parameters.Variance)}
 	t.rows()
 	n := len(t.x)
-	t.l = make([][]twice, n)
+	t.k = make([][]twice, n)
 	noise := wide(m.Parameters.Noise)
 	for i := range n {
-		row := make([]twice, i+1)
+		t.k[i] = make([]twice, n)
 		for j := range i {
-			row[j] = t.cov(t.x[i], t.x[j])
+			t.k[i][j] = t.cov(t.x[i], t.x[j])
+			t.k[j][i] = t.k[i][j]
 		}
-		row[i] = t.variance.add(noise.div(wide(float64(t.counts[i]))))
-		for j := range i + 1 {
-			s := row[j].sub(dot(row[:j], t.l0(j, row)[:j]))
-			if j < i {
-				row[j] = s.div(t.l[j][j])
-				continue
-			}
-			if !(s.hi > 0) {
-				return nil, fmt.Errorf("pivot %d is %g in twice the precision", i, s.hi)
-			}
-			row[i] = s.sqrt()
-		}
-		t.l[i] = row
+		t.k[i][i] = t.variance.add(noise.div(wide(float64(t.counts[i]))))
 	}
-	t.alpha = t.solve(t.y)
+	if n >= refinedLeast && n <= refinedMost {
+		e, err := linalg.NewEngine(nil, runtime.GOMAXPROCS(0))
+		if err != nil {
+			return nil, err
+		}
+		if f := newRefined(e, t.k); f != nil {
+			t.f = f
+		}
+	}
+	if t.f == nil {
+		f, err := newExactly(t.k)
+		if err != nil {
+			return nil, err
+		}
+		t.f = f
+	}
+	t.alpha = t.f.solve(t.y)
 	return t, nil
-}
-
-// l0 is row j of L; row itself while it is being made.
-func (t *truth) l0(j int, row []twice) []twice {
-	if t.l[j] == nil {
-		return row
-	}
-	return t.l[j]
 }
 
 // keyOf is the same for rows at one place.
@@ -130,37 +136,6 @@ func (t *truth) cov(a, b []twice) twice {
 	return h.mul(t.variance)
 }
 
-// white returns L⁻¹b.
-func (t *truth) white(b []twice) []twice {
-	x := make([]twice, len(b))
-	for i, v := range b {
-		x[i] = v.sub(dot(x[:i], t.l[i][:i])).div(t.l[i][i])
-	}
-	return x
-}
-
-// solve returns K̂⁻¹b.
-func (t *truth) solve(b []twice) []twice {
-	x := t.white(b)
-	for i := len(x) - 1; i >= 0; i-- {
-		x[i] = x[i].div(t.l[i][i])
-		v := x[i].neg()
-		for j, l := range t.l[i][:i] {
-			x[j] = x[j].fma(v, l)
-		}
-	}
-	return x
-}
-
-// logDet is log det K̂.
-func (t *truth) logDet() float64 {
-	s := 0.0
-	for i := range t.l {
-		s += math.Log(t.l[i][i].float())
-	}
-	return 2 * s
-}
-
 // posterior returns the mean and the variance of f at the rows of xs, in the units of
 // the data.
 func (t *truth) posterior(xs linalg.Matrix) (mean, variance []float64) {
@@ -171,8 +146,7 @@ func (t *truth) posterior(xs linalg.Matrix) (mean, variance []float64) {
 			k[j] = t.cov(at, x)
 		}
 		m := dot(k, t.alpha).add(wide(t.p.params.Mean)).mul(wide(s.YScale)).add(wide(s.YMean))
-		w := t.white(k)
-		v := t.variance.sub(dot(w, w)).mul(wide(s.YScale)).mul(wide(s.YScale))
+		v := t.variance.sub(dot(k, t.f.solve(k))).mul(wide(s.YScale)).mul(wide(s.YScale))
 		mean, variance = append(mean, m.float()), append(variance, v.float())
 	}
 	return mean, variance
@@ -184,7 +158,7 @@ func (t *truth) leftOut(i int) (mean, variance float64) {
 	s := &t.scaling
 	e := make([]twice, len(t.x))
 	e[i] = wide(1)
-	v := wide(1).div(t.solve(e)[i])
+	v := wide(1).div(t.f.solve(e)[i])
 	m := t.y[i].sub(t.alpha[i].mul(v)).add(wide(t.p.params.Mean)).mul(wide(s.YScale)).add(wide(s.YMean))
 	return m.float(), v.mul(wide(s.YScale)).mul(wide(s.YScale)).float()
 }

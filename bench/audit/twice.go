@@ -46,14 +46,23 @@ func (x twice) sqrt() twice {
 	if x.hi <= 0 {
 		return twice{}
 	}
-	s := wide(math.Sqrt(x.hi))
-	for range 2 { // Newton: each step doubles the digits
-		s = s.add(x.div(s)).mul(wide(0.5))
-	}
-	return s
+	s := math.Sqrt(x.hi)
+	p := s * s
+	rest := x.sub(twice{p, math.FMA(s, s, -p)})
+	return quickSum(s, rest.float()/(2*s)) // a step of Newton's doubles the digits
 }
 
 var ln2 = twice{math.Ln2, 2.3190468138462996e-17}
+
+// shares are 1/1!, 1/2!, …
+var shares = func() (s [11]twice) {
+	f := wide(1)
+	for i := range s {
+		f = f.div(wide(float64(i + 1)))
+		s[i] = f
+	}
+	return s
+}()
 
 // exp is e^x, by x = k ln 2 + r, |r| <= ln 2/2, and a Taylor series of r/2^8 that is
 // squared eight times.
@@ -63,10 +72,9 @@ func (x twice) exp() twice {
 	}
 	k := math.Round(x.hi / math.Ln2)
 	r := x.sub(ln2.mul(wide(k))).mul(wide(1.0 / 256))
-	sum, term := twice{}, wide(1)
-	for i := 1; i <= 11; i++ { // e^r - 1, which keeps its digits when squared
-		term = term.mul(r).div(wide(float64(i)))
-		sum = sum.add(term)
+	sum := twice{}
+	for i := len(shares) - 1; i >= 0; i-- { // e^r - 1, which keeps its digits when squared
+		sum = shares[i].add(sum).mul(r)
 	}
 	for range 8 {
 		sum = sum.mul(wide(2)).add(sum.mul(sum))

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"math"
+	"testing"
+
+	"bbgp.dev/bbgp"
+	"bbgp.dev/linalg"
+)
+
+// TestRefined: solutions and determinants by refinement are those of a factor in twice the
+// precision, for matrices with conditions of 1e2 to 1e12.
+func TestRefined(t *testing.T) {
+	e, err := linalg.NewEngine(nil, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tried := 0
+	for i := range 40 {
+		p := draw(7, i, 60, 110)
+		truth, err := newTruth(p, &bbgp.Model{Parameters: p.params, Scaling: bbgp.NewScaling(p.data, !p.plain)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := newRefined(e, truth.k)
+		if r == nil {
+			continue
+		}
+		tried++
+		x, ok := r.try(truth.y)
+		if !ok {
+			continue
+		}
+		if a, b := r.logDet(), truth.f.logDet(); math.Abs(a-b) > 1e-11*math.Abs(b)+1e-9 {
+			t.Errorf("%s: log det %v, is %v", p.recipe(), a, b)
+		}
+		size, off := 0.0, 0.0
+		for j, v := range truth.alpha {
+			size, off = max(size, math.Abs(v.hi)), max(off, math.Abs(v.sub(x[j]).float()))
+		}
+		if off > 1e-17*size {
+			t.Errorf("%s: a solution is off by %.2g of its size", p.recipe(), off/size)
+		}
+	}
+	if tried < 30 {
+		t.Errorf("float64 had a factor for %d of 40 problems", tried)
+	}
+}

@@ -68,14 +68,24 @@ func (f *fit) adopt(ctx context.Context, m *Model, p Params, ev *evidence.Value)
 		return
 	}
 	err := m.post.Refine(ctx, f.opt.Engine, posterior.MeanTol)
+	if err == nil {
+		err = m.post.Rescue(ctx, f.opt.Engine)
+	}
 	if ctx.Err() != nil {
 		return
 	}
-	if off := m.post.Weights().MeanError; err != nil {
+	off := m.post.Weights().MeanError
+	seen := off
+	if err == nil && off > posterior.MeanTol {
+		seen, err = m.post.MeansSeen(ctx, f.opt.Engine)
+	}
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
 		r.warn("the weights of the mean: %v", err)
-	} else if off > posterior.MeanTol {
-		r.warn("rounding leaves a residual of the weights by which a mean may be off by up to %.2g standard deviations of the target, where %.2g was asked for: "+
-			"predict --sd --bounds tells how far each row can be off", off, posterior.MeanTol)
+	case seen > posterior.MeanTol:
+		r.warn("rounding leaves a residual of the weights by which a mean may be off by up to %.2g standard deviations of the target (%.2g seen), where %.2g was asked for: "+
+			"predict --sd --bounds tells how far each row can be off", off, seen, posterior.MeanTol)
 	}
 }
 

@@ -52,6 +52,9 @@ type Prediction struct {
 	// target. Where it is larger than the MeanTol asked for, rounding allowed no more;
 	// the bounds of single rows are closer.
 	MeanError float64
+	// MeanSeen estimates what the means of these rows are off by, at most, where MeanError is
+	// larger than asked for; else it is MeanError.
+	MeanSeen float64
 	// The exact answers lie between these bounds; nil unless SD was asked for.
 	MeanLower, MeanUpper, SDLower, SDUpper []float64
 	// BoundKind tells what the bounds of the rows rest on, that of the weakest:
@@ -97,7 +100,7 @@ func (m *Model) Predict(ctx context.Context, xs linalg.Matrix, opt PredictOption
 	if err != nil {
 		return nil, err
 	}
-	p.Mean, p.MeanError = out.Mean, out.MeanError
+	p.Mean, p.MeanError, p.MeanSeen = out.Mean, out.MeanError, out.MeanSeen
 	for i, v := range p.Mean {
 		p.Mean[i] = m.Scaling.YMean + m.Scaling.YScale*v
 	}

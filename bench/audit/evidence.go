@@ -16,16 +16,20 @@ const (
 	leastSize   = 10   // nats, where these are smaller
 )
 
+// manyRows is how many rows make the truth so dear that every way of computing is held
+// against it.
+const manyRows = 1500
+
 func evidence(p *problem, t *tally) {
 	ctx := context.Background()
+	scaling := bbgp.NewScaling(p.data, true)
+	if !p.plain {
+		scaling = bbgp.Standardise(p.data, p.options().ScaleFloor)
+	}
 	got, err := bbgp.LogMarginalLikelihood(ctx, p.data, p.params, p.options())
 	if err != nil {
 		t.refuse(p, "the likelihood", err)
 		return
-	}
-	scaling := bbgp.NewScaling(p.data, true)
-	if !p.plain {
-		scaling = bbgp.Standardise(p.data, p.options().ScaleFloor)
 	}
 	truth, err := newTruth(p, &bbgp.Model{Parameters: p.params, Scaling: scaling})
 	if err != nil {
@@ -33,19 +37,41 @@ func evidence(p *problem, t *tally) {
 		return
 	}
 	lml := truth.lml()
-	if got.BoundKind == "exact" {
-		lo, hi := float64(got.Lower), float64(got.Upper)
-		t.within("likelihood", "exact", lo, lml, hi, hi-lo > 1e-6*math.Abs(lml), p.recipe())
-		want, size := truth.gradient()
-		p.gradient(t, "gradient, dense", got.Gradient, want, size, hi-lo)
-	} else {
-		t.interval("likelihood, 95 % interval", 0.94, got.Interval95, lml, p.recipe())
-		t.interval("likelihood, 99.9 % interval", 0.997, got.Interval999, lml, p.recipe())
+	p.likelihood(t, truth, lml, got)
+	if got.BoundKind != "exact" {
 		p.bias(ctx, t, truth, got)
 	}
 	if p.number%4 == 0 {
 		p.sparse(ctx, t, lml)
 	}
+	if len(truth.x) < manyRows {
+		return
+	}
+	for _, q := range p.otherWays() {
+		got, err := bbgp.LogMarginalLikelihood(ctx, q.data, q.params, q.options())
+		if err != nil {
+			t.refuse(q, "the likelihood", err)
+			continue
+		}
+		q.likelihood(t, truth, lml, got)
+	}
+}
+
+// likelihood holds the value and, where that is dense, the gradient.
+func (p *problem) likelihood(t *tally, truth *truth, lml float64, got *bbgp.LMLReport) {
+	t.evaluations++
+	if len(truth.x) > manyRows {
+		t.large++
+	}
+	if got.BoundKind != "exact" {
+		t.interval("likelihood, 95 % interval", 0.94, got.Interval95, lml, p.recipe())
+		t.interval("likelihood, 99.9 % interval", 0.997, got.Interval999, lml, p.recipe())
+		return
+	}
+	lo, hi := float64(got.Lower), float64(got.Upper)
+	t.within("likelihood", "exact", lo, lml, hi, hi-lo > 1e-6*math.Abs(lml), p.recipe())
+	want, size := truth.gradient()
+	p.gradient(t, "gradient, dense", got.Gradient, want, size, hi-lo)
 }
 
 // bias holds the bounds of the bias, and what float32 does to the gradient, against a tight
@@ -57,6 +83,7 @@ func (p *problem) bias(ctx context.Context, t *tally, truth *truth, got *bbgp.LM
 	if err != nil || tight.Rank != got.Rank || tight.Neighbours != got.Neighbours || tight.BoundKind == "exact" {
 		return // it was answered otherwise: nothing to compare with
 	}
+	t.evaluations++
 	lo, hi := float64(got.Lower), float64(got.Upper)
 	// The truth is somewhere between the tight bounds.
 	at := min(max(tight.LML, lo), hi)
@@ -82,6 +109,7 @@ func (p *problem) sparse(ctx context.Context, t *tally, lml float64) {
 			t.refuse(p, method, err)
 			continue
 		}
+		t.evaluations++
 		t.within("likelihood, "+method, got.BoundKind, float64(got.Lower), lml, math.Inf(1), false, p.recipe())
 	}
 }

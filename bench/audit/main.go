@@ -76,9 +76,9 @@ func main() {
 			break
 		}
 	}
-	fmt.Printf("%d problems of seed %d, %d to %d rows, %d answers refused for want of digits, %.0f CPU s, %.0f s\n\n",
-		done, *seed, *least, *most, t.refused,
-		bench.CPUSeconds(), time.Since(start).Seconds())
+	fmt.Printf("%d problems of seed %d, %d to %d rows, %d answers refused for want of digits, %.0f CPU s, %.0f s\n"+
+		"%d likelihoods held against the truth, %d of them of more than %d rows\n\n", done, *seed, *least, *most,
+		t.refused, bench.CPUSeconds(), time.Since(start).Seconds(), t.evaluations, t.large, manyRows)
 	if t.print(os.Stdout) {
 		os.Exit(1)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 
 	"bbgp.dev/bbgp"
@@ -192,9 +193,29 @@ func (p *problem) parameters(d int) {
 		q.Noise/q.Variance, base, !p.plain)
 }
 
+// ways are the ways to compute: dense, with a preconditioner of low rank, one of neighbours,
+// or as chosen.
+const ways = 4
+
 // way draws how the program is to compute.
-func (p *problem) way(n int) {
-	switch p.rng.IntN(4) {
+func (p *problem) way(n int) { p.take(p.rng.IntN(ways), n) }
+
+// otherWays returns the problem to be computed in the ways that were not drawn.
+func (p *problem) otherWays() (all []*problem) {
+	for w := range ways {
+		q := *p
+		q.words = slices.Clone(p.words[:len(p.words)-1])
+		q.dense, q.rank, q.near = false, 0, 0
+		if q.take(w, len(p.data.Y)); q.words[len(q.words)-1] != p.words[len(p.words)-1] {
+			all = append(all, &q)
+		}
+	}
+	return all
+}
+
+// take sets the way to compute.
+func (p *problem) take(way, n int) {
+	switch way {
 	case 0:
 		p.dense = true
 		p.say("dense")

@@ -13,9 +13,13 @@ import (
 // A tally counts what was held against the truth, by what was bounded and by the kind
 // of its bounds.
 type tally struct {
-	lines   map[string]*line
-	scores  map[string]*score
-	covers  map[string]*cover
+	lines  map[string]*line
+	scores map[string]*score
+	covers map[string]*cover
+	// evaluations of the likelihood that were held against the truth, and those of more than
+	// manyRows rows.
+	evaluations, large int
+
 	refused int      // answers that the program did not give, and said why
 	failed  []string // what must not happen
 	verbose bool     // every miss is printed at once

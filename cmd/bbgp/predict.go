@@ -157,6 +157,7 @@ type predictor struct {
 	live    *counter
 
 	meanError float64 // bbgp.Prediction.MeanError
+	meanSeen  float64 // and MeanSeen, the largest
 }
 
 func (p *predictor) run(ctx context.Context, w *rowWriter, d int) error {
@@ -211,7 +212,7 @@ func (p *predictor) block(ctx context.Context, w *rowWriter, x linalg.Matrix, y 
 	if err != nil {
 		return err
 	}
-	p.kind, p.meanError = pred.BoundKind, pred.MeanError
+	p.kind, p.meanError, p.meanSeen = pred.BoundKind, pred.MeanError, max(p.meanSeen, pred.MeanSeen)
 	for i := range y {
 		p.rows++
 		if !ok[i] {
@@ -262,10 +263,10 @@ func (p *predictor) notes() []string {
 	if p.skipped > 0 {
 		notes = append(notes, "rows with missing inputs have no prediction: their cells are empty")
 	}
-	if tol := p.flags.opt.MeanTol; p.meanError > tol {
+	if tol := p.flags.opt.MeanTol; p.meanSeen > tol {
 		notes = append(notes, fmt.Sprintf("rounding leaves a residual of the weights by which a mean may be off by "+
-			"up to %.2g standard deviations of the target, "+
-			"where %.2g was asked for; --sd --bounds tells how far each row can be off", p.meanError, tol))
+			"up to %.2g standard deviations of the target (%.2g seen), "+
+			"where %.2g was asked for; --sd --bounds tells how far each row can be off", p.meanError, p.meanSeen, tol))
 	}
 	return notes
 }

@@ -109,7 +109,8 @@ func standIn(plan *inputs.Plan, x linalg.Matrix) (linalg.Matrix, *standIns) {
 // gather makes one prediction of those of a row's stand-ins.
 func (of *standIns) gather(p *bbgp.Prediction) *bbgp.Prediction {
 	n := len(of.levels)
-	q := &bbgp.Prediction{Mean: make([]float64, n), BoundKind: p.BoundKind, MeanError: p.MeanError}
+	q := &bbgp.Prediction{Mean: make([]float64, n), BoundKind: p.BoundKind, MeanError: p.MeanError,
+		MeanSeen: p.MeanSeen}
 	if p.SD != nil {
 		for _, v := range []*[]float64{&q.SD, &q.SDObs, &q.MeanLower, &q.MeanUpper, &q.SDLower, &q.SDUpper} {
 			*v = make([]float64, n)

@@ -27,6 +27,9 @@ type Prediction struct {
 	Mean []float64
 	// MeanError bounds what the weights, and the form of the products, cost any mean.
 	MeanError float64
+	// MeanSeen estimates what the means asked for are off by, at most, where MeanError is larger
+	// than asked for; else it is MeanError.
+	MeanSeen float64
 	// Lo and Hi are bounds of var f; the exact mean differs from Mean by Shift ± Width; nil
 	// unless asked for.
 	Lo, Hi, Shift, Width []float64
@@ -101,7 +104,12 @@ func (p *Posterior) means(ctx context.Context, e *linalg.Engine, xs linalg.Matri
 	for i := range out.Mean {
 		out.Mean[i] += p.params.Mean
 	}
-	return out, nil
+	if out.MeanSeen = out.MeanError; tol > 0 && p.meanError > tol {
+		if err = p.prepare(ctx, e, true); err == nil {
+			out.MeanSeen, err = p.seen(ctx, xs)
+		}
+	}
+	return out, err
 }
 
 const (

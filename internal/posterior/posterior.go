@@ -48,8 +48,12 @@ type Weights struct {
 // New returns the process with those parameters given data, both standardised, which
 // are kept and must not change. costs choose a preconditioner where spec does not.
 func New(data *gp.Table, params gp.Params, spec PrecondSpec, costs *cost.Costs, w Weights) *Posterior {
-	return &Posterior{data: data, params: params, costs: costs, spec: spec, weights: w.Alpha, meanError: w.MeanError,
+	p := &Posterior{data: data, params: params, costs: costs, spec: spec, weights: w.Alpha, meanError: w.MeanError,
 		unproven: w.Unproven}
+	if w.MeanError > MeanTol && w.MeanError <= hopelessMean { // which was solved for as far as rounding allows
+		p.tried = MeanTol
+	}
+	return p
 }
 
 // Data returns the rows, standardised, which must not be changed.
@@ -101,7 +105,8 @@ type prepared struct {
 	round *rounding // what rounding may do to bounds
 	// delta is K̂⁻¹r, r the residual of the weights, where there is a dense factor.
 	delta []float64
-	tried float64 // least error of means that was solved for
+	tried float64   // least error of means that was solved for
+	left  []float64 // residualWeights
 
 	asked    int        // rows whose mean was asked for
 	askedSD  int        // rows whose variance was asked for

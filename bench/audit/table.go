@@ -206,7 +206,8 @@ func (p *problem) otherWays() (all []*problem) {
 		q := *p
 		q.words = slices.Clone(p.words[:len(p.words)-1])
 		q.dense, q.rank, q.near = false, 0, 0
-		if q.take(w, len(p.data.Y)); q.words[len(q.words)-1] != p.words[len(p.words)-1] {
+		q.take(w, len(p.data.Y))
+		if q.words[len(q.words)-1] != p.words[len(p.words)-1] {
 			all = append(all, &q)
 		}
 	}

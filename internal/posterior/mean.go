@@ -104,7 +104,8 @@ func (p *Posterior) means(ctx context.Context, e *linalg.Engine, xs linalg.Matri
 	for i := range out.Mean {
 		out.Mean[i] += p.params.Mean
 	}
-	if out.MeanSeen = out.MeanError; tol > 0 && p.meanError > tol {
+	out.MeanSeen = out.MeanError
+	if tol > 0 && p.meanError > tol {
 		if err = p.prepare(ctx, e, true); err == nil {
 			out.MeanSeen, err = p.seen(ctx, xs)
 		}

@@ -98,7 +98,8 @@ func TestMeansSeen(t *testing.T) {
 		for i, mean := range bigMeans(p, d, xs) {
 			worst = max(worst, math.Abs(got.Mean[i]-mean))
 		}
-		t.Logf("bound %.2g, seen %.2g at these rows, %.2g at others, off by %.2g", got.MeanError, got.MeanSeen, all, worst)
+		t.Logf("bound %.2g, seen %.2g at these rows, %.2g at others, off by %.2g", got.MeanError, got.MeanSeen,
+			all, worst)
 		if !(got.MeanError > 1e-9) || got.MeanSeen > got.MeanError/10 {
 			t.Errorf("bound %v, seen %v: not a case of the kind", got.MeanError, got.MeanSeen)
 		}

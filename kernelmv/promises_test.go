@@ -68,7 +68,7 @@ func TestCancelSoon(t *testing.T) {
 			t.Fatal(err)
 		}
 		looks := all.seen.Load()
-		if entries := int64(n) * n / 2 / looks; entries > 4*blockUnit*192 {
+		if entries := int64(n) * n / 2 / looks; entries > 4*linalg.BlockUnit*192 {
 			t.Errorf("%s looks at the context every %d entries only", name, entries)
 		}
 		for _, left := range []int64{0, 1, 7, looks / 2} {

@@ -10,10 +10,6 @@ import (
 	"bbgp.dev/linalg"
 )
 
-// Superblocks are multiples of blockUnit rows, so that the tiles of every
-// implementation and type start at the same places for all thread counts.
-const blockUnit = 192
-
 // A schedule runs over all unordered pairs of superblocks in the order of a
 // round-robin tournament (circle method), each block with itself included.
 // A pair adds to what its two blocks own, so it must wait until both have done
@@ -37,24 +33,12 @@ type schedule struct {
 }
 
 func newSchedule(n int) *schedule {
-	s := &schedule{n: n, padded: padTo(n, asm.Pad), block: blockRows(n)}
+	s := &schedule{n: n, padded: padTo(n, asm.Pad), block: linalg.BlockRows(n)}
 	s.count = (s.padded + s.block - 1) / s.block
 	s.done = make([]atomic.Int32, s.count)
 	s.wake = sync.NewCond(&s.mu)
 	s.worker = func(worker, _ int) { s.work(worker) }
 	return s
-}
-
-// blockRows is the size of a superblock: small enough for dozens of pairs a
-// round, large enough that packed rows are read from the cache.
-func blockRows(n int) int {
-	switch {
-	case n <= 16*blockUnit:
-		return blockUnit
-	case n <= 128*blockUnit:
-		return 2 * blockUnit
-	}
-	return 4 * blockUnit
 }
 
 // span returns the positions of superblock b.

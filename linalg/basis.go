@@ -8,9 +8,8 @@ import (
 )
 
 const (
-	basisCols  = asm.Pad // columns of a chunk: one tile row
-	basisSpan  = 192     // rows of one float32 sum, as in a kernel product
-	basisTasks = 16      // tasks that a sweep is cut into, whatever the threads
+	basisCols = asm.Pad   // columns of a chunk: one tile row
+	basisSpan = BlockUnit // rows of one float32 sum, as in a kernel product
 )
 
 // A krylovBasis stores the columns of T, n×k, orthonormal.
@@ -159,9 +158,8 @@ func (b *basis[F]) work(w Matrix) {
 		panic("linalg: basis: wrong rows")
 	}
 	pc, m := roundUp(w.Cols, asm.ColUnit), b.used()
-	tiles := (b.rows + basisSpan - 1) / basisSpan
-	groups := min(tiles, max(1, basisTasks/m))
-	b.job = basisJob{w: w, pc: pc, groups: groups, tilesGroup: (tiles + groups - 1) / groups}
+	groups := groupsOf(b.n)
+	b.job = basisJob{w: w, pc: pc, groups: groups, tilesGroup: GroupRows(b.n) / basisSpan}
 	b.vi = growOf(b.vi, b.rows*pc)
 	b.part = growOf(b.part, groups*m*pc*basisCols)
 	b.vj = growOf(b.vj, m*pc*basisCols)

@@ -3,12 +3,8 @@ package linalg
 import "bbgp.dev/asm"
 
 const (
-	tileRows = 240 // rows of a tile: 240×96 numbers, half of L2
+	tileRows = BlockUnit // rows of a tile
 	tileCols = asm.Pad
-	// tiledRows is the least number of rows whose products are summed into one
-	// part; more than tiledParts parts are never kept.
-	tiledRows  = 2048
-	tiledParts = 32
 )
 
 // A tiled is an r×m matrix packed for products with blocks of few columns:
@@ -35,7 +31,7 @@ type tiled struct {
 func newTiled(e *Engine, rows, cols int) *tiled {
 	t := &tiled{e: e, rows: rows, cols: cols, rp: roundUp(rows, asm.RowUnit), cp: roundUp(cols, tileCols)}
 	t.data = make([]float64, t.rp*t.cp)
-	t.partRows = roundUp(max(tiledRows, (t.rp+tiledParts-1)/tiledParts), tileRows)
+t.partRows = GroupRows(rows)
 	t.bind()
 	return t
 }
@@ -54,7 +50,7 @@ func (t *tiled) set(m Matrix) {
 }
 
 // transMul sets flat = (M' tall)': flat [cp/96][q][96], tall [rp][q]. The sum over rows
-// is taken in parts that depend on the number of rows alone.
+// is taken in the groups of groups.go.
 func (t *tiled) transMul(flat, tall []float64, q int) {
 	t.q, t.tall, t.flat = q, tall, flat
 	parts := (t.rp + t.partRows - 1) / t.partRows

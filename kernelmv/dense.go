@@ -43,6 +43,8 @@ func (o *Op) DenseGradTo(ctx context.Context, dst []float64, m linalg.Matrix) (f
 	for k, d := range o.pts.dims {
 		dst[d] = o.kernel.Variance * o.kernel.Family.WeightFactor() * sums[k]
 	}
+	groups, _ := o.sched.groups()
+	o.engine.Complete(t.mk, groups, linalg.GroupRows(o.Dim()))
 	var mk float64
 	for _, v := range t.mk {
 		mk += v

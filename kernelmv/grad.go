@@ -183,9 +183,11 @@ func (t *gradient[T]) run(ctx context.Context) ([]float64, error) {
 	if err := o.sched.run(ctx, o.engine.Par, t.pairBody); err != nil {
 		return nil, err
 	}
+	groups, blocks := o.sched.groups()
 	if !t.direct2 {
-		o.engine.Par.For(o.sched.count, t.sumBody)
+		o.engine.ForShareTo(groups, blocks, o.sched.count, t.sumBody)
 	}
+	o.engine.Complete(t.partial[:o.sched.count*d], groups, blocks*d)
 	t.sums = grow(t.sums, d)
 	clear(t.sums)
 	for b := range o.sched.count {
@@ -215,14 +217,14 @@ func (t *gradient[T]) pair(worker, a, b int) {
 		if a == b {
 			i0 = j
 		}
-		t.column(s, i0, i1, j, cols)
+		t.column(s, sides{o.sched.owns(a), o.sched.owns(b)}, i0, i1, j, cols)
 		j += cols
 	}
 }
 
 // column adds the tiles with rows i0..i1-1 and the columns j0..j0+cols-1. The
 // square on the diagonal holds both orders of each pair: it counts half.
-func (t *gradient[T]) column(s *gradScratch[T], i0, i1, j0, cols int) {
+func (t *gradient[T]) column(s *gradScratch[T], own sides, i0, i1, j0, cols int) {
 	n, w := t.op.sched.padded, t.width
 	inSum := 0
 	if t.widen != nil {
@@ -236,25 +238,31 @@ func (t *gradient[T]) column(s *gradScratch[T], i0, i1, j0, cols int) {
 		}
 		rows := min(t.kit.TileRows, end-i)
 		if t.m.Rows > 0 || !t.grid.far(i, rows, j0, cols) {
-			if inSum+rows > maxSum {
+			if own.j && inSum+rows > maxSum {
 				t.flush(s, j0, cols)
 				inSum = 0
 			}
 			buf := t.weighted(s, i, rows, j0, cols, diagonal)
 			if t.direct2 {
-				t.squares(buf, i, rows, j0, cols)
+				if own.j {
+					t.squares(buf, i, rows, j0, cols)
+				}
 				i += rows
 				continue
 			}
 			for g := range t.groups {
-				t.kit.AccJ(t.sum(s, g, j0, cols), buf, t.xi[(g*n+i)*w:(g*n+i+rows)*w], rows, cols, w)
+				if own.j {
+					t.kit.AccJ(t.sum(s, g, j0, cols), buf, t.xi[(g*n+i)*w:(g*n+i+rows)*w], rows, cols, w)
+				}
 			}
-			t.kit.RowSum(t.yi[i:i+rows], buf, rows, cols)
+			if own.i {
+				t.kit.RowSum(t.yi[i:i+rows], buf, rows, cols)
+			}
 			inSum += rows
 		}
 		i += rows
 	}
-	if inSum > 0 {
+	if own.j && inSum > 0 {
 		t.flush(s, j0, cols)
 	}
 }

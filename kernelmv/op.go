@@ -68,7 +68,7 @@ func NewOp(e *linalg.Engine, x linalg.Matrix, k Kernel, noise []float64) (*Op, e
 	if err != nil {
 		return nil, err
 	}
-	o := &Op{engine: e, pts: pts, sched: newSchedule(x.Rows), precision: F64, gradPrecision: F64,
+	o := &Op{engine: e, pts: pts, sched: newSchedule(x.Rows, e), precision: F64, gradPrecision: F64,
 		gradSlack: defaultGradSlack}
 	o.f32, o.f64 = view{o, F32}, view{o, F64}
 	o.blocks = make([]gathered, e.Par.Threads())

@@ -196,7 +196,7 @@ func TestMulToThreads(t *testing.T) {
 
 func TestSchedule(t *testing.T) {
 	for _, n := range []int{1, 192, 193, 400, 577, 1500, 3073, 5000, 30000} {
-		s := newSchedule(n)
+		s := newSchedule(n, engine(t, nil, 1))
 		seen := map[[2]int]bool{}
 		for i := 0; ; i++ {
 			a, b, round := s.task(i)

@@ -51,6 +51,7 @@ type tileScratch[T asm.Float] struct {
 	tile []T
 	sum  []T       // [group][width][cols]: yj of at most maxSum rows
 	yi   []float64 // for routines whose yi is not wanted
+	yj   []T       // or yj, of another rank's block
 }
 
 // newProduct returns a product for o; packing is done by the first mulTo.
@@ -86,7 +87,9 @@ func (t *product[T]) mulTo(ctx context.Context, dst, src linalg.Matrix) error {
 	par.For(o.sched.count, t.packBody)
 	err := o.sched.run(ctx, par, t.pairBody)
 	if err == nil {
-		par.For(o.sched.count, t.storeBody)
+		groups, blocks := o.sched.groups()
+		o.engine.ForShareTo(groups, blocks, o.sched.count, t.storeBody)
+		o.completeRows(dst)
 	}
 	t.dst, t.src = linalg.Matrix{}, linalg.Matrix{}
 	return err
@@ -110,7 +113,7 @@ func (t *product[T]) layOut(p int) {
 	for w := range t.scratch {
 		s := &t.scratch[w]
 		s.tile = grow(s.tile, t.kit.TileRows*t.kit.TileCols)
-		s.yi = grow(s.yi, t.kit.TileRows*fusedCols)
+		s.yi, s.yj = grow(s.yi, t.kit.TileRows*fusedCols), grow(s.yj, t.kit.TileCols*fusedCols)
 		if t.widen != nil {
 			s.sum = grow(s.sum, t.groups*t.width*t.kit.TileCols)
 		}
@@ -194,14 +197,17 @@ func (t *product[T]) pair(worker, a, b int) {
 		if a == b {
 			i0 = j // what is above the diagonal is done from the other side
 		}
-		t.column(s, i0, i1, j, cols)
+		t.column(s, sides{o.sched.owns(a), o.sched.owns(b)}, i0, i1, j, cols)
 		j += cols
 	}
 }
 
+// sides says which sides of a tile are of this rank: its rows, its columns.
+type sides struct{ i, j bool }
+
 // column adds the tiles with rows i0..i1-1 and the columns j0..j0+cols-1. The
 // square on the diagonal is evaluated in full and used for yj alone.
-func (t *product[T]) column(s *tileScratch[T], i0, i1, j0, cols int) {
+func (t *product[T]) column(s *tileScratch[T], own sides, i0, i1, j0, cols int) {
 	n, w := t.op.sched.padded, t.width
 	inSum := 0
 	if t.widen != nil {
@@ -215,39 +221,44 @@ func (t *product[T]) column(s *tileScratch[T], i0, i1, j0, cols int) {
 		}
 		rows := min(t.kit.TileRows, end-i)
 		if !t.grid.far(i, rows, j0, cols) {
-			if inSum+rows > maxSum {
+			if own.j && inSum+rows > maxSum {
 				t.flush(s, j0, cols)
 				inSum = 0
 			}
-			t.tile(s, i, rows, j0, cols, diagonal, n, w)
+			t.tile(s, sides{own.i && !diagonal, own.j}, i, rows, j0, cols, n, w)
 			inSum += rows
 		}
 		i += rows
 	}
-	if inSum > 0 {
+	if own.j && inSum > 0 {
 		t.flush(s, j0, cols)
 	}
 }
 
-// tile adds one tile to yi and to the sum of its columns.
-func (t *product[T]) tile(s *tileScratch[T], i, rows, j0, cols int, diagonal bool, n, w int) {
+// tile adds one tile to yi and to the sum of its columns, as far as they are wanted.
+func (t *product[T]) tile(s *tileScratch[T], want sides, i, rows, j0, cols, n, w int) {
 	f := t.op.kernel.Family
 	buf := s.tile[:rows*cols]
 	t.grid.radii(t.kit, f, buf, i, rows, j0, cols)
 	if w <= fusedCols {
-		yi := t.yi[i*w : (i+rows)*w]
-		if diagonal {
+		yi, yj := t.yi[i*w:(i+rows)*w], t.sum(s, 0, j0, cols)
+		if !want.i {
 			yi = s.yi[:rows*w]
 		}
-		t.kit.FusedRadii(f, t.grid.dim, yi, t.sum(s, 0, j0, cols), buf, t.vi[i*w:(i+rows)*w], t.vj[j0*w:(j0+cols)*w],
+		if !want.j {
+			yj = s.yj[:cols*w]
+		}
+		t.kit.FusedRadii(f, t.grid.dim, yi, yj, buf, t.vi[i*w:(i+rows)*w], t.vj[j0*w:(j0+cols)*w],
 			rows, cols, w)
 		return
 	}
 	t.kit.CovRadii(f, t.grid.dim, buf, rows, cols)
 	for g := range t.groups {
 		at := g * n
-		t.kit.AccJ(t.sum(s, g, j0, cols), buf, t.vi[(at+i)*w:(at+i+rows)*w], rows, cols, w)
-		if !diagonal {
+		if want.j {
+			t.kit.AccJ(t.sum(s, g, j0, cols), buf, t.vi[(at+i)*w:(at+i+rows)*w], rows, cols, w)
+		}
+		if want.i {
 			t.kit.AccI(t.yi[(at+i)*w:(at+i+rows)*w], buf, t.vj[(at+j0)*w:(at+j0+cols)*w], rows, cols, w)
 		}
 	}

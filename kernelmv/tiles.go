@@ -15,9 +15,14 @@ import (
 // A pair adds to what its two blocks own, so it must wait until both have done
 // all their earlier pairs: then every block receives its terms in tournament
 // order, whichever threads there are. Nothing waits for the end of a round.
+//
+// Over several ranks, each runs the pairs that have a block of its own, in the same order: so that block receives the
+// same terms. What a pair adds to a block of another rank is nothing: it is not waited for.
 type schedule struct {
-	n, padded    int // points, and with padding
-	block, count int // rows of a superblock (the last may have fewer), number of them
+	n, padded    int     // points, and with padding
+	block, count int     // rows of a superblock (the last may have fewer), number of them
+	from, to     int     // the blocks of this rank
+	tasks        []int32 // its pairs; nil: all
 
 	ctx    context.Context
 	par    *linalg.Par
@@ -32,14 +37,43 @@ type schedule struct {
 	wake   *sync.Cond
 }
 
-func newSchedule(n int) *schedule {
+func newSchedule(n int, e *linalg.Engine) *schedule {
 	s := &schedule{n: n, padded: padTo(n, asm.Pad), block: linalg.BlockRows(n)}
 	s.count = (s.padded + s.block - 1) / s.block
 	s.done = make([]atomic.Int32, s.count)
 	s.wake = sync.NewCond(&s.mu)
 	s.worker = func(worker, _ int) { s.work(worker) }
+	if s.to = s.count; e.Ranks() > 1 {
+		groups, per := s.groups()
+		s.from, s.to = e.Share(groups)
+		s.from, s.to = s.from*per, min(s.to*per, s.count)
+		s.ownTasks()
+	}
 	return s
 }
+
+// groups returns the number of groups of superblocks of which a rank has a share, and of blocks in one.
+func (s *schedule) groups() (count, blocks int) {
+	blocks = linalg.GroupRows(s.n) / s.block
+	return (s.count + blocks - 1) / blocks, blocks
+}
+
+// ownTasks lists the pairs that have a block of this rank.
+func (s *schedule) ownTasks() {
+	s.tasks = []int32{}
+	for t := 0; ; t++ {
+		a, b, round := s.task(t)
+		if round < 0 {
+			return
+		}
+		if s.owns(a) || s.owns(b) {
+			s.tasks = append(s.tasks, int32(t))
+		}
+	}
+}
+
+// owns tells whether block b is of this rank.
+func (s *schedule) owns(b int) bool { return s.from <= b && b < s.to }
 
 // span returns the positions of superblock b.
 func (s *schedule) span(b int) (from, to int) {
@@ -92,13 +126,19 @@ func (s *schedule) work(worker int) {
 	}()
 	for {
 		t := int(s.next.Add(1)) - 1
+		if s.tasks != nil {
+			if t >= len(s.tasks) {
+				break
+			}
+			t = int(s.tasks[t])
+		}
 		a, b, round := s.task(t)
 		// Tasks are taken in order, so the earliest unfinished one never waits.
 		if round < 0 || s.stopped() || !s.await(a, b, int32(round)) {
 			break
 		}
 		s.pair(worker, a, b)
-		s.done[a].Add(1)
+		s.done[a].Add(1) // of another rank's block, too: nobody looks
 		if a != b {
 			s.done[b].Add(1)
 		}
@@ -116,7 +156,7 @@ const spins = 16
 // returns false if the run ends early.
 func (s *schedule) await(a, b int, round int32) bool {
 	ready := func() bool {
-		return s.abort.Load() || s.done[a].Load() == round && s.done[b].Load() == round
+		return s.abort.Load() || (!s.owns(a) || s.done[a].Load() == round) && (!s.owns(b) || s.done[b].Load() == round)
 	}
 	for range spins {
 		if ready() {

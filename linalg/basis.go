@@ -48,8 +48,9 @@ type basis[F asm.Float] struct {
 	e       *Engine
 	kit     *asm.Kit[F]
 	n, rows int
+	lo, hi  int // rows that this rank holds, hi with the padding
 	k       int
-	chunks  [][]F
+	chunks  [][]F     // of these rows
 	norms   []float64 // of columns that are not stored
 	scale   []float64 // column j of T is scale[j] times the stored one
 	vi      []F       // [rows][pc] w in F
@@ -79,6 +80,10 @@ func newBasis(e *Engine, n int, wide bool) krylovBasis {
 
 func makeBasis[F asm.Float](e *Engine, kit *asm.Kit[F], n int) *basis[F] {
 	b := &basis[F]{e: e, kit: kit, n: n, rows: roundUp(n, asm.RowUnit)}
+	if b.lo, b.hi = e.ownRows(n); b.hi == n {
+		b.hi = b.rows
+	}
+	b.lo = min(b.lo, b.hi)
 	threads := e.Par.Threads()
 	b.yj, b.yi, b.wide = make([][]F, threads), make([][]float64, threads), make([][]float64, threads)
 	b.bodies = [5]func(int, int){b.narrowTile, b.gramTask, b.sumTask, b.subTile, b.mulTile}
@@ -90,12 +95,12 @@ func (b *basis[F]) Cols() int { return b.k }
 
 func (b *basis[F]) Bytes() int64 {
 	var z F
-	return int64(len(b.chunks)*b.rows*basisCols) * int64(unsafe.Sizeof(z))
+	return int64(len(b.chunks)*(b.hi-b.lo)*basisCols) * int64(unsafe.Sizeof(z))
 }
 
 func (b *basis[F]) Reserve(more int) {
 	for len(b.chunks)*basisCols < b.k+more {
-		b.chunks = append(b.chunks, make([]F, b.rows*basisCols))
+		b.chunks = append(b.chunks, make([]F, (b.hi-b.lo)*basisCols))
 	}
 	if want := len(b.chunks) * basisCols; cap(b.scale) < want {
 		b.scale = append(make([]float64, 0, want), b.scale...)
@@ -116,9 +121,9 @@ func (b *basis[F]) Append(w Matrix) {
 			clear(b.chunks[(b.k+c)/basisCols])
 		}
 	}
-	for i := range b.n {
+	for i := b.lo; i < min(b.hi, b.n); i++ {
 		for c, v := range w.Row(i) {
-			b.chunks[(b.k+c)/basisCols][i*basisCols+(b.k+c)%basisCols] = F(v)
+			b.chunks[(b.k+c)/basisCols][(i-b.lo)*basisCols+(b.k+c)%basisCols] = F(v)
 		}
 	}
 	b.scale = b.scale[:b.k+w.Cols]
@@ -184,7 +189,8 @@ func (b *basis[F]) gram(w Matrix) {
 	b.work(w)
 	m := b.used()
 	b.e.Par.For(b.tiles(), b.bodies[0])
-	b.e.Par.For(b.job.groups*m, b.bodies[1])
+	b.e.ForShare(b.job.groups, m, b.bodies[1])
+	b.e.Complete(b.part, b.job.groups, m*b.job.pc*basisCols)
 	b.e.Par.For(m, b.bodies[2])
 }
 
@@ -212,7 +218,7 @@ func (b *basis[F]) gramTask(worker, task int) {
 	for t := first; t < min(first+b.job.tilesGroup, b.tiles()); t++ {
 		lo, hi := t*basisSpan, min((t+1)*basisSpan, b.rows)
 		clear(yj)
-		b.kit.AccJ(yj, b.chunks[chunk][lo*basisCols:hi*basisCols], b.vi[lo*pc:hi*pc], hi-lo, basisCols, pc)
+		b.kit.AccJ(yj, b.chunk(chunk, lo, hi), b.vi[lo*pc:hi*pc], hi-lo, basisCols, pc)
 		addWide(b.e.Impl, sum, yj)
 	}
 }
@@ -271,7 +277,19 @@ func (b *basis[F]) ProjectOut(w Matrix) {
 		return
 	}
 	b.gram(w)
-	b.e.Par.For(b.tiles(), b.bodies[3])
+	b.forTiles(basisSpan, w, b.bodies[3])
+}
+
+// forTiles runs body for the tiles of so many rows that this rank holds, and gathers the rows of w that they make.
+func (b *basis[F]) forTiles(rows int, w Matrix, body func(worker, i int)) {
+	group := GroupRows(b.n) / rows
+	b.e.ForShareTo(groupsOf(b.n), group, (b.rows+rows-1)/rows, body)
+	b.e.CompleteRows(w, groupsOf(b.n), GroupRows(b.n))
+}
+
+// chunk is rows lo..hi-1, of this rank, of a chunk.
+func (b *basis[F]) chunk(c, lo, hi int) []F {
+	return b.chunks[c][(lo-b.lo)*basisCols : (hi-b.lo)*basisCols]
 }
 
 // subTile subtracts T (T'w) from the rows of one tile.
@@ -282,7 +300,7 @@ func (b *basis[F]) subTile(worker, t int) {
 	clear(yi)
 	size := pc * basisCols
 	for c := range b.used() {
-		b.kit.AccI(yi, b.chunks[c][lo*basisCols:hi*basisCols], b.vj[c*size:(c+1)*size], hi-lo, basisCols, pc)
+		b.kit.AccI(yi, b.chunk(c, lo, hi), b.vj[c*size:(c+1)*size], hi-lo, basisCols, pc)
 	}
 	hi = min(hi, b.n)
 	if w.Cols == pc && w.Stride == pc { // the usual case: one vector
@@ -315,7 +333,7 @@ func (b *basis[F]) MulTo(dst, y Matrix) {
 		b.yi[i] = growOf(b.yi[i], asm.RowUnit*qc)
 	}
 	b.job = basisJob{w: dst, y: y, pc: qc, groups: m}
-	b.e.Par.For(b.rows/asm.RowUnit, b.bodies[4])
+	b.forTiles(asm.RowUnit, dst, b.bodies[4])
 }
 
 // mulTile computes RowUnit rows of T y. The tile is widened, so that v, which
@@ -325,7 +343,7 @@ func (b *basis[F]) mulTile(worker, t int) {
 	tile, yi := b.wide[worker], b.yi[worker][:asm.RowUnit*qc]
 	clear(yi)
 	for c := range b.job.groups {
-		wideTo(b.e.Impl, tile, b.chunks[c][lo*basisCols:(lo+asm.RowUnit)*basisCols])
+		wideTo(b.e.Impl, tile, b.chunk(c, lo, lo+asm.RowUnit))
 		b.e.Impl.F64.AccI(yi, tile, b.coef[c*qc*basisCols:(c+1)*qc*basisCols], asm.RowUnit, basisCols, qc)
 	}
 	for i := lo; i < min(lo+asm.RowUnit, b.n); i++ {

@@ -19,6 +19,8 @@ type Engine struct {
 	gram  *gramJob
 	leaf  *triJob
 	parts []float64
+
+	gathers gathering
 }
 
 // NewEngine returns an Engine; a nil impl means asm.Default, 0 threads

@@ -3,7 +3,7 @@ package linalg
 // A factor computes on the engine that made it. On returns the same factor for another
 // engine: the numbers are shared, the work areas are not, so that the two may be used at
 // the same time. Results do not depend on the number of threads; with other routines they
-// differ as far as the routines do.
+// differ as far as the routines do. Over ranks, both engines have the same Comm.
 
 // On returns the factor on e.
 func (c *Cholesky) On(e *Engine) *Cholesky { return &Cholesky{e: e, l: c.l} }
@@ -27,7 +27,8 @@ func (v *Vecchia) on(e *Engine) *Vecchia {
 }
 
 func (t *tiled) on(e *Engine) *tiled {
-	o := &tiled{e: e, rows: t.rows, cols: t.cols, rp: t.rp, cp: t.cp, data: t.data, partRows: t.partRows}
+	o := &tiled{e: e, rows: t.rows, cols: t.cols, rp: t.rp, cp: t.cp, spread: t.spread, lo: t.lo, hi: t.hi, data: t.data,
+		partRows: t.partRows}
 	o.bind()
 	return o
 }

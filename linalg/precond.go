@@ -135,10 +135,10 @@ func (p *Precond) buildQ(l Matrix) error {
 		return err // NaN in K or the noise
 	}
 	p.logDet += chol.LogDet()
-	p.q = newTiled(p.e, p.n, m)
+	p.q = newTiled(p.e, p.n, m, true)
 	p.q.set(l)
 	p.e.invertLower(c)
-	p.middle = newTiled(p.e, p.q.cp, p.q.cp)
+	p.middle = newTiled(p.e, p.q.cp, p.q.cp, false)
 	for i := range m {
 		c.Data[i*m+i]--
 		for j := range i + 1 { // transposed: row j of (C^-1 - I)' is column j

@@ -18,6 +18,8 @@ type tiled struct {
 	e          *Engine
 	rows, cols int // of the matrix
 	rp, cp     int // padded
+	spread     bool
+	lo, hi     int // rows that this rank holds, hi with the padding: all, unless spread
 	data       []float64
 
 	q          int
@@ -28,10 +30,16 @@ type tiled struct {
 	sumPart, sumTile, addTile func(worker, i int)
 }
 
-func newTiled(e *Engine, rows, cols int) *tiled {
-	t := &tiled{e: e, rows: rows, cols: cols, rp: roundUp(rows, asm.RowUnit), cp: roundUp(cols, tileCols)}
-	t.data = make([]float64, t.rp*t.cp)
-t.partRows = GroupRows(rows)
+// newTiled returns a matrix of zeros. Where spread, each rank holds its own rows, and products bring them together.
+func newTiled(e *Engine, rows, cols int, spread bool) *tiled {
+	t := &tiled{e: e, rows: rows, cols: cols, rp: roundUp(rows, asm.RowUnit), cp: roundUp(cols, tileCols), spread: spread}
+	if t.hi = t.rp; spread {
+		if t.lo, t.hi = e.ownRows(rows); t.hi == rows {
+			t.hi = t.rp
+		}
+	}
+	t.data = make([]float64, (t.hi-t.lo)*t.cp)
+	t.partRows = GroupRows(rows)
 	t.bind()
 	return t
 }
@@ -41,12 +49,17 @@ func (t *tiled) bind() { t.sumPart, t.sumTile, t.addTile = t.transPart, t.addPar
 
 // set copies the matrix from m.
 func (t *tiled) set(m Matrix) {
-	t.e.Par.forRows(t.rows, func(i int) {
-		row := m.Row(i)
+	t.e.Par.forRows(min(t.hi, t.rows)-t.lo, func(i int) {
+		row := m.Row(t.lo + i)
 		for j := 0; j < t.cols; j += tileCols {
-			copy(t.data[(j/tileCols*t.rp+i)*tileCols:], row[j:min(j+tileCols, t.cols)])
+			copy(t.tile(j/tileCols, t.lo+i, 1), row[j:min(j+tileCols, t.cols)])
 		}
 	})
+}
+
+// tile is h rows, of this rank, of a group of columns.
+func (t *tiled) tile(group, r, h int) []float64 {
+	return t.data[(group*(t.hi-t.lo)+r-t.lo)*tileCols:][:h*tileCols]
 }
 
 // transMul sets flat = (M' tall)': flat [cp/96][q][96], tall [rp][q]. The sum over rows
@@ -54,14 +67,19 @@ func (t *tiled) set(m Matrix) {
 func (t *tiled) transMul(flat, tall []float64, q int) {
 	t.q, t.tall, t.flat = q, tall, flat
 	parts := (t.rp + t.partRows - 1) / t.partRows
-	if parts == 1 {
+	if parts == 1 && !t.spread {
 		t.parts = flat
 		t.e.Par.For(t.cp/tileCols, t.sumPart)
 		t.parts = nil
 	} else {
 		buf := t.e.reserveParts(parts * q * t.cp)
 		t.parts = buf
-		t.e.Par.For(parts*(t.cp/tileCols), t.sumPart)
+		if groups := t.cp / tileCols; t.spread {
+			t.e.ForShare(parts, groups, t.sumPart)
+			t.e.Complete(buf, parts, q*t.cp)
+		} else {
+			t.e.Par.For(parts*groups, t.sumPart)
+		}
 		t.e.Par.For(q, t.sumTile)
 		t.parts = nil
 	}
@@ -78,7 +96,7 @@ func (t *tiled) transPart(_, i int) {
 	end := min((part+1)*t.partRows, t.rp)
 	for r := part * t.partRows; r < end; r += tileRows {
 		h := min(tileRows, end-r)
-		t.e.Impl.F64.AccJ(out, t.data[(group*t.rp+r)*tileCols:][:h*tileCols], t.tall[r*t.q:][:h*t.q], h, tileCols, t.q)
+		t.e.Impl.F64.AccJ(out, t.tile(group, r, h), t.tall[r*t.q:][:h*t.q], h, tileCols, t.q)
 	}
 }
 
@@ -97,16 +115,19 @@ func (t *tiled) addParts(_, c int) {
 // mulAdd adds tall += M flat', flat as transMul gives it.
 func (t *tiled) mulAdd(tall, flat []float64, q int) {
 	t.q, t.tall, t.flat = q, tall, flat
-	t.e.Par.For((t.rp+tileRows-1)/tileRows, t.addTile)
+	t.e.Par.For((t.hi-t.lo+tileRows-1)/tileRows, t.addTile)
+	if t.spread {
+		t.e.CompleteRows(Matrix{Rows: t.rows, Cols: q, Stride: q, Data: tall}, groupsOf(t.rows), GroupRows(t.rows))
+	}
 	t.tall, t.flat = nil, nil
 }
 
 func (t *tiled) mulRows(_, i int) {
 	// From the end: transMul has just been there, and the cache may still hold it.
-	r := ((t.rp+tileRows-1)/tileRows - 1 - i) * tileRows
-	h := min(tileRows, t.rp-r)
+	r := t.lo + ((t.hi-t.lo+tileRows-1)/tileRows-1-i)*tileRows
+	h := min(tileRows, t.hi-r)
 	for g := range t.cp / tileCols {
-		t.e.Impl.F64.AccI(t.tall[r*t.q:][:h*t.q], t.data[(g*t.rp+r)*tileCols:][:h*tileCols],
+		t.e.Impl.F64.AccI(t.tall[r*t.q:][:h*t.q], t.tile(g, r, h),
 			t.flat[g*t.q*tileCols:][:t.q*tileCols], h, tileCols, t.q)
 	}
 }

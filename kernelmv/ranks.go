@@ -1,0 +1,24 @@
+package kernelmv
+
+import "bbgp.dev/linalg"
+
+// completeRows gathers the rows of m that the ranks have made for the positions of their superblocks.
+func (o *Op) completeRows(m linalg.Matrix) {
+	if o.engine.Ranks() == 1 {
+		return
+	}
+	groups, _ := o.sched.groups()
+	rows := linalg.GroupRows(o.Dim())
+	if o.order == nil {
+		o.engine.CompleteRows(m, groups, rows)
+		return
+	}
+	sorted := linalg.NewMatrix(m.Rows, m.Cols)
+	for q := range m.Rows {
+		copy(sorted.Row(q), m.Row(o.row(q)))
+	}
+	o.engine.CompleteRows(sorted, groups, rows)
+	for q := range m.Rows {
+		copy(m.Row(o.row(q)), sorted.Row(q))
+	}
+}

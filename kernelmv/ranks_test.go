@@ -1,0 +1,161 @@
+package kernelmv
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"bbgp.dev/internal/comm"
+	"bbgp.dev/internal/comm/commtest"
+	"bbgp.dev/linalg"
+)
+
+var rankCounts = []int{2, 3, 4, 7}
+
+// sameOverRanks compares what compute returns on every rank with what it returns alone.
+func sameOverRanks(t *testing.T, compute func(e *linalg.Engine) ([]float64, error)) {
+	t.Helper()
+	want, err := compute(engine(t, nil, 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ranks := range rankCounts {
+		err := commtest.Run(ranks, func(c comm.Comm) error {
+			e, err := linalg.NewEngine(nil, 2)
+			if err != nil {
+				return err
+			}
+			e.Comm = c
+			got, err := compute(e)
+			if err != nil {
+				return err
+			}
+			if len(got) != len(want) {
+				return fmt.Errorf("%d numbers, want %d", len(got), len(want))
+			}
+			for i := range want {
+				if math.Float64bits(got[i]) != math.Float64bits(want[i]) {
+					return fmt.Errorf("number %d of %d is %v, want the bits of %v", i, len(want), got[i], want[i])
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatalf("%d ranks: %v", ranks, err)
+		}
+	}
+}
+
+// A rankCase is an operator that is made alike on all ranks.
+type rankCase struct {
+	n, d   int
+	family int
+	length float64 // times those of randKernel
+}
+
+func (c rankCase) op(e *linalg.Engine) (*Op, *rand.Rand, error) {
+	rng := rand.New(rand.NewPCG(uint64(c.n), uint64(c.d)))
+	x := linalg.NewMatrix(c.n, c.d)
+	for i := range x.Data {
+		x.Data[i] = rng.NormFloat64()
+	}
+	k := randKernel(rng, families[c.family], c.d)
+	for i := range k.Lengthscales {
+		k.Lengthscales[i] *= c.length
+	}
+	op, err := NewOp(e, x, k, randNoise(rng, c.n))
+	return op, rng, err
+}
+
+func normals(rng *rand.Rand, r, c int) linalg.Matrix {
+	m := linalg.NewMatrix(r, c)
+	for i := range m.Data {
+		m.Data[i] = rng.NormFloat64()
+	}
+	return m
+}
+
+func TestProductsOverRanks(t *testing.T) {
+	for _, c := range []rankCase{{150, 4, 1, 1}, {500, 5, 3, 1}, {700, 2, 1, 0.05}} {
+		for _, p := range []int{1, 2, 5, 40} {
+			for _, prec := range []Precision{F32, F64} {
+				sameOverRanks(t, func(e *linalg.Engine) ([]float64, error) {
+					op, rng, err := c.op(e)
+					if err != nil {
+						return nil, err
+					}
+					op.SetPrecision(prec)
+					src, dst := normals(rng, c.n, p), linalg.NewMatrix(c.n, p)
+					err = op.MulTo(context.Background(), dst, src)
+					return dst.Data, err
+				})
+			}
+		}
+	}
+}
+
+func TestGradientsOverRanks(t *testing.T) {
+	for _, c := range []rankCase{{500, 5, 1, 1}, {450, 2, 2, 0.05}, {300, 3, 0, 1}} {
+		for _, prec := range []Precision{F32, F64} {
+			for _, slack := range []float64{defaultGradSlack, 1e-30} {
+				sameOverRanks(t, func(e *linalg.Engine) ([]float64, error) {
+					op, rng, err := c.op(e)
+					if err != nil {
+						return nil, err
+					}
+					op.SetGradPrecision(prec)
+					op.SetGradSlack(slack)
+					u, out := normals(rng, c.n, 3), make([]float64, 2*c.d+1)
+					m := linalg.NewMatrix(c.n, c.n)
+					for i := range c.n {
+						for j := range c.n {
+							m.Set(i, j, u.At(i, 0)*u.At(j, 0)+u.At(i, 1)*u.At(j, 1))
+						}
+					}
+					if err := op.GradTo(context.Background(), out[:c.d], u, []float64{1, 2, -0.5}); err != nil {
+						return nil, err
+					}
+					out[2*c.d], err = op.DenseGradTo(context.Background(), out[c.d:2*c.d], m)
+					return out, err
+				})
+			}
+		}
+	}
+}
+
+func TestLanczosOverRanks(t *testing.T) {
+	c := rankCase{500, 4, 1, 1}
+	for _, set := range []linalg.PrecondOptions{
+		{Rank: 100, Seed: 3}, {Rank: 30, Neighbours: 8, Seed: 3}, {Rank: 20, Greedy: true}, {Neighbours: 12, Seed: 4},
+	} {
+		for _, most := range []int{0, 18} {
+			sameOverRanks(t, func(e *linalg.Engine) (out []float64, err error) {
+				ctx := context.Background()
+				op, rng, err := c.op(e)
+				if err != nil {
+					return nil, err
+				}
+				p, err := linalg.NewPrecond(ctx, e, op, op.Noise(), set)
+				if err != nil {
+					return nil, err
+				}
+				w := normals(rng, c.n, 9)
+				l := linalg.NewLanczos(e, c.n, 9, linalg.LanczosOptions{MaxCols: most})
+				l.Start(op, p, w)
+				for range 5 {
+					if err := l.Step(ctx); err != nil {
+						return nil, err
+					}
+				}
+				v := linalg.NewMatrix(c.n, 2)
+				if err := l.MulBasisTo(ctx, v, normals(rng, l.H.Dim(), 2)); err != nil {
+					return nil, err
+				}
+				p.SolveTo(w, w)
+				return append(append(v.Data, w.Data...), p.LogDet(), p.ResidualTrace()), nil
+			})
+		}
+	}
+}

@@ -135,4 +135,3 @@ func TestLikelihoodOverRanks(t *testing.T) {
 		})
 	}
 }
-

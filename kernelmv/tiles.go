@@ -43,7 +43,8 @@ func newSchedule(n int, e *linalg.Engine) *schedule {
 	s.done = make([]atomic.Int32, s.count)
 	s.wake = sync.NewCond(&s.mu)
 	s.worker = func(worker, _ int) { s.work(worker) }
-	if s.to = s.count; e.Ranks() > 1 {
+	s.to = s.count
+	if e.Ranks() > 1 {
 		groups, per := s.groups()
 		s.from, s.to = e.Share(groups)
 		s.from, s.to = s.from*per, min(s.to*per, s.count)

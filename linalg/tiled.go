@@ -32,8 +32,10 @@ type tiled struct {
 
 // newTiled returns a matrix of zeros. Where spread, each rank holds its own rows, and products bring them together.
 func newTiled(e *Engine, rows, cols int, spread bool) *tiled {
-	t := &tiled{e: e, rows: rows, cols: cols, rp: roundUp(rows, asm.RowUnit), cp: roundUp(cols, tileCols), spread: spread}
-	if t.hi = t.rp; spread {
+	t := &tiled{e: e, rows: rows, cols: cols, rp: roundUp(rows, asm.RowUnit), cp: roundUp(cols, tileCols),
+		spread: spread}
+	t.hi = t.rp
+	if spread {
 		if t.lo, t.hi = e.ownRows(rows); t.hi == rows {
 			t.hi = t.rp
 		}
@@ -74,7 +76,8 @@ func (t *tiled) transMul(flat, tall []float64, q int) {
 	} else {
 		buf := t.e.reserveParts(parts * q * t.cp)
 		t.parts = buf
-		if groups := t.cp / tileCols; t.spread {
+		groups := t.cp / tileCols
+		if t.spread {
 			t.e.ForShare(parts, groups, t.sumPart)
 			t.e.Complete(buf, parts, q*t.cp)
 		} else {

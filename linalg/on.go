@@ -27,8 +27,8 @@ func (v *Vecchia) on(e *Engine) *Vecchia {
 }
 
 func (t *tiled) on(e *Engine) *tiled {
-	o := &tiled{e: e, rows: t.rows, cols: t.cols, rp: t.rp, cp: t.cp, spread: t.spread, lo: t.lo, hi: t.hi, data: t.data,
-		partRows: t.partRows}
+	o := &tiled{e: e, rows: t.rows, cols: t.cols, rp: t.rp, cp: t.cp, spread: t.spread, lo: t.lo, hi: t.hi,
+		data: t.data, partRows: t.partRows}
 	o.bind()
 	return o
 }

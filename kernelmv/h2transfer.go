@@ -35,17 +35,26 @@ func (f *h2Product[T]) polynomialsTo(w []T, x []float64, live, rows, cols int, i
 			}
 			cheb.lagrangeTo(ell[k][:q[k]], t)
 		}
-		a := 0
+		ex, a := ell[0][:q[0]], 0
 		for _, z := range ell[2][:q[2]] {
 			for _, y := range ell[1][:q[1]] {
-				zy := z * y
-				for _, x := range ell[0][:q[0]] {
-					out[a] = T(x * zy)
-					a++
-				}
+				productTo(out[a:a+len(ex)], ex, z*y)
+				a += len(ex)
 			}
 		}
 		clear(out[a:])
+	}
+}
+
+// productTo sets dst = a x.
+func productTo[T asm.Float](dst []T, x []float64, a float64) {
+	dst = dst[:len(x)]
+	for len(x) >= 4 && len(dst) >= 4 {
+		dst[0], dst[1], dst[2], dst[3] = T(a*x[0]), T(a*x[1]), T(a*x[2]), T(a*x[3])
+		dst, x = dst[4:], x[4:]
+	}
+	for i, v := range x {
+		dst[i] = T(a * v)
 	}
 }
 

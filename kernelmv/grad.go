@@ -135,7 +135,7 @@ func (o *Op) gradSums(ctx context.Context, inputs []int, u linalg.Matrix, g []fl
 			return sums, err
 		}
 	}
-	if o.gradPrecision == F64 || o.kernel.Family == Matern12 {
+	if o.gradPrecision != F32 || o.kernel.Family == Matern12 {
 		if o.g64 == nil {
 			o.g64 = newGradient(o, &o.engine.Impl.F64)
 		}

@@ -114,6 +114,9 @@ func (o *Op) h2Reset() {
 
 // h2Plan returns the plan of products in precision p, nil where they are dense.
 func (o *Op) h2Plan(ctx context.Context, p Precision) (*h2Plan, error) {
+	if p == Coarse {
+		p = F32
+	}
 	h, d, n := &o.h2, len(o.pts.dims), o.Dim()
 	switch {
 	case h.form == FormDense || o.tilesOnly || o.line != nil || d < 1 || d > h2MaxDim:
@@ -181,7 +184,7 @@ func (o *Op) h2Product64(plan *h2Plan) *h2Product[float64] {
 func (o *Op) h2GradSums(ctx context.Context, u linalg.Matrix, weight []float64) ([]float64, error) {
 	h, prec := &o.h2, o.gradPrecision
 	if o.kernel.Family == Matern12 {
-		prec = F64
+		prec = max(prec, F64)
 	}
 	plan, err := o.h2Plan(ctx, prec)
 	switch {

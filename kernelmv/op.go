@@ -18,11 +18,13 @@ type Precision int
 const (
 	F32 Precision = iota
 	F64
+	// Coarse has the tiles of F64, and in form H2 the tolerance of F32.
+	Coarse
 )
 
 // String returns "f32" or "f64".
 func (p Precision) String() string {
-	if p == F64 {
+	if p != F32 {
 		return "f64"
 	}
 	return "f32"
@@ -45,7 +47,7 @@ type Op struct {
 	precision, gradPrecision Precision
 	gradSlack                float64
 	gram                     []float64 // R×R, of a form
-	f32, f64                 view
+	f32, f64, coarse         view
 	p32                      *product[float32]
 	p64                      *product[float64]
 	g32                      *gradient[float32]
@@ -70,7 +72,7 @@ func NewOp(e *linalg.Engine, x linalg.Matrix, k Kernel, noise []float64) (*Op, e
 	}
 	o := &Op{engine: e, pts: pts, sched: newSchedule(x.Rows, e), precision: F64, gradPrecision: F64,
 		gradSlack: defaultGradSlack}
-	o.f32, o.f64 = view{o, F32}, view{o, F64}
+	o.f32, o.f64, o.coarse = view{o, F32}, view{o, F64}, view{o, Coarse}
 	o.blocks = make([]gathered, e.Par.Threads())
 	if err := o.Reset(k, noise); err != nil {
 		return nil, err
@@ -190,8 +192,11 @@ func (o *Op) Linear() bool { return o.line != nil }
 // With returns the same operator with products in precision p, whatever
 // SetPrecision says. It shares memory with o: use one at a time.
 func (o *Op) With(p Precision) linalg.SymOp {
-	if p == F32 {
+	switch p {
+	case F32:
 		return &o.f32
+	case Coarse:
+		return &o.coarse
 	}
 	return &o.f64
 }

@@ -110,7 +110,7 @@ func (o *Estimator) Rebuild(ctx context.Context, p gp.Params, opt evidence.Optio
 	}
 	o.setForm(p, opt)
 	prec := o.likely(o.n, p, opt)
-	work, h2, err := o.op.Work(ctx, prec)
+	_, work, h2, err := o.ownForm(ctx, prec)
 	if err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func (o *Estimator) Evaluate(ctx context.Context, p gp.Params, opt evidence.Opti
 	o.setForm(p, opt)
 	passes, wasted := 0, 0
 	run := func(prec kernelmv.Precision) (*evidence.Value, error) {
-		r := &process{o: o, ctx: ctx, p: p, far: far, opt: opt, prec: prec, op: o.op.With(prec)}
+		r := &process{o: o, ctx: ctx, p: p, far: far, opt: opt, prec: prec}
 		ev, err := r.evaluate()
 		passes += r.passes
 		return ev, err

@@ -21,7 +21,7 @@ func whole(t *testing.T, d *gp.Table, p gp.Params, opt evidence.Options,
 	if err := o.Rebuild(context.Background(), p, opt); err != nil {
 		t.Fatal(err)
 	}
-	r := &process{o: o, ctx: context.Background(), p: p, far: p, opt: opt, prec: prec, op: o.op.With(prec)}
+	r := &process{o: o, ctx: context.Background(), p: p, far: p, opt: opt, prec: prec, own: prec, op: o.op.With(prec)}
 	if err := r.begin(); err != nil {
 		t.Fatal(err)
 	}

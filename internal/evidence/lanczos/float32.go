@@ -79,37 +79,35 @@ func (o *Estimator) traceP() float64 {
 // of U that matter.
 func (r *process) sample(t *solution) error {
 	o, n := r.o, r.o.n
+	if r.h2 {
+		return r.sampleForm(t)
+	}
 	if r.prec == kernelmv.F64 {
-		if r.h2 {
-			if _, _, err := r.sampleRows(t); err != nil {
-				return err
-			}
-		}
 		kv := linalg.NewMatrix(n, 1)
 		if err := r.exactly(kv, t.v); err != nil {
 			return err
 		}
 		r.residual(t, kv)
-		t.doubt = t.form
 		return nil
 	}
 	doubt, entry, err := r.sampleRows(t)
 	if err != nil {
 		return err
 	}
-	square := o.e.Dot(t.u.Data, t.u.Data)
-	second := secondOrder(entry, square)
-	t.shift, t.unsure = tooLow*second, (tooLowError+largeA*o.b.high/float64(n*n))*second
-	if r.h2 { // the tolerance's part of the errors is the same in every product
-		t.shift = min(t.shift, tooLow*secondOrder(entryError*r.p.Variance, square))
-	}
+	r.setSecond(t, entry, o.e.Dot(t.u.Data, t.u.Data))
 	chance := r.chance(t, entry)
 	if r.harmless() && doubt <= r.opt.Eps/20 && chance <= r.opt.Eps/4 {
-		t.doubt, t.q, t.kv = doubt+chance+t.form, o.b.quadLow, t.own
+		t.doubt, t.q, t.kv = doubt+chance, o.b.quadLow, t.own
 		r.seen(t)
 		return nil
 	}
 	return r.correctLoud(t)
+}
+
+// setSecond sets what errors of rms entry do to L beyond the first order; square is |U|².
+func (r *process) setSecond(t *solution, entry, square float64) {
+	second, n := secondOrder(entry, square), float64(r.o.n)
+	t.shift, t.unsure = tooLow*second, (tooLowError+largeA*r.o.b.high/(n*n))*second
 }
 
 // chance is what errors of rms entry, others in every product than in those of the sample,
@@ -125,11 +123,14 @@ func (r *process) chance(t *solution, entry float64) float64 {
 }
 
 // worstError is the largest change of an eigenvalue of K̂ by float32 products that
-// was seen (kernels card, section 7).
+// was seen (kernels card, section 7), and what the tolerance of the process may add.
 func (r *process) worstError() float64 {
-	worst := 2.5e-9
+	worst := 0.0
+	if r.prec == kernelmv.F32 {
+		worst = 2.5e-9
+	}
 	if r.h2 {
-		_, tol, _ := r.o.op.Form()
+		tol, _ := r.o.tolerances()
 		worst += tol
 	}
 	return worst * float64(r.o.n) * r.p.Variance
@@ -143,8 +144,7 @@ func (r *process) harmless() bool {
 
 // sampleRows estimates v'Ev and z'Ez for E = K64 - K32 from a random sample of
 // rows; z is a random combination Σ ±u_r, for which E[z'Ez] is the effect on
-// tr log A. doubt bounds half of both, entry is the rms of E by |Ez|. In form H2 it
-// sets t.form by the same rows.
+// tr log A. doubt bounds half of both, entry is the rms of E by |Ez|.
 func (r *process) sampleRows(t *solution) (doubt, entry float64, err error) {
 	o, n := r.o, r.o.n
 	signs, x := gp.SignProbes(t.u.Cols, 1, r.opt.Seed^0x73616d706c65), linalg.NewMatrix(n, 2)
@@ -154,10 +154,7 @@ func (r *process) sampleRows(t *solution) (doubt, entry float64, err error) {
 	}
 	defer lapTime(time.Now(), &o.phases.product)
 	at, exact, err := r.exactRows(x)
-	if err == nil {
-		err = r.checkForm(t, x, at, exact)
-	}
-	if err != nil || r.prec == kernelmv.F64 {
+	if err != nil {
 		return 0, 0, err
 	}
 	approx, err := r.approxRows(x, at, kernelmv.F32)
@@ -182,21 +179,33 @@ func (r *process) seen(t *solution) {
 	t.wkv = o.e.Dot(t.w.Data, r.resid.Data) - t.rest
 }
 
-// correctLoud corrects tr log A by the float64 product with the columns of U that
-// matter, and takes r and q from it, too.
-func (r *process) correctLoud(t *solution) error {
-	n := r.o.n
-	loud, share := loudColumns(t.u)
-	x, kx := linalg.NewMatrix(n, loud+1), linalg.NewMatrix(n, loud+1)
-	for i := range n {
+// loudAndV returns the first columns of U, and v.
+func loudAndV(t *solution, loud int) linalg.Matrix {
+	x := linalg.NewMatrix(t.u.Rows, loud+1)
+	for i := range x.Rows {
 		row := x.Row(i)
 		copy(row, t.u.Row(i)[:loud])
 		row[loud] = t.v.Data[i]
 	}
+	return x
+}
+
+// correctLoud corrects tr log A by a float64 product with these columns.
+func (r *process) correctLoud(t *solution) error {
+	loud, share := loudColumns(t.u)
+	x, kx := loudAndV(t, loud), linalg.NewMatrix(r.o.n, loud+1)
 	if err := r.exactly(kx, x); err != nil {
 		return err
 	}
-	r.residual(t, kx.Sub(0, n, loud, loud+1))
+	r.correctBy(t, x, kx, share)
+	return nil
+}
+
+// correctBy corrects tr log A by a float64 product with v and the columns of U that matter, all
+// but a share of them, and takes r and q from it, too.
+func (r *process) correctBy(t *solution, x, kx linalg.Matrix, share float64) {
+	loud := x.Cols - 1
+	r.residual(t, kx.Sub(0, r.o.n, loud, loud+1))
 	effect := 0.0
 	for c, exact := range linalg.ColumnDots(x, kx)[:loud] {
 		change := exact - t.ku[c]
@@ -205,7 +214,6 @@ func (r *process) correctLoud(t *solution) error {
 		t.ku[c] = exact
 	}
 	t.doubt = 0.5*share*effect + t.form
-	return nil
 }
 
 // loudColumns returns how many columns of U hold nearly all of its sum of squares,

@@ -21,7 +21,8 @@ type process struct {
 	far  gp.Params // p with FarLength for inputs whose derivative is wanted at 1/ℓ² = 0
 	opt  evidence.Options
 	prec kernelmv.Precision
-	op   linalg.SymOp // K̂ in prec
+	own  kernelmv.Precision // prec, or Coarse for F64 where that is less work
+	op   linalg.SymOp       // K̂ in own
 
 	h2    bool    // products are of form H2
 	pairs float64 // that a product takes, in entries of a dense one
@@ -36,7 +37,7 @@ func (r *process) evaluate() (*evidence.Value, error) {
 	o := r.o
 	r.logConst = float64(o.n)*math.Log(2*math.Pi) + o.pre.LogDet()
 	var err error
-	if r.pairs, r.h2, err = o.op.Work(r.ctx, r.prec); err != nil {
+	if err = r.chooseForm(); err != nil {
 		return nil, err
 	}
 	if err := r.begin(); err != nil {

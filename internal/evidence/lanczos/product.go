@@ -2,7 +2,6 @@ package lanczos
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -89,13 +88,38 @@ func (o *Estimator) tolerances() (tol32, tol64 float64) {
 	return tol32, tol64
 }
 
+// coarseWork is the share of the work of F64 up to which the process runs in Coarse, whose errors
+// take a product of all columns that matter to correct.
+const coarseWork = 0.85
+
+// ownForm returns how a process in prec makes its products: F64 with the tolerance of F32 where
+// that is less work. It returns the work, too, and whether they have the H2 form.
+func (o *Estimator) ownForm(ctx context.Context, prec kernelmv.Precision) (own kernelmv.Precision, work float64,
+	h2 bool, err error) {
+	if work, h2, err = o.op.Work(ctx, prec); err != nil || prec == kernelmv.F32 {
+		return prec, work, h2, err
+	}
+	less, coarse, err := o.op.Work(ctx, kernelmv.Coarse)
+	if err == nil && coarse && less <= coarseWork*work {
+		return kernelmv.Coarse, less, true, nil
+	}
+	return prec, work, h2, err
+}
+
+// chooseForm sets the operator of the process.
+func (r *process) chooseForm() (err error) {
+	r.own, r.pairs, r.h2, err = r.o.ownForm(r.ctx, r.prec)
+	r.op = r.o.op.With(r.own)
+	return err
+}
+
 // describe says in ev how the products of a run were made.
 func (r *process) describe(ev *evidence.Value) {
 	ev.Product, ev.Pairs = "dense", r.pairs
 	if r.h2 {
 		_, tol32, tol64 := r.o.op.Form()
 		ev.Product, ev.Tolerance = "h2", tol64
-		if r.prec == kernelmv.F32 {
+		if r.own != kernelmv.F64 {
 			ev.Tolerance = tol32
 		}
 		ev.BoundKind = "probable"
@@ -151,31 +175,28 @@ func (r *process) exactRows(x linalg.Matrix) (at []int, kx linalg.Matrix, err er
 	return at, kx, o.op.CrossMulTo(r.ctx, kx, xs, x)
 }
 
-// approxRows returns the same rows of K x as products in prec have them.
+// approxRows returns the same rows of K x as dense products in prec have them.
 func (r *process) approxRows(x linalg.Matrix, at []int, prec kernelmv.Precision) (linalg.Matrix, error) {
 	o, rows := r.o, linalg.NewMatrix(len(at), x.Cols)
-	if !r.h2 {
-		xs := linalg.NewMatrix(len(at), o.d.X.Cols)
-		for i, row := range at {
-			copy(xs.Row(i), o.d.X.Row(row))
-		}
-		kept := o.op.Precision()
-		defer o.op.SetPrecision(kept)
-		o.op.SetPrecision(prec)
-		return rows, o.op.CrossMulTo(r.ctx, rows, xs, x)
+	xs := linalg.NewMatrix(len(at), o.d.X.Cols)
+	for i, row := range at {
+		copy(xs.Row(i), o.d.X.Row(row))
 	}
-	kx := linalg.NewMatrix(o.n, x.Cols)
-	if err := o.op.With(prec).MulTo(r.ctx, kx, x); err != nil {
-		return rows, err
-	}
-	r.products += x.Cols
-	noise := o.op.Noise()
+	kept := o.op.Precision()
+	defer o.op.SetPrecision(kept)
+	o.op.SetPrecision(prec)
+	return rows, o.op.CrossMulTo(r.ctx, rows, xs, x)
+}
+
+// rowsOf returns the same rows of K x, given all of K̂ x.
+func (r *process) rowsOf(kx, x linalg.Matrix, at []int) linalg.Matrix {
+	rows, noise := linalg.NewMatrix(len(at), x.Cols), r.o.op.Noise()
 	for i, row := range at {
 		for c, v := range kx.Row(row) {
 			rows.Set(i, c, v-noise[row]*x.At(row, c))
 		}
 	}
-	return rows, nil
+	return rows
 }
 
 // rowErrors estimates x_c'E x_c for E = exact - approx from some rows of E x: half of the
@@ -204,28 +225,6 @@ func rowErrors(n int, x linalg.Matrix, at []int, exact, approx linalg.Matrix) (d
 	size := linalg.ColumnDots(x, x)[x.Cols-1]
 	return doubt, math.Sqrt(entry / max(size, math.SmallestNonzeroFloat64))
 }
-
-// checkForm judges what the form of float64 products has done to L: by v and by a random
-// combination z of the columns of U, the columns of x. It asks for a finer tolerance
-// where that is more than a quarter of eps.
-func (r *process) checkForm(t *solution, x linalg.Matrix, at []int, exact linalg.Matrix) error {
-	if !r.h2 {
-		return nil
-	}
-	approx, err := r.approxRows(x, at, kernelmv.F64)
-	if err != nil {
-		return err
-	}
-	doubt, entry := rowErrors(r.o.n, x, at, exact, approx)
-	t.form = doubt + secondOrder(entry, r.o.e.Dot(t.u.Data, t.u.Data))
-	if _, _, tol := r.o.op.Form(); t.form > r.opt.Eps/4 && tol > finestTol {
-		return fmt.Errorf("%w: tolerance %.2g may move the likelihood by %.2g nats", errTolerance, tol, t.form)
-	}
-	return nil
-}
-
-// errTolerance asks for a finer tolerance of the products.
-var errTolerance = fmt.Errorf("%w: the products are not exact enough", evidence.ErrPrecision)
 
 // gradientOut sets the derivatives by the lengthscales where some inputs are out, by
 // those by 1/ℓ², for which the products need not have them in the distance.

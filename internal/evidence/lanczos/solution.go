@@ -141,7 +141,7 @@ func (r *process) correct(t *solution) error {
 	if err := r.refine(t); err != nil {
 		return err
 	}
-	if r.prec == kernelmv.F32 && (r.coarse(t) || 0.5*(t.rest+t.excess/o.b.node) > r.opt.Eps) {
+	if r.own != kernelmv.F64 && (r.coarse(t) || 0.5*(t.rest+t.excess/o.b.node) > r.opt.Eps) {
 		// Also where float32 was asked for: nothing bounds what it has done.
 		return evidence.ErrPrecision
 	}
@@ -190,7 +190,7 @@ func (r *process) refine(t *solution) error {
 		}
 		// Float32 products give K̂δ to δ'Eδ, mostly nothing.
 		wrong := 0.5 * r.worstError() * o.e.Dot(step.Data, step.Data)
-		if r.prec == kernelmv.F32 && !known && wrong <= r.opt.Eps/20 {
+		if r.own != kernelmv.F64 && !known && wrong <= r.opt.Eps/20 {
 			t.doubt += wrong
 		} else if left, err = r.residualOf(t, step); err != nil {
 			return err
@@ -341,10 +341,7 @@ func (r *process) gradient(t *solution) (*evidence.Gradient, error) {
 		form -= s
 	}
 	g.Variance = (0.5*form - own) / r.p.Variance
-	prec := kernelmv.F32
-	if r.prec == kernelmv.F64 {
-		prec = kernelmv.F64
-	}
+	prec := r.own
 	away := !slices.Equal(r.far.Lengthscales, r.p.Lengthscales)
 	if away && r.h2 && r.p.Kernel != "matern12" {
 		return g, r.gradientOut(g, cols, weight)

@@ -268,12 +268,14 @@ func (o *Op) searchIn(ctx context.Context, t *tree, dst []int32, left rowSet, fr
 			if end >= k && end >= last/2 {
 				n.limit = guess
 			}
-			if t.find(n, 0, x, int32(end)); n.size < min(k, end) {
+			t.find(n, 0, x, int32(end))
+			if n.size < min(k, end) {
 				n.reset(k)
 				t.find(n, 0, x, int32(end))
 			}
 			n.write(dst[i*k : (i+1)*k])
-			if guess, last = math.Inf(1), end; n.size == k {
+			guess, last = math.Inf(1), end
+			if n.size == k {
 				guess = nearBy * n.d[k-1]
 			}
 		}

@@ -6,7 +6,7 @@ PKGS = ./asm ./linalg ./kernelmv ./internal/evidence/... ./bbgp
 COUNT ?= 10
 FUZZTIME ?= 20s
 
-.PHONY: check fmt vet static rules test race test-purego test-avx512 test-arm64 audit generate bench paper \
+.PHONY: check fmt vet static rules test cover race test-purego test-avx512 test-arm64 audit generate bench paper \
 	release vuln fuzz mpi mpitest
 
 check: fmt vet static rules test race mpitest test-avx512 test-arm64
@@ -28,6 +28,12 @@ rules:
 
 test:
 	go test ./...
+
+# How much of each package all tests run, in a clone without the data of the experiments.
+cover:
+	mkdir -p bin
+	BBGP_DATA=/nonexistent go test -coverpkg=./... -coverprofile=bin/cover.out ./...
+	go run ./bench/cover bin/cover.out
 
 # The race detector needs cgo and a C compiler; the plain Go routines suffice.
 race: test-purego

@@ -48,8 +48,8 @@ var (
 	lineDeriv = [...][]float64{Matern12: {0, 1}, Matern32: {0, 0, 1}, Matern52: {0, 0, 1.0 / 3, 1.0 / 3}}
 )
 
-// hasLine tells whether o has an O(n) form.
-func (o *Op) hasLine() bool { return len(o.pts.dims) == 1 && o.kernel.Family != Gaussian }
+// hasLine tells whether o has an O(n) form: one input, and a function that is in lineCov.
+func (o *Op) hasLine() bool { return len(o.pts.dims) == 1 && int(o.kernel.Family) < len(lineCov) }
 
 func newLine(o *Op) *line {
 	l := &line{op: o}

@@ -22,7 +22,11 @@ import (
 // frequencies draws w, count×D.
 func frequencies(k kernelmv.Kernel, count int, rng *rand.Rand) linalg.Matrix {
 	w := linalg.NewMatrix(count, len(k.Lengthscales))
-	degrees := map[kernelmv.Family]int{kernelmv.Matern12: 1, kernelmv.Matern32: 3, kernelmv.Matern52: 5}[k.Family]
+	degrees, known := map[kernelmv.Family]int{kernelmv.Matern12: 1, kernelmv.Matern32: 3, kernelmv.Matern52: 5,
+		kernelmv.Gaussian: 0}[k.Family]
+	if !known {
+		panic("posterior: frequencies: no spectrum of this covariance function")
+	}
 	for l := range count {
 		scale := 1.0
 		if degrees > 0 {

@@ -84,6 +84,9 @@ func (p *Plan) apply(t *table.Table, needTarget, needNoise bool) (*Set, error) {
 	}
 	s := &Set{noise: p.noiseColumns(names)}
 	target, err := p.numeric(t, names, p.Target, needTarget)
+	if err == nil && needTarget && target == nil {
+		err = &table.Error{File: t.File, Text: "the model does not say which column is its target"}
+	}
 	if err != nil {
 		return nil, err
 	}

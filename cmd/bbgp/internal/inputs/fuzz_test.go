@@ -116,6 +116,9 @@ func FuzzExtra(f *testing.F) {
 	}
 	names := p.Names()
 	f.Add(p.Encode())
+	nameless := *p // of a program that has not named its target
+	nameless.Target = ""
+	f.Add(nameless.Encode())
 	for _, s := range []string{"", "{}", "null", `{"missing":"stop","inputs":[{}]}`} {
 		f.Add([]byte(s))
 	}

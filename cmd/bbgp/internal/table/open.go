@@ -87,7 +87,7 @@ func unpack(label string, in io.Reader, c io.Closer, opt ReadOptions) (io.ReadCl
 		}
 		br, closing = bufio.NewReaderSize(z, 1<<16), func() error { z.Close(); return c.Close() }
 	case bytes.HasPrefix(head, []byte(parquetMagic)):
-		return openParquet(label, br, c)
+		return openParquet(label, br, c, opt)
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
 		return openWorkbook(label, br, c, opt)
 	}

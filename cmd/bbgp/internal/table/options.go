@@ -34,3 +34,14 @@ type ReadOptions struct {
 	Encoding  string   // of the text, by name; "" to detect
 	Sheet     string   // of a workbook; "" for the first
 }
+
+// mostUnpacked is how much a table may take, and a workbook unpack to, where no budget is given.
+const mostUnpacked = 4 << 30
+
+// most is the budget, or what stands for it.
+func (o *ReadOptions) most() int64 {
+	if o.Memory > 0 {
+		return min(o.Memory, mostUnpacked)
+	}
+	return mostUnpacked
+}

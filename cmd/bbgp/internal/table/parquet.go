@@ -39,7 +39,7 @@ func (p *parquetText) told() ReadOptions {
 }
 
 // openParquet reads in, which begins with the magic; a pipe is read whole.
-func openParquet(label string, in io.Reader, c io.Closer) (r io.ReadCloser, err error) {
+func openParquet(label string, in io.Reader, c io.Closer, opt ReadOptions) (r io.ReadCloser, err error) {
 	// The library trusts what a file says of itself: damage may make it panic.
 	defer guard(label, &err)
 	var at io.ReaderAt
@@ -47,13 +47,13 @@ func openParquet(label string, in io.Reader, c io.Closer) (r io.ReadCloser, err 
 	if f, ok := c.(*os.File); ok && regular(f, &size) {
 		at = f
 	} else {
-		b, err := io.ReadAll(in)
+		b, err := readWhole(label, in, opt.most())
 		if err != nil {
-			return nil, &Error{File: label, Text: "cannot be read: " + err.Error()}
+			return nil, err
 		}
 		at, size = bytes.NewReader(b), int64(len(b))
 	}
-	if err := checkFooter(label, at, size); err != nil {
+	if err := checkFooter(label, at, size, opt.most()); err != nil {
 		return nil, err
 	}
 	f, err := parquet.OpenFile(at, size, parquet.SkipBloomFilters(true), parquet.SkipPageIndex(true))
@@ -67,7 +67,7 @@ func openParquet(label string, in io.Reader, c io.Closer) (r io.ReadCloser, err 
 	if err := checkCodecs(label, f.Metadata()); err != nil {
 		return nil, err
 	}
-	if err := checkPages(label, at, size, f.Metadata()); err != nil {
+	if err := checkPages(label, at, size, f.Metadata(), opt.most()); err != nil {
 		return nil, err
 	}
 	return p, nil
@@ -131,6 +131,19 @@ func regular(f *os.File, size *int64) bool {
 	}
 	*size = st.Size()
 	return true
+}
+
+// readWhole reads a pipe whose end has to be seen first.
+func readWhole(label string, in io.Reader, most int64) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(in, most+1))
+	switch {
+	case err != nil:
+		return nil, &Error{File: label, Text: "cannot be read: " + err.Error()}
+	case int64(len(b)) > most:
+		return nil, &Error{File: label, Refused: true, Text: "a pipe of such a file is read to its end first, which takes more " +
+			"than the memory budget; give the name of the file in its place"}
+	}
+	return b, nil
 }
 
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", " ") }

@@ -141,9 +141,13 @@ func (t *thriftData) skip(kind byte, depth int, listed bool) {
 	}
 }
 
+// footerShare of the memory is what a footer may take: the library makes several times its
+// bytes of it.
+const footerShare = 16
+
 // checkFooter looks at the end of a file, the length of the footer and the magic,
 // and walks over the footer.
-func checkFooter(label string, at io.ReaderAt, size int64) error {
+func checkFooter(label string, at io.ReaderAt, size, most int64) error {
 	var tail [8]byte
 	if size < 12 {
 		return &Error{File: label, Text: "damaged Parquet data: cut short"}
@@ -154,6 +158,10 @@ func checkFooter(label string, at io.ReaderAt, size int64) error {
 	long := int64(binary.LittleEndian.Uint32(tail[:]))
 	if string(tail[4:]) != parquetMagic || long > size-12 {
 		return &Error{File: label, Text: "damaged Parquet data: cut short, or the end is not that of such a file"}
+	}
+	if long > most/footerShare {
+		return &Error{File: label, Refused: true, Text: fmt.Sprintf("its footer of %d bytes, if it is no damage, takes "+
+			"more than the memory budget; give more with --memory", long)}
 	}
 	t := thriftData{b: make([]byte, long)}
 	if _, err := at.ReadAt(t.b, size-8-long); err != nil {
@@ -166,10 +174,12 @@ func checkFooter(label string, at io.ReaderAt, size int64) error {
 	return nil
 }
 
-// checkPages walks over the pages of all columns.
-func checkPages(label string, at io.ReaderAt, size int64, m *format.FileMetaData) error {
+// checkPages walks over the pages of all columns. The library holds a page of each at a
+// time, and the dictionaries.
+func checkPages(label string, at io.ReaderAt, size int64, m *format.FileMetaData, most int64) error {
 	total := int64(0)
 	for _, g := range m.RowGroups {
+		held := int64(0)
 		for _, c := range g.Columns {
 			meta := &c.MetaData
 			start := meta.DataPageOffset
@@ -178,7 +188,9 @@ func checkPages(label string, at io.ReaderAt, size int64, m *format.FileMetaData
 			}
 			err := errThrift
 			if start >= 4 && meta.TotalCompressedSize >= 0 && start <= size && meta.TotalCompressedSize <= size-start {
-				err = checkChunk(io.NewSectionReader(at, start, meta.TotalCompressedSize), meta.NumValues)
+				var n int64
+				n, err = checkChunk(io.NewSectionReader(at, start, meta.TotalCompressedSize), meta.NumValues)
+				held += n
 			}
 			if err == nil && meta.NumValues != g.NumRows {
 				err = fmt.Errorf("%d values for %d rows", meta.NumValues, g.NumRows)
@@ -187,6 +199,11 @@ func checkPages(label string, at io.ReaderAt, size int64, m *format.FileMetaData
 				return &Error{File: label, Column: strings.Join(meta.PathInSchema, "."),
 					Text: "damaged Parquet data: " + oneLine(err)}
 			}
+		}
+		if held > most {
+			return &Error{File: label, Refused: true, Text: fmt.Sprintf("the pages of its %d columns unpack to %d bytes at "+
+				"a time, more than the memory budget; give more with --memory, or write it with smaller pages",
+				len(g.Columns), held)}
 		}
 		if g.NumRows < 0 {
 			return &Error{File: label, Text: "damaged Parquet data: a negative number of rows"}
@@ -206,48 +223,52 @@ type pageHead struct {
 	hasCRC                              bool
 }
 
-// checkChunk walks over the pages of a column until their values are complete.
-func checkChunk(in io.Reader, values int64) error {
+// checkChunk walks over the pages of a column until their values are complete, and returns
+// the bytes of its largest page and its dictionary, packed and unpacked.
+func checkChunk(in io.Reader, values int64) (held int64, err error) {
 	r := bufio.NewReaderSize(in, longHead)
+	var page, dictionary int64
 	for seen := int64(0); seen < values; {
 		b, err := r.Peek(longHead)
 		if len(b) == 0 {
-			return fmt.Errorf("the column ends after %d of %d values", seen, values)
+			return 0, fmt.Errorf("the column ends after %d of %d values", seen, values)
 		}
 		if err != nil && err != io.EOF {
-			return err
+			return 0, err
 		}
 		h, n, err := readPageHead(b)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		if h.packed < 0 || h.unpacked < 0 || h.values < 0 ||
 			h.unpacked > min(max(longPage, pageGain*h.packed), mostPage) {
-			return fmt.Errorf("a page of %d values and %d bytes that unpacks to %d", h.values, h.packed, h.unpacked)
+			return 0, fmt.Errorf("a page of %d values and %d bytes that unpacks to %d", h.values, h.packed, h.unpacked)
 		}
 		if _, err := r.Discard(n); err != nil {
-			return err
+			return 0, err
 		}
 		sum := crc32.NewIEEE()
 		if got, err := io.CopyN(sum, r, h.packed); err != nil || got != h.packed {
-			return fmt.Errorf("a page of %d bytes where %d are left", h.packed, got)
+			return 0, fmt.Errorf("a page of %d bytes where %d are left", h.packed, got)
 		}
 		if h.hasCRC && uint32(h.crc) != sum.Sum32() {
-			return errors.New("the checksum of a page does not match")
+			return 0, errors.New("the checksum of a page does not match")
 		}
 		switch h.kind {
 		case int64(format.DataPage), int64(format.DataPageV2):
 			if h.values > values-seen {
-				return fmt.Errorf("%d values in its pages where there are %d", seen+h.values, values)
+				return 0, fmt.Errorf("%d values in its pages where there are %d", seen+h.values, values)
 			}
 			seen += h.values
+			page = max(page, h.unpacked+h.packed)
 		case int64(format.DictionaryPage):
 			if h.values > values { // writers keep what occurs
-				return fmt.Errorf("a dictionary of %d entries for %d values", h.values, values)
+				return 0, fmt.Errorf("a dictionary of %d entries for %d values", h.values, values)
 			}
+			dictionary = max(dictionary, h.unpacked+h.packed)
 		}
 	}
-	return nil
+	return page + dictionary, nil
 }
 
 // readPageHead reads the head of a page and returns its length.

@@ -39,9 +39,6 @@ func (s *sheetText) Close() error {
 	return errors.Join(s.rows.Close(), s.book.Close(), s.close())
 }
 
-// mostUnpacked is how far a workbook may unpack where no budget is given.
-const mostUnpacked = 4 << 30
-
 // openWorkbook reads in, which begins as a zip archive does.
 func openWorkbook(label string, in io.Reader, c io.Closer, opt ReadOptions) (r io.ReadCloser, err error) {
 	defer guardBook(label, &err)
@@ -50,16 +47,13 @@ func openWorkbook(label string, in io.Reader, c io.Closer, opt ReadOptions) (r i
 	if f, ok := c.(*os.File); ok && regular(f, &size) {
 		at = f
 	} else {
-		b, err := io.ReadAll(io.LimitReader(in, mostUnpacked))
+		b, err := readWhole(label, in, opt.most())
 		if err != nil {
-			return nil, &Error{File: label, Text: "cannot be read: " + err.Error()}
+			return nil, err
 		}
 		at, size = bytes.NewReader(b), int64(len(b))
 	}
-	limit := int64(mostUnpacked)
-	if opt.Memory > 0 {
-		limit = min(limit, opt.Memory)
-	}
+	limit := opt.most()
 	if err := checkZip(label, at, size, limit); err != nil {
 		return nil, err
 	}

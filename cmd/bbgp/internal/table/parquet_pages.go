@@ -160,8 +160,8 @@ func checkFooter(label string, at io.ReaderAt, size, most int64) error {
 		return &Error{File: label, Text: "damaged Parquet data: cut short, or the end is not that of such a file"}
 	}
 	if long > most/footerShare {
-		return &Error{File: label, Refused: true, Text: fmt.Sprintf("its footer of %d bytes, if it is no damage, takes "+
-			"more than the memory budget; give more with --memory", long)}
+		return &Error{File: label, Refused: true, Text: fmt.Sprintf("its footer of %d bytes, if it is no damage, "+
+			"takes more than the memory budget; give more with --memory", long)}
 	}
 	t := thriftData{b: make([]byte, long)}
 	if _, err := at.ReadAt(t.b, size-8-long); err != nil {
@@ -201,8 +201,8 @@ func checkPages(label string, at io.ReaderAt, size int64, m *format.FileMetaData
 			}
 		}
 		if held > most {
-			return &Error{File: label, Refused: true, Text: fmt.Sprintf("the pages of its %d columns unpack to %d bytes at "+
-				"a time, more than the memory budget; give more with --memory, or write it with smaller pages",
+			return &Error{File: label, Refused: true, Text: fmt.Sprintf("the pages of its %d columns unpack to %d bytes "+
+				"at a time, more than the memory budget; give more with --memory, or write it with smaller pages",
 				len(g.Columns), held)}
 		}
 		if g.NumRows < 0 {

@@ -47,6 +47,8 @@ type Plan struct {
 	// Cells that are missing beside the usual ones, and the target's mark of decimals.
 	NA            []string `json:"na,omitempty"`
 	TargetDecimal string   `json:"target_decimal,omitempty"`
+	// RowNames: rows had a name before their cells.
+	RowNames bool `json:"row_names,omitempty"`
 	// HeldOut is not followed but told: how the model did on rows that the fit had not seen.
 	HeldOut *HeldOut `json:"held_out,omitempty"`
 
@@ -119,7 +121,7 @@ func Decode(b []byte, names []string) (*Plan, error) {
 // Make decides what the inputs are. Notes say in words what was done that a
 // user may not expect. An error of the columns is a Faults: all of them.
 func Make(t *table.Table, opt Options) (p *Plan, notes []string, err error) {
-	p = &Plan{Rule: opt.Missing, NA: opt.NA}
+	p = &Plan{Rule: opt.Missing, NA: opt.NA, RowNames: t.RowNames}
 	if p.Rule == "" {
 		p.Rule = Rules[0]
 	}

@@ -40,6 +40,9 @@ func (p *Plan) NewStream(file string, r *table.Reader) (*Stream, error) {
 	p.learnLevels()
 	used, places := map[int]bool{s.target: true}, placesOf(r.Names)
 	r.AddMissing(p.NA)
+	if p.RowNames {
+		r.ExpectRowNames()
+	}
 	if s.target >= 0 {
 		s.targetHow = table.How{Decimal: r.MarkOf(s.target, p.TargetDecimal)}
 	}

@@ -42,6 +42,10 @@ func (r *Reader) AddMissing(spellings []string) {
 	r.setMissing(r.opt.NA)
 }
 
+// ExpectRowNames takes the first cell for the name of the row where a row has a cell more
+// than the header, as the training did.
+func (r *Reader) ExpectRowNames() { r.rowNames = true }
+
 // isNA says whether a cell is one that the options call missing.
 func (r *Reader) isNA(cell []byte) bool { return r.na != nil && r.na[string(cell)] }
 

@@ -62,7 +62,9 @@ func findHead(s *sample, opt *ReadOptions) *head {
 			drop(titles)
 		}
 	}
-	s.recs = slices.DeleteFunc(slices.Clone(s.recs), func(r record) bool { return len(s.recs) > 1 && isRule(r.text) })
+	if rows := slices.DeleteFunc(slices.Clone(s.recs), func(r record) bool { return isRule(r.text) }); len(rows) > 0 {
+		s.recs = rows
+	}
 	s.by(h.delimiter)
 	if h.names == nil && above != nil && s.namesIn(above, h) {
 		return h

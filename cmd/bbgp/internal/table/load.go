@@ -24,6 +24,7 @@ type Table struct {
 	Delimiter byte
 	Decimal   byte
 	HasHeader bool
+	RowNames  bool     // the first cell of each row was its name and is left out
 	Lines     []int    // line of each row; nil if row i stands on line i + 1 or i + 2
 	Notes     []string // what was found in the file beside plain rows
 	Ragged    error    // the first row that was left out for its number of cells
@@ -52,7 +53,8 @@ type Request struct {
 
 // Load reads all rows.
 func Load(r *Reader, q Request) (*Table, error) {
-	t := &Table{File: r.file, Delimiter: r.Delimiter, Decimal: r.Decimal, HasHeader: r.HasHeader, budget: r.opt.Memory}
+	t := &Table{File: r.file, Delimiter: r.Delimiter, Decimal: r.Decimal, HasHeader: r.HasHeader, RowNames: r.rowNames,
+		budget: r.opt.Memory}
 	for _, name := range r.Names {
 		t.Columns = append(t.Columns, &Column{Name: name, as: q.As[name], Order: q.Order[name], Decimal: r.Decimal,
 			trained: q.Decimal[name], toldOrder: q.Order[name] != ""})

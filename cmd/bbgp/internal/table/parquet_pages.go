@@ -201,8 +201,8 @@ func checkPages(label string, at io.ReaderAt, size int64, m *format.FileMetaData
 			}
 		}
 		if held > most {
-			return &Error{File: label, Refused: true, Text: fmt.Sprintf("the pages of its %d columns unpack to %d bytes "+
-				"at a time, more than the memory budget; give more with --memory, or write it with smaller pages",
+			return &Error{File: label, Refused: true, Text: fmt.Sprintf("the pages of its %d columns unpack to %d "+
+				"bytes at a time, more than the memory budget; give more with --memory, or write it with smaller pages",
 				len(g.Columns), held)}
 		}
 		if g.NumRows < 0 {

@@ -66,7 +66,7 @@ func NewReader(file string, in io.Reader, opt ReadOptions) (*Reader, error) {
 			return nil, err
 		}
 		// A pipe may be slow: a header and a row are enough.
-		if opt.Live && headAndRow(r.buf[:r.end]) {
+		if opt.Live && r.plainHead() {
 			break
 		}
 	}

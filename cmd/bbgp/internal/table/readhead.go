@@ -9,11 +9,19 @@ import (
 	"unicode"
 )
 
-// headAndRow says whether two whole records are there, blank lines and comments aside.
-func headAndRow(text []byte) bool {
-	recs := records(text, false)
+// plainHead says whether the text has a header and a row, comments aside, and nothing in it
+// was guessed: what is guessed has to be guessed from as much as in a file.
+func (r *Reader) plainHead() bool {
+	if r.end == 0 || r.buf[r.end-1] != '\n' && r.end < firstRead {
+		return false // a line comes in parts
+	}
+	recs := records(bytes.TrimPrefix(r.buf[:r.end], []byte("\xef\xbb\xbf")), false)
 	n, _ := commentLines(recs)
-	return len(recs) >= n+2
+	if len(recs) < n+2 {
+		return false
+	}
+	s, opt := &sample{recs: recs[n:]}, r.opt
+	return s.foreign(r.file) != nil || len(findHead(s, &opt).notes) == 0
 }
 
 // readHead finds and reads all that stands before the rows.
@@ -34,11 +42,11 @@ func (r *Reader) readHead() error {
 	if r.opt.Comment != "" {
 		s.recs = slices.DeleteFunc(s.recs, func(c record) bool { return r.isComment(c.text) })
 	}
-	if len(s.recs) == 0 {
-		if len(bytes.TrimSpace(text)) > 0 {
-			return r.openQuote()
-		}
-		return &Error{File: r.file, Text: "is empty; a header line and rows of numbers are expected"}
+	if len(s.recs) == 0 && len(bytes.TrimSpace(text)) > 0 {
+		return r.openQuote()
+	}
+	if !slices.ContainsFunc(s.recs, func(c record) bool { return !isRule(c.text) }) {
+		return r.empty()
 	}
 	if err := s.foreign(r.file); err != nil {
 		return err
@@ -56,6 +64,9 @@ func (r *Reader) readHead() error {
 	names := make([]string, len(h.first))
 	if h.isHeader {
 		rec, quoted, err := r.raw()
+		if err == io.EOF {
+			return r.empty()
+		}
 		if err != nil {
 			return err
 		}
@@ -72,6 +83,10 @@ func (r *Reader) readHead() error {
 		}
 	}
 	return r.nameColumns(names, s)
+}
+
+func (r *Reader) empty() error {
+	return &Error{File: r.file, Text: "is empty; a header line and rows of numbers are expected"}
 }
 
 // foreign is the error of a sample that is no table of cells.

@@ -128,6 +128,8 @@ func TestMissingAndText(t *testing.T) {
 func TestErrors(t *testing.T) {
 	for name, tc := range map[string]struct{ in, want string }{
 		"empty":  {"", "t.csv: is empty; a header line and rows of numbers are expected"},
+		"rules":  {"---\n---\n", "t.csv: is empty; a header line and rows of numbers are expected"},
+		"rules2": {"# x\n---\n---", "t.csv: is empty; a header line and rows of numbers are expected"},
 		"blank":  {"\n\n", "t.csv: is empty; a header line and rows of numbers are expected"},
 		"header": {"a,b\n", "t.csv: has a header and no rows"},
 		"few": {"a,b,c\n1,2,3\n4,5\n", "t.csv: row 2 (line 3), column c: the row has 2 of 3 cells; fill the " +

@@ -140,8 +140,9 @@ func readWhole(label string, in io.Reader, most int64) ([]byte, error) {
 	case err != nil:
 		return nil, &Error{File: label, Text: "cannot be read: " + err.Error()}
 	case int64(len(b)) > most:
-		return nil, &Error{File: label, Refused: true, Text: "a pipe of such a file is read to its end first, which takes more " +
-			"than the memory budget; give the name of the file in its place"}
+		return nil, &Error{File: label, Refused: true,
+			Text: "a pipe of such a file is read to its end first, which takes more " +
+				"than the memory budget; give the name of the file in its place"}
 	}
 	return b, nil
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"bbgp.dev/bbgp"
+	"bbgp.dev/bbgp/enum"
 )
 
 // wave draws n rows of d inputs, y = sin 3x1 + x2²/2 + 0.1 e, the same ones at every call.
@@ -50,7 +51,7 @@ func BenchmarkEvaluation(b *testing.B) {
 		b.Run(method, func(b *testing.B) {
 			for b.Loop() {
 				if _, err := bbgp.LogMarginalLikelihood(context.Background(), d, waveParams(6),
-					bbgp.Options{Method: method}); err != nil {
+					bbgp.Options{Method: enum.Method(method)}); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"bbgp.dev/bbgp/enum"
 	"bbgp.dev/internal/checkpoint"
 	"bbgp.dev/internal/cost"
 	"bbgp.dev/internal/cost/calibrate"
@@ -26,11 +27,11 @@ func TestPrecisionReason(t *testing.T) {
 		{1e-6, "auto", "f64", "in 3 inputs"},
 	} {
 		p := gptest.TestParams("matern32", 3, k.noise)
-		r, err := LogMarginalLikelihood(t.Context(), d, p, Options{Method: "bbgp", Precision: k.asked, NoScale: true})
+		r, err := LogMarginalLikelihood(t.Context(), d, p, Options{Method: "bbgp", Precision: enum.Precision(k.asked), NoScale: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Precision != k.used || !strings.Contains(r.PrecisionReason, k.says) {
+		if string(r.Precision) != k.used || !strings.Contains(r.PrecisionReason, k.says) {
 			t.Errorf("%+v: %s, %q", k, r.Precision, r.PrecisionReason)
 		}
 	}
@@ -71,7 +72,7 @@ func TestMeasureCosts(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, text := range []string{string(b), `{"lml": 3, "costs": ` + string(b) + `}`} {
-		if back, err := ReadCosts([]byte(text)); err != nil || *back != c {
+		if back, err := cost.ReadCosts([]byte(text)); err != nil || *back != c {
 			t.Errorf("%s: %+v, %v", text, back, err)
 		}
 	}
@@ -93,7 +94,7 @@ func TestBadCosts(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "[]", "{}", `{"costs": 3}`, `{"name": "mine", "pair32": {"fixed": 1}}`} {
-		if c, err := ReadCosts([]byte(text)); err == nil {
+		if c, err := cost.ReadCosts([]byte(text)); err == nil {
 			t.Errorf("%s: %+v", text, c)
 		}
 	}
@@ -113,7 +114,7 @@ func TestIdentityCosts(t *testing.T) {
 		}
 		return string(b)
 	}
-	std := StandardCosts()
+	std := cost.StandardCosts()
 	if id(nil) != id(&std) {
 		t.Error("nil is not the standard")
 	}
@@ -125,7 +126,7 @@ func TestIdentityCosts(t *testing.T) {
 
 // changed returns changed standard costs.
 func changed(change func(c *Costs)) *Costs {
-	c := StandardCosts()
+	c := cost.StandardCosts()
 	change(&c)
 	return &c
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"bbgp.dev/internal/gp"
 	"bbgp.dev/internal/gptest"
 	"bbgp.dev/linalg"
 	"gonum.org/v1/gonum/mat"
@@ -50,7 +51,7 @@ func TestDataChecks(t *testing.T) {
 }
 
 func TestDataFromGonum(t *testing.T) {
-	d := DataFrom(mat.NewDense(2, 3, []float64{1, 2, 3, 4, 5, 6}), []float64{1, 2})
+	d := &Data{X: linalg.MatrixOf(mat.NewDense(2, 3, []float64{1, 2, 3, 4, 5, 6})), Y: []float64{1, 2}}
 	if d.X.Rows != 2 || d.X.Cols != 3 || d.X.At(1, 2) != 6 || d.Name(2) != "x3" || d.TargetName() != "y" {
 		t.Errorf("got %+v", d)
 	}
@@ -64,7 +65,7 @@ func TestScalingLargeOffset(t *testing.T) {
 	for i := range n {
 		far.Data[i], near.Data[i], y[i] = 1e13+100*float64(i), float64(i), float64(i%7)
 	}
-	a, b := NewScaling(&Data{X: far, Y: y}, false), NewScaling(&Data{X: near, Y: y}, false)
+	a, b := gp.Standardise(far, y, gp.PaperFloor), gp.Standardise(near, y, gp.PaperFloor)
 	a.XTo(far, far)
 	b.XTo(near, near)
 	for i := range n {
@@ -72,7 +73,7 @@ func TestScalingLargeOffset(t *testing.T) {
 			t.Fatalf("row %d: %v and %v", i, far.Data[i], near.Data[i])
 		}
 	}
-	id := NewScaling(&Data{X: near, Y: y}, true)
+	id := gp.Identity(1)
 	if id.XMean[0] != 0 || id.XScale[0] != 1 || id.YMean != 0 || id.YScale != 1 {
 		t.Errorf("identity is %+v", id)
 	}
@@ -130,13 +131,13 @@ func TestStandardise(t *testing.T) {
 		v            []float64
 		floor, scale float64
 	}{
-		{[]float64{tenth + 0.2, 0.3, 0.3}, 0, 1}, {[]float64{5, 5}, 0, 1}, {[]float64{5, 5}, PaperFloor, PaperFloor},
+		{[]float64{tenth + 0.2, 0.3, 0.3}, 0, 1}, {[]float64{5, 5}, 0, 1}, {[]float64{5, 5}, gp.PaperFloor, gp.PaperFloor},
 		{[]float64{0, 0}, 0, 1},
 		{[]float64{-1e-13, 1e-13}, 0, 1e-13}, {[]float64{1 - 1e-9, 1 + 1e-9}, 0, 1e-9},
 		{[]float64{-2e200, 2e200}, 0, 2e200},
-		{[]float64{-2, 2}, PaperFloor, 2 + PaperFloor}, {[]float64{-3e-200, 3e-200}, 0, 3e-200},
+		{[]float64{-2, 2}, gp.PaperFloor, 2 + gp.PaperFloor}, {[]float64{-3e-200, 3e-200}, 0, 3e-200},
 	} {
-		s := Standardise(&Data{X: linalg.Matrix{Rows: len(c.v), Cols: 1, Stride: 1, Data: c.v}, Y: c.v}, c.floor)
+		s := gp.Standardise(linalg.Matrix{Rows: len(c.v), Cols: 1, Stride: 1, Data: c.v}, c.v, c.floor)
 		if gptest.Relative(s.XScale[0], c.scale) > 1e-7 || s.YScale != s.XScale[0] {
 			t.Errorf("%v with floor %v: scale %v and %v, not %v", c.v, c.floor, s.XScale[0], s.YScale, c.scale)
 		}

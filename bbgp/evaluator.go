@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"bbgp.dev/bbgp/enum"
 	"bbgp.dev/internal/cost"
 	"bbgp.dev/internal/evidence"
 	"bbgp.dev/internal/evidence/lanczos"
@@ -52,7 +53,7 @@ func NewEvaluator(d *Data, opt Options) (*Evaluator, error) {
 		return nil, err
 	}
 	s := opt.scaling(d)
-	return &Evaluator{full: d, raw: raw, std: s.apply(raw), opt: opt, kernel: kernel}, nil
+	return &Evaluator{full: d, raw: raw, std: s.Apply(raw), opt: opt, kernel: kernel}, nil
 }
 
 // Renew has the next evaluation make preconditioner and probes for its parameters. Its
@@ -131,12 +132,12 @@ const morePasses = 8
 // report says what v is and what it cost.
 func (ev *Evaluator) report(v *evidence.Value) *LMLReport {
 	r := &LMLReport{
-		LML: v.LML, StdErr: v.StdErr, BoundKind: v.BoundKind,
+		LML: v.LML, StdErr: v.StdErr, BoundKind: enum.BoundKind(v.BoundKind),
 		Gradient: v.Gradient, Passes: v.Passes, Products: v.Products, Rank: v.Rank, Neighbours: v.Neighbours,
 		Reason: v.Reason, Probes: v.Probes, ProbesReason: v.ProbesReason, GradColumns: v.GradColumns,
-		Method: ev.opt.Method, MethodReason: ev.opt.methodReason, Costs: ev.opt.Costs, Precision: v.Precision,
+		Method: ev.opt.Method, MethodReason: ev.opt.methodReason, Costs: ev.opt.Costs, Precision: enum.Precision(v.Precision),
 		PrecisionReason: v.PrecisionReason,
-		Product:         lanczos.ProductName(v), Tolerance: v.Tolerance, ProductDoubt: v.ProductDoubt,
+		Product:         enum.Product(lanczos.ProductName(v)), Tolerance: v.Tolerance, ProductDoubt: v.ProductDoubt,
 		ISA: ev.opt.Engine.Impl.Name, SecondsByPhase: v.SecondsByPhase, Warnings: []string{},
 	}
 	r.Interval95, r.Interval999 = v.Interval(0.95), v.Interval(0.999)
@@ -159,7 +160,7 @@ func (ev *Evaluator) report(v *evidence.Value) *LMLReport {
 func (o *Options) piloted(ctx context.Context, d *gp.Table, p Params) (evidence.Options, error) {
 	eval := o.evalOptions()
 	eval.Gradient = !o.NoGradient
-	if o.autoProbes && o.Method == "bbgp" {
+	if o.autoProbes && o.Method == enum.MethodBBGP {
 		eval.Probes = 0
 	}
 	var err error
@@ -178,7 +179,7 @@ const (
 // pilot evaluates a random part of d at p.
 func (o *Options) pilot(ctx context.Context, d *gp.Table, p Params) (s cost.History, err error) {
 	n := d.X.Rows
-	if o.Method != "bbgp" || n < pilotPart*pilotRows {
+	if o.Method != enum.MethodBBGP || n < pilotPart*pilotRows {
 		return s, nil
 	}
 	sub := d.Rows(gp.Subset(n, min(n/pilotPart, pilotMost), o.Seed+3))

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"bbgp.dev/bbgp/enum"
 	"bbgp.dev/internal/gptest"
 	"bbgp.dev/internal/posterior"
 	"bbgp.dev/linalg"
@@ -33,7 +34,7 @@ func smallModel(t testing.TB, n int, opt Options) (*Model, *Data) {
 // and for the iterative solver.
 func TestSaveLoadPredict(t *testing.T) {
 	for _, method := range []string{"exact", "bbgp"} {
-		m, _ := smallModel(t, 120, Options{Method: method, MaxSteps: 6, PrefitRows: -1, Seed: 3})
+		m, _ := smallModel(t, 120, Options{Method: enum.Method(method), MaxSteps: 6, PrefitRows: -1, Seed: 3})
 		m.Extra = []byte("mine")
 		spec := m.post.Spec()
 		spec.Dense = method == "exact" // few rows would be dense in any case

@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"bbgp.dev/bbgp/enum"
 	"bbgp.dev/internal/cost"
 	"bbgp.dev/internal/evidence"
 	"bbgp.dev/internal/evidence/lanczos"
@@ -23,7 +24,7 @@ func (f *fit) complete(ctx context.Context, m *Model, t *train.Trainer) {
 	best := t.Cur
 	r := &m.Result
 	ev := best.Ev
-	if ctx.Err() == nil && f.opt.Method == "bbgp" && ev.BoundKind != "exact" {
+	if ctx.Err() == nil && f.opt.Method == enum.MethodBBGP && ev.BoundKind != "exact" {
 		last, err := f.Last(ctx, t)
 		switch {
 		case err == nil:
@@ -46,12 +47,12 @@ func (f *fit) adopt(ctx context.Context, m *Model, p Params, ev *evidence.Value)
 	r := &m.Result
 	m.Parameters = p.Clone()
 	r.Parameters = m.Parameters
-	r.LML, r.StdErr, r.BoundKind = ev.LML, ev.StdErr, ev.BoundKind
+	r.LML, r.StdErr, r.BoundKind = ev.LML, ev.StdErr, enum.BoundKind(ev.BoundKind)
 	r.Lower, r.Upper = evidence.Ordered(ev)
 	r.Interval95, r.Interval999 = ev.Interval(0.95), ev.Interval(0.999)
-	r.Precision, r.PrecisionReason, r.Rank, r.Neighbours, r.Probes, r.Reason = ev.Precision, ev.PrecisionReason,
-		ev.Rank, ev.Neighbours, ev.Probes, ev.Reason
-	r.Product, r.Tolerance, r.ProductDoubt = lanczos.ProductName(ev), ev.Tolerance, ev.ProductDoubt
+	r.Precision, r.PrecisionReason = enum.Precision(ev.Precision), ev.PrecisionReason
+	r.Rank, r.Neighbours, r.Probes, r.Reason = ev.Rank, ev.Neighbours, ev.Probes, ev.Reason
+	r.Product, r.Tolerance, r.ProductDoubt = enum.Product(lanczos.ProductName(ev)), ev.Tolerance, ev.ProductDoubt
 	if r.Probes > f.opt.Probes {
 		r.ProbesReason += fmt.Sprintf("; at the end at least %d, and what the standard error asked for takes",
 			cost.MinLastProbes)
@@ -93,9 +94,9 @@ func (f *fit) adopt(ctx context.Context, m *Model, p Params, ev *evidence.Value)
 func specOf(opt *Options, ev *evidence.Value) posterior.PrecondSpec {
 	n := int64(len(ev.Alpha))
 	fits := opt.budget().HasRoom(4 * 8 * n * n)
-	s := posterior.PrecondSpec{Dense: opt.Method == "exact" || n <= cost.DenseRows && fits && !opt.NoDense,
+	s := posterior.PrecondSpec{Dense: opt.Method == enum.MethodExact || n <= cost.DenseRows && fits && !opt.NoDense,
 		Rank: ev.Rank, Neighbours: ev.Neighbours, Seed: opt.Seed, Node: ev.Node}
-	if opt.Method != "exact" && opt.Method != "bbgp" { // their ranks mean something else
+	if opt.Method != enum.MethodExact && opt.Method != enum.MethodBBGP { // their ranks mean something else
 		s.Rank, s.Neighbours, s.Node = -1, -1, 0
 	}
 	return s
@@ -125,7 +126,7 @@ func (f *fit) remarks(m *Model) {
 	if !f.opt.NoScale {
 		r.rival()
 	}
-	if r.Stopped == "max-steps" {
+	if r.Stopped == enum.StoppedMaxSteps {
 		r.warn("training ended after %d evaluations, before it converged", f.opt.MaxSteps)
 	}
 }

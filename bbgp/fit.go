@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"bbgp.dev/bbgp/enum"
 	"bbgp.dev/internal/comm"
 	"bbgp.dev/internal/evidence"
 	"bbgp.dev/internal/evidence/lanczos"
@@ -80,7 +81,7 @@ var errTime = errors.New("bbgp: time budget")
 // newModel returns the model without parameters.
 func (f *fit) newModel() *Model {
 	s := f.opt.scaling(f.full)
-	f.Std = s.apply(f.Raw)
+	f.Std = s.Apply(f.Raw)
 	m := &Model{Scaling: s, Target: f.full.TargetName()}
 	for j := range f.Raw.X.Cols {
 		m.Names = append(m.Names, f.full.Name(j))
@@ -111,11 +112,11 @@ func (f *fit) posterior(p Params, spec posterior.PrecondSpec, w posterior.Weight
 // predictPeak predicts the peak of memory of training from p again, now that p tells
 // what preconditioner there will be.
 func (f *fit) predictPeak(ctx context.Context, r *Result, p Params) error {
-	if f.opt.Method != "bbgp" {
+	if f.opt.Method != enum.MethodBBGP {
 		return nil
 	}
 	eval := f.opt.evalOptions()
-	eval.Seen, eval.Uses = f.Seen, train.StageStepsOf(f.opt.Method)
+	eval.Seen, eval.Uses = f.Seen, train.StageStepsOf(string(f.opt.Method))
 	rank, near, err := lanczos.Foresee(ctx, f.opt.Engine, f.Std, p, eval)
 	if err == nil {
 		r.PredictedBytes = f.opt.budget().PeakBytes(r.Distinct, r.N, r.D, rank, near)
@@ -135,8 +136,8 @@ func (f *fit) constantModel(m *Model) {
 	m.Parameters.Mean = f.Std.Y[0]
 	m.post = f.posterior(m.Parameters, posterior.PrecondSpec{}, posterior.Weights{Alpha: make([]float64, f.Raw.X.Rows)})
 	r := &m.Result
-	r.ConstantTarget, r.Stopped, r.Parameters, r.Method, r.BoundKind = true, "converged", m.Parameters, "constant",
-		"exact"
+	r.ConstantTarget, r.Stopped, r.Parameters, r.Method, r.BoundKind = true, enum.StoppedConverged, m.Parameters,
+		enum.MethodConstant, enum.BoundExact
 	r.SecondsByPhase = map[string]float64{}
 	if f.full.X.Rows == 1 {
 		r.warn("one row only: the model predicts its target, %v, everywhere", f.full.Y[0])
@@ -175,19 +176,19 @@ func (f *fit) train(ctx context.Context, m *Model) (*Model, error) {
 	}
 	switch {
 	case err == nil:
-		r.Stopped = why
+		r.Stopped = enum.Stopped(why)
 	case ctx.Err() != nil:
-		r.Stopped = "cancelled"
+		r.Stopped = enum.StoppedCancelled
 	case climb.Err() != nil:
-		r.Stopped = "time"
+		r.Stopped = enum.StoppedTime
 	default:
 		// The best point stands; say why the search went no further.
-		r.Stopped = "stalled"
+		r.Stopped = enum.StoppedStalled
 		r.warn("training stopped early: %v", err)
 	}
 	f.complete(work, m, t)
 	if ctx.Err() == nil && work.Err() != nil {
-		r.Stopped = "time" // in the last evaluation
+		r.Stopped = enum.StoppedTime // in the last evaluation
 	}
 	return m, ctx.Err()
 }

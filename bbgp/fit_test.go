@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"bbgp.dev/bbgp/enum"
+	"bbgp.dev/bbgp/score"
 	"bbgp.dev/internal/evidence"
 	"bbgp.dev/internal/evidence/evidencetest"
 	"bbgp.dev/internal/gp"
@@ -26,7 +28,7 @@ func TestFitGolden(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g, train, std := loadGolden(t, name)
 			ctx, e := context.Background(), gptest.Engine(t)
-			m, err := Fit(ctx, train, Options{Engine: e, ScaleFloor: PaperFloor})
+			m, err := Fit(ctx, train, Options{Engine: e, ScaleFloor: gp.PaperFloor})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -73,14 +75,14 @@ func TestFitGolden(t *testing.T) {
 
 // denseModel returns a model with parameters p that predicts by Cholesky.
 func denseModel(p Params, train *Data) *Model {
-	return modelOf(train, NewScaling(train, false), p, posterior.PrecondSpec{Dense: true})
+	return modelOf(train, gp.Standardise(train.X, train.Y, gp.PaperFloor), p, posterior.PrecondSpec{Dense: true})
 }
 
-func denseScore(t *testing.T, p Params, train, test *Data) (Score, error) {
+func denseScore(t *testing.T, p Params, train, test *Data) (score.Score, error) {
 	m := denseModel(p, train)
 	pred, err := m.Predict(context.Background(), test.X, PredictOptions{SD: true, Engine: gptest.Engine(t)})
 	if err != nil {
-		return Score{}, err
+		return score.Score{}, err
 	}
 	return m.Score(pred, test.Y)
 }
@@ -134,7 +136,7 @@ func TestFitSmall(t *testing.T) {
 		d := randomData(200, 3, 4)
 		d.NoiseScale, d.NoiseExtra = nil, nil
 		steps := 0
-		m, err := Fit(context.Background(), d, Options{Engine: gptest.Engine(t), Optimizer: optimizer,
+		m, err := Fit(context.Background(), d, Options{Engine: gptest.Engine(t), Optimizer: enum.Optimizer(optimizer),
 			Progress: func(Step) { steps++ }})
 		if err != nil {
 			t.Fatal(err)
@@ -147,7 +149,7 @@ func TestFitSmall(t *testing.T) {
 		if l := m.Parameters.Lengthscales; l[1] < 5*l[0] {
 			t.Errorf("%s: lengthscales %v; the second input has no effect", optimizer, l)
 		}
-		if r.Method != "exact" || r.Optimizer != optimizer || steps != len(r.Trace) || r.Evaluations < 1 ||
+		if r.Method != "exact" || string(r.Optimizer) != optimizer || steps != len(r.Trace) || r.Evaluations < 1 ||
 			len(r.Starts) < 8 || !(r.Upper-r.Lower <= 1e-5) {
 			t.Errorf("%s: %s/%s, %d of %d steps, %d evaluations, [%v, %v]", optimizer, r.Method, r.Optimizer, steps,
 				len(r.Trace), r.Evaluations, r.Lower, r.Upper)

@@ -15,6 +15,8 @@ import (
 
 	"bbgp.dev/asm"
 	"bbgp.dev/bbgp"
+	"bbgp.dev/bbgp/enum"
+	"bbgp.dev/internal/gp"
 	"bbgp.dev/linalg"
 )
 
@@ -229,10 +231,10 @@ func (l *frozenLog) likelihoods(t *testing.T, e *linalg.Engine) {
 	for i := range d.NoiseScale {
 		d.NoiseScale[i] = 1 + float64(i%3)
 	}
-	for _, kernel := range bbgp.Families() {
+	for _, kernel := range gp.Families() {
 		for _, noise := range []float64{0.1, 1e-4} {
 			p := bbgp.Params{Kernel: kernel, Mean: 0.2, Variance: 1.5, Noise: noise, Lengthscales: []float64{0.7, 3}}
-			for _, method := range bbgp.Methods() {
+			for _, method := range enum.Methods() {
 				r, err := bbgp.LogMarginalLikelihood(context.Background(), d, p,
 					bbgp.Options{Method: method, Seed: 4, Engine: e})
 				name := fmt.Sprintf("%s %g %s", kernel, noise, method)

@@ -172,8 +172,8 @@ func loadGolden(t testing.TB, name string) (g golden, train *Data, std *gp.Table
 		t.Fatal(err)
 	}
 	train = readTable(t, filepath.Join(goldenDir, name+"_n2000.csv.gz"))
-	s := NewScaling(train, false)
-	std = s.apply(train.table())
+	s := gp.Standardise(train.X, train.Y, gp.PaperFloor)
+	std = s.Apply(train.table())
 	sum := func(v []float64) (a float64) {
 		for _, x := range v {
 			a += math.Abs(x)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"bbgp.dev/bbgp/enum"
 	"bbgp.dev/internal/checkpoint"
 	"bbgp.dev/internal/gptest"
 )
@@ -59,7 +60,7 @@ func TestResumedFitHasTheSameBits(t *testing.T) {
 				d.X.Data[i] += 0.3 * float64(i/2%(2*tc.n/3))
 			}
 			// All ones: the dense search of few rows leaves little to the training.
-			opt := Options{Method: tc.method, MaxSteps: tc.steps, PrefitRows: -1, Engine: gptest.Engine(t), Rank: 20}
+			opt := Options{Method: enum.Method(tc.method), MaxSteps: tc.steps, PrefitRows: -1, Engine: gptest.Engine(t), Rank: 20}
 			plain, err := Fit(ctx, d, opt)
 			if err != nil {
 				t.Fatal(err)
@@ -151,7 +152,7 @@ func TestJournalOfAnotherFit(t *testing.T) {
 		!strings.Contains(err.Error(), "the data differ") {
 		t.Error(err)
 	}
-	if _, err := CreateJournal(path); !errors.Is(err, os.ErrExist) {
+	if _, err := checkpoint.CreateJournal(path); !errors.Is(err, os.ErrExist) {
 		t.Error(err)
 	}
 	for _, content := range []string{"a,b\n1,2\n", "a", "bbgpjrnl\x09\x00\x00\x00"} {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"bbgp.dev/bbgp/enum"
 	"bbgp.dev/bbgp/score"
 	"bbgp.dev/internal/gp"
 )
@@ -101,7 +102,7 @@ func (m *Model) predictConstant(p *Prediction, n int, sd bool) {
 	p.makeDeviations()
 	copy(p.MeanLower, p.Mean)
 	copy(p.MeanUpper, p.Mean)
-	p.BoundKind = "exact"
+	p.BoundKind = enum.BoundExact
 	p.Laws = make([]score.Law, len(p.Mean))
 	for i, mean := range p.Mean {
 		p.Laws[i] = m.constantLaw(mean)

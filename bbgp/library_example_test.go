@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"bbgp.dev/bbgp"
+	"bbgp.dev/bbgp/score"
 	"bbgp.dev/linalg"
 	"gonum.org/v1/gonum/mat"
 )
@@ -25,13 +26,13 @@ func ExampleFit_progress() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	steps := 0
-	m, err := bbgp.Fit(ctx, bbgp.DataFrom(x, y), bbgp.Options{MaxSteps: 30, Progress: func(s bbgp.Step) { steps++ }})
+	m, err := bbgp.Fit(ctx, &bbgp.Data{X: linalg.MatrixOf(x), Y: y}, bbgp.Options{MaxSteps: 30, Progress: func(s bbgp.Step) { steps++ }})
 	if errors.Is(err, context.DeadlineExceeded) && m != nil {
 		fmt.Println("the best model so far")
 	} else if err != nil {
 		log.Fatal(err)
 	}
-	p, err := m.Predict(ctx, bbgp.Inputs(mat.NewDense(1, 1, []float64{3})), bbgp.PredictOptions{})
+	p, err := m.Predict(ctx, linalg.MatrixOf(mat.NewDense(1, 1, []float64{3})), bbgp.PredictOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -99,7 +100,7 @@ func ExampleModel_LeaveOneOut() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	v, err := bbgp.Validate(l.Y, l.Mean, l.SDObs, 1)
+	v, err := score.Validate(l.Y, l.Laws, 1)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"bbgp.dev/bbgp/enum"
 	"bbgp.dev/internal/usage"
 )
 
@@ -16,7 +17,7 @@ type LMLReport struct {
 	StdErr          float64            `json:"stderr"`         // over the probes
 	Interval95      Interval           `json:"lml_interval95"` // of the value itself: bias, probes, rounding
 	Interval999     Interval           `json:"lml_interval999"`
-	BoundKind       string             `json:"bound_kind"`
+	BoundKind       enum.BoundKind     `json:"bound_kind"`
 	Gradient        *Gradient          `json:"gradient"` // by the parameters
 	Passes          int                `json:"passes"`
 	Products        int                `json:"products"` // products of the kernel matrix with a vector
@@ -28,12 +29,12 @@ type LMLReport struct {
 	GradColumns     int                `json:"grad_columns"` // columns that the gradient took
 	Seconds         float64            `json:"seconds"`
 	CPUSeconds      float64            `json:"cpu_seconds"`
-	Method          string             `json:"method"`
+	Method          enum.Method        `json:"method"`
 	MethodReason    string             `json:"method_reason"`
 	Costs           *Costs             `json:"costs"` // by which the choices were made
-	Precision       string             `json:"precision"`
+	Precision       enum.Precision     `json:"precision"`
 	PrecisionReason string             `json:"precision_reason"`
-	Product         string             `json:"product"`       // dense or h2
+	Product         enum.Product       `json:"product"`       // dense or h2
 	Tolerance       float64            `json:"tolerance"`     // of an entry in σ_f², for h2
 	ProductDoubt    float64            `json:"product_doubt"` // nats that it may still do, within the bounds
 	ISA             string             `json:"isa"`

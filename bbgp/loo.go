@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 
+	"bbgp.dev/bbgp/enum"
 	"bbgp.dev/bbgp/score"
 	"bbgp.dev/linalg"
 )
@@ -21,7 +22,7 @@ type LeftOut struct {
 	Y, Mean, SDObs []float64
 	// The exact answers lie between these, see Prediction.BoundKind.
 	MeanLower, MeanUpper, SDObsLower, SDObsUpper []float64
-	BoundKind                                    string
+	BoundKind                                    enum.BoundKind
 	// Laws are those of the targets; SDObs is what Prediction.SDObs is.
 	Laws []score.Law
 }
@@ -45,14 +46,14 @@ func (m *Model) LeaveOneOut(ctx context.Context, opt LeaveOutOptions) (*LeftOut,
 			l.SDObs[i] = l.Laws[i].SD()
 			l.SDObsLower[i], l.SDObsUpper[i] = l.SDObs[i], l.SDObs[i]
 		}
-		l.BoundKind = "exact"
+		l.BoundKind = enum.BoundExact
 		return l, nil
 	}
 	out, err := m.post.LeaveOneOut(ctx, opt.Engine)
 	if err != nil {
 		return nil, err
 	}
-	l.BoundKind = out.Kind
+	l.BoundKind = enum.BoundKind(out.Kind)
 	for i := range n {
 		l.set(m, i, out.MeanLo[i], out.MeanHi[i], out.Lo[i], out.Hi[i])
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"bbgp.dev/bbgp/enum"
 	"bbgp.dev/internal/evidence"
 	"bbgp.dev/internal/gp"
 	"bbgp.dev/internal/gptest"
@@ -23,11 +24,11 @@ func TestMergedRowsAreExact(t *testing.T) {
 				m.Repeats == nil {
 				t.Fatalf("%d rows after merging", m.X.Rows)
 			}
-			s := NewScaling(d, false)
+			s := gp.Standardise(d.X, d.Y, gp.PaperFloor)
 			opt := &Options{Engine: e, Method: "exact"}
 			var ev [2]*evidence.Value
 			for k, rows := range []*gp.Table{d.table(), m} {
-				obj, err := opt.newObjective(s.apply(rows), p)
+				obj, err := opt.newObjective(s.Apply(rows), p)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -62,7 +63,7 @@ func TestFitOfRepeatedRows(t *testing.T) {
 		d      *Data
 		method string
 	}{{d, "exact"}, {shaken, "exact"}, {d, "bbgp"}} {
-		m, err := Fit(context.Background(), tc.d, Options{Method: tc.method, Engine: gptest.Engine(t), Eps: 0.01})
+		m, err := Fit(context.Background(), tc.d, Options{Method: enum.Method(tc.method), Engine: gptest.Engine(t), Eps: 0.01})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"bbgp.dev/bbgp/enum"
 	"bbgp.dev/internal/checkpoint"
 	"bbgp.dev/internal/cost"
 	"bbgp.dev/internal/evidence"
@@ -45,12 +46,12 @@ func (o *Options) complete(obj evidence.Estimator, d *gp.Table) evidence.Estimat
 
 func (o *Options) bareObjective(d *gp.Table, p Params) (evidence.Estimator, error) {
 	switch o.Method {
-	case "exact":
+	case enum.MethodExact:
 		return evidence.NewExact(o.Engine, d, p)
-	case "sgpr", "cglb":
-		return inducing.New(o.Engine, d, p, o.inducing(), o.Method == "cglb")
-	case "iterative", "rr":
-		return iterative.New(o.Engine, d, p, o.Method == "rr")
+	case enum.MethodSGPR, enum.MethodCGLB:
+		return inducing.New(o.Engine, d, p, o.inducing(), o.Method == enum.MethodCGLB)
+	case enum.MethodIterative, enum.MethodRR:
+		return iterative.New(o.Engine, d, p, o.Method == enum.MethodRR)
 	}
 	return lanczos.New(o.Engine, d, p)
 }
@@ -71,7 +72,7 @@ func (o *Options) insistExact(ctx context.Context, obj evidence.Estimator, d *gp
 	opt evidence.Options) (ev *evidence.Value, remark string, err error) {
 	n := d.X.Rows
 	ev, used, err := evidence.Escalate(ctx, obj, n, p, opt)
-	if err != nil && evidence.NeedsEscalation(err) && o.Method == "bbgp" && o.budget().HasRoom(cost.ExactBytes(n)) {
+	if err != nil && evidence.NeedsEscalation(err) && o.Method == enum.MethodBBGP && o.budget().HasRoom(cost.ExactBytes(n)) {
 		dense, e := evidence.NewExact(o.Engine, d, p)
 		if e != nil {
 			return nil, "", e
@@ -90,7 +91,7 @@ func (o *Options) insistExact(ctx context.Context, obj evidence.Estimator, d *gp
 // config returns what the options say to the training.
 func (o *Options) config() *train.Config {
 	return &train.Config{
-		Kernel: o.Kernel, Method: o.Method, Optimizer: o.Optimizer, MaxSteps: o.MaxSteps, Eps: o.Eps,
+		Kernel: o.Kernel, Method: string(o.Method), Optimizer: string(o.Optimizer), MaxSteps: o.MaxSteps, Eps: o.Eps,
 		LMLStdErr: o.LMLStdErr, Probes: o.Probes, FixMean: o.FixMean, Start: o.Start, PrefitRows: o.PrefitRows,
 		Restarts: o.Restarts, Seed: o.Seed, Engine: o.Engine, Journal: o.Journal, Costs: o.Costs,
 		Budget: o.budget(), Eval: o.evalOptions(), New: o.newObjective, Wrap: o.wrap, Complete: o.complete,

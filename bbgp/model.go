@@ -3,6 +3,7 @@ package bbgp
 import (
 	"runtime/debug"
 
+	"bbgp.dev/bbgp/enum"
 	"bbgp.dev/internal/posterior"
 )
 
@@ -37,20 +38,20 @@ type Result struct {
 	StdErr          float64            `json:"stderr"`                    // standard error of LML over the random probes, from their spread
 	Interval95      Interval           `json:"lml_interval95,omitempty"`  // ends that hold the likelihood with a probability of 95 %; null where there is no bound
 	Interval999     Interval           `json:"lml_interval999,omitempty"` // the same with 99.9 %
-	BoundKind       string             `json:"bound_kind"`                // exact, rigorous or probable
+	BoundKind       enum.BoundKind     `json:"bound_kind"`                // exact, rigorous or probable
 	Evaluations     int                `json:"evaluations"`               // evaluations on all rows
 	Passes          int                `json:"passes"`                    // over the kernel matrix, each for all right-hand sides at once
 	Seconds         float64            `json:"seconds"`                   // wall time of the work
 	CPUSeconds      float64            `json:"cpu_seconds"`               // CPU time of the work, all threads
 	PeakBytes       int64              `json:"peak_bytes"`                // peak memory of the process
 	PredictedBytes  int64              `json:"predicted_bytes"`           // the peak, before the first evaluation on all rows
-	Method          string             `json:"method"`                    // bbgp, exact, sgpr, cglb, iterative or rr
+	Method          enum.Method        `json:"method"`                    // bbgp, exact, sgpr, cglb, iterative or rr
 	MethodReason    string             `json:"method_reason"`             // why this method
 	Costs           *Costs             `json:"costs"`                     // by which the choices were made; nil in models of before there were any
-	Optimizer       string             `json:"optimizer"`                 // levenberg, lbfgs or adam
-	Precision       string             `json:"precision"`                 // of products: f32 or f64
+	Optimizer       enum.Optimizer     `json:"optimizer"`                 // levenberg, lbfgs or adam
+	Precision       enum.Precision     `json:"precision"`                 // of products: f32 or f64
 	PrecisionReason string             `json:"precision_reason"`          // why this precision
-	Product         string             `json:"product"`                   // dense or h2
+	Product         enum.Product       `json:"product"`                   // dense or h2
 	Tolerance       float64            `json:"tolerance"`                 // of an entry in σ_f², for h2
 	ProductDoubt    float64            `json:"product_doubt"`             // nats that it may still do to LML, within the bounds
 	Rank            int                `json:"rank"`                      // of the preconditioner, or inducing rows
@@ -66,7 +67,7 @@ type Result struct {
 	NoStructure     bool               `json:"no_structure"`              // no input was found to tell the target
 	DF              float64            `json:"df"`                        // degrees of freedom of intervals; 0: rows are many, they are normal
 	NoiseDF         float64            `json:"noise_df"`                  // of Student's t noise; 0: normal
-	Stopped         string             `json:"stopped"`                   // converged, max-steps, time, cancelled or stalled
+	Stopped         enum.Stopped       `json:"stopped"`                   // converged, max-steps, time, cancelled or stalled
 	Starts          []Candidate        `json:"starts"`                    // of the search: what was tried and what became of it
 	Warnings        []string           `json:"warnings"`                  // what a user should know, and do
 	SecondsByPhase  map[string]float64 `json:"seconds_by_phase"`          // wall time by phase

@@ -7,7 +7,6 @@ import (
 	"bbgp.dev/internal/cost"
 	"bbgp.dev/internal/cost/calibrate"
 	"bbgp.dev/internal/evidence"
-	"bbgp.dev/internal/evidence/lanczos"
 	"bbgp.dev/internal/gp"
 	"bbgp.dev/internal/train"
 	"bbgp.dev/linalg"
@@ -35,12 +34,18 @@ type Params = gp.Params
 // parameter 1, for d inputs. kernel "" means matern32.
 func DefaultParams(kernel string, d int) Params { return gp.DefaultParams(kernel, d) }
 
-// Families returns the names of the covariance functions, the default first.
-func Families() []string { return gp.Families() }
-
 // A ParamError says which parameter is out of range or missing. Key is its name in the
 // JSON form, such as "noise" or "lengthscales[3]"; Reason says what is wrong.
 type ParamError = gp.ParamError
+
+// A DataError says which cell of the data cannot be used: Row, the index of the row from 0,
+// -1 when no single row is at fault; Column, the name of the column or ""; and Reason.
+type DataError = gp.DataError
+
+// A Scaling standardises inputs and target: x' = (x - mean)/scale, with the mean of
+// the training rows and their population standard deviation, 1 where that is 0. The fields
+// are XMean and XScale, for each input, YMean and YScale; XTo and YTo standardise.
+type Scaling = gp.Scaling
 
 // An OptionError says which option has a value that cannot be used. Option is the name
 // of the field of Options, in lower case; Reason says what is wrong.
@@ -55,18 +60,10 @@ type MemoryError = gp.MemoryError
 var ErrNotFinite = gp.ErrNotFinite
 
 // Costs are what the parts of a computation cost one thread, all in one unit; the choices
-// of method, preconditioner and probes are made by them. The default, [StandardCosts],
-// makes every choice, and with it the bits of every result, the same on all machines.
+// of method, preconditioner and probes are made by them. The default, cycles of a core with
+// AVX-512, makes every choice, and with it the bits of every result, the same on all machines.
 // Check tells whether they can be used, List gives them by name, Scale one of them.
 type Costs = cost.Costs
-
-// StandardCosts are cycles of a core with AVX-512 (Cascade Lake), counted and
-// measured once.
-func StandardCosts() Costs { return cost.StandardCosts() }
-
-// ReadCosts reads the JSON form, or that of a report with the member "costs". The
-// numbers must all be there and pass Check.
-func ReadCosts(b []byte) (*Costs, error) { return cost.ReadCosts(b) }
 
 // A Gradient holds the derivatives of the log marginal likelihood by the natural
 // parameters: Mean, Lengthscales (0 where the lengthscale is +Inf), Variance, Noise.
@@ -81,9 +78,6 @@ type Bound = evidence.Bound
 // A StagnationError says that bounds stopped improving before they were close enough.
 type StagnationError = evidence.StagnationError
 
-// Products returns the forms of products that Options.Product takes, the default first.
-func Products() []string { return lanczos.Products() }
-
 // A FileError says why a file is not a model, or a checkpoint, that this version can
 // read: Path, "" for a stream, and Reason.
 type FileError = gp.FileError
@@ -92,9 +86,6 @@ type FileError = gp.FileError
 // file and returns the first error of a write; Replayed tells how many evaluations were
 // taken from the file.
 type Journal = checkpoint.Journal
-
-// CreateJournal starts a journal in a new file; it fails if there is one.
-func CreateJournal(path string) (*Journal, error) { return checkpoint.CreateJournal(path) }
 
 // ResumeJournal goes on with the journal in a file, or starts one there. It
 // fails with a *FileError if the file is something else.

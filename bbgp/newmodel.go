@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"bbgp.dev/bbgp/enum"
 	"bbgp.dev/internal/gp"
 	"bbgp.dev/internal/train"
 	"bbgp.dev/internal/usage"
@@ -43,7 +44,7 @@ func NewModel(ctx context.Context, d *Data, p Params, opt Options) (*Model, erro
 		m.Result.warn("%s", remark)
 	}
 	f.Count.Evals, f.Count.Passes = 1, v.Passes
-	m.Result.Stopped = "converged"
+	m.Result.Stopped = enum.StoppedConverged
 	f.adopt(ctx, m, p, v)
 	f.cost(&m.Result)
 	return m, ctx.Err()

@@ -1,11 +1,13 @@
 package bbgp
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"slices"
 	"time"
 
+	"bbgp.dev/bbgp/enum"
 	"bbgp.dev/internal/cost"
 	"bbgp.dev/internal/evidence"
 	"bbgp.dev/internal/gp"
@@ -24,10 +26,10 @@ type Options struct {
 	// exact where the dense computation is the cheaper one and fits Memory, up to
 	// some 700 rows, and bbgp otherwise. Whatever the method of training, predictions are
 	// those of the exact process at the parameters found.
-	Method string
+	Method enum.Method
 	// Optimizer is lbfgs, levenberg or adam; "" means lbfgs, and adam for the
 	// methods iterative and rr, whose values are too noisy for anything else.
-	Optimizer string
+	Optimizer enum.Optimizer
 	// MaxSteps ends the training after so many evaluations on all rows, those of the
 	// search of few rows not among them; 0 means 400.
 	MaxSteps int
@@ -52,11 +54,11 @@ type Options struct {
 	// need the choices be, and the results.
 	Costs *Costs
 	// Precision is auto, f32 or f64; "" means auto.
-	Precision string
+	Precision enum.Precision
 	// Product is the form of products with the covariance matrix: dense, h2 (an
 	// approximation of its far part to Tolerance, with up to three inputs in the distance),
 	// or auto, h2 where that is less work; "" means auto.
-	Product string
+	Product enum.Product
 	// Tolerance bounds the error of an entry in units of σ_f² in form h2, for the products
 	// of the iteration; corrections are made with a hundredth of it. 0 means 1e-3 of the
 	// noise, less with more rows. It is made finer where what it does to a likelihood is not
@@ -65,7 +67,7 @@ type Options struct {
 	// NoScale takes inputs and target as they are.
 	NoScale bool
 	// ScaleFloor is added to the standard deviations that inputs and target are divided
-	// by; 0 makes a fit the same in all units, PaperFloor is what the paper does.
+	// by; 0 makes a fit the same in all units, gp.PaperFloor is what the paper does.
 	ScaleFloor float64
 	// NoGradient leaves the gradient out of LogMarginalLikelihood; Fit ignores it.
 	NoGradient bool
@@ -102,61 +104,47 @@ type Options struct {
 	autoProbes   bool           // nobody has asked for a number
 }
 
-var (
-	methods    = []string{"bbgp", "exact", "sgpr", "cglb", "iterative", "rr"}
-	optimizers = []string{"lbfgs", "levenberg", "adam"}
-	precisions = []string{"auto", "f32", "f64"}
-)
-
-// Methods, Optimizers and Precisions return what the options of these names take.
-func Methods() []string    { return slices.Clone(methods) }
-func Optimizers() []string { return slices.Clone(optimizers) }
-func Precisions() []string { return slices.Clone(precisions) }
-
 // settle fills the defaults in for n rows of d inputs and checks the rest.
 func (o Options) settle(n, d int) (Options, error) {
-	set := func(s *string, v string) {
-		if *s == "" {
-			*s = v
-		}
-	}
 	if o.Start != nil {
 		if err := checkKernel(o.Kernel, *o.Start); err != nil {
 			return o, err
 		}
 		o.Kernel = o.Start.Kernel
 	}
-	set(&o.Kernel, Families()[0])
+	setDefault(&o.Kernel, gp.Families()[0])
 	o.Costs = cost.OrStandard(o.Costs)
 	if err := o.Costs.Check(); err != nil {
 		return o, err
 	}
 	if o.methodReason = "as asked"; o.Method == "" {
-		o.Method, o.methodReason = cost.Method(n, d, o.Costs, o.Memory)
+		var method string
+		method, o.methodReason = cost.Method(n, d, o.Costs, o.Memory)
+		o.Method = enum.Method(method)
 	}
-	stochastic := o.Method == "iterative" || o.Method == "rr"
+	stochastic := o.Method == enum.MethodIterative || o.Method == enum.MethodRR
 	if stochastic {
-		set(&o.Optimizer, "adam")
+		setDefault(&o.Optimizer, enum.OptimizerAdam)
 	}
-	set(&o.Optimizer, "lbfgs")
-	if stochastic && o.Optimizer != "adam" {
+	setDefault(&o.Optimizer, enum.OptimizerLBFGS)
+	if stochastic && o.Optimizer != enum.OptimizerAdam {
 		return o, &OptionError{Option: "optimizer", Reason: fmt.Sprintf("method %s needs adam", o.Method)}
 	}
-	set(&o.Precision, "auto")
-	set(&o.Product, Products()[0])
+	setDefault(&o.Precision, enum.PrecisionAuto)
+	setDefault(&o.Product, enum.ProductAuto)
 	if err := o.checkChoices(); err != nil {
 		return o, err
 	}
 	if err := o.checkNumbers(); err != nil {
 		return o, err
 	}
-	setNumber(&o.Eps, 1)
-	setNumber(&o.LMLStdErr, 1e-3)
+	setDefault(&o.Eps, 1)
+	setDefault(&o.LMLStdErr, 1e-3)
 	if o.autoProbes, o.probesReason = o.Probes == 0, "as asked"; o.autoProbes {
 		o.Probes, o.probesReason = cost.FewProbes, cost.UsualProbes
 	}
-	setNumber(&o.MaxSteps, 400)
-	setNumber(&o.PrefitRows, 500)
+	setDefault(&o.MaxSteps, 400)
+	setDefault(&o.PrefitRows, 500)
 	if o.Engine == nil {
 		e, err := linalg.NewEngine(nil, runtime.GOMAXPROCS(0))
 		if err != nil {
@@ -177,19 +165,16 @@ func checkKernel(asked string, p Params) error {
 
 // checkChoices returns an *OptionError for the first word that is not known.
 func (o *Options) checkChoices() error {
-	for _, c := range []struct {
-		name, value string
-		of          []string
-	}{
-		{"kernel", o.Kernel, Families()}, {"method", o.Method, methods},
-		{"optimizer", o.Optimizer, optimizers}, {"precision", o.Precision, precisions},
-		{"product", o.Product, Products()},
-	} {
-		if !slices.Contains(c.of, c.value) {
-			return &OptionError{Option: c.name, Reason: fmt.Sprintf("%q is not one of %v", c.value, c.of)}
-		}
+	return cmp.Or(checkChoice("kernel", o.Kernel, gp.Families()), checkChoice("method", o.Method, enum.Methods()),
+		checkChoice("optimizer", o.Optimizer, enum.Optimizers()),
+		checkChoice("precision", o.Precision, enum.Precisions()), checkChoice("product", o.Product, enum.Products()))
+}
+
+func checkChoice[T ~string](option string, v T, of []T) error {
+	if slices.Contains(of, v) {
+		return nil
 	}
-	return nil
+	return &OptionError{Option: option, Reason: fmt.Sprintf("%q is not one of %v", v, of)}
 }
 
 // checkNumbers returns an *OptionError for the first number out of range.
@@ -214,15 +199,17 @@ func (o *Options) checkNumbers() error {
 	return nil
 }
 
-func setNumber[T int | float64](p *T, v T) {
-	if *p == 0 {
+func setDefault[T comparable](p *T, v T) {
+	var zero T
+	if *p == zero {
 		*p = v
 	}
 }
 
 // evalOptions returns what the options say about single evaluations.
 func (o *Options) evalOptions() evidence.Options {
-	e := evidence.Options{Eps: o.Eps, Seed: o.Seed, Precision: o.Precision, Product: o.Product, Tolerance: o.Tolerance,
+	e := evidence.Options{Eps: o.Eps, Seed: o.Seed, Precision: string(o.Precision),
+		Product: string(o.Product), Tolerance: o.Tolerance,
 		Gradient: true, Memory: o.Memory}
 	size := func(v int) int {
 		switch {
@@ -241,6 +228,6 @@ func (o *Options) evalOptions() evidence.Options {
 // budget returns what the options say about memory.
 func (o *Options) budget() *cost.Budget {
 	e := o.evalOptions()
-	return &cost.Budget{Method: o.Method, Bytes: o.Memory, Probes: o.Probes, Rank: e.Rank, Neighbours: e.Neighbours,
+	return &cost.Budget{Method: string(o.Method), Bytes: o.Memory, Probes: o.Probes, Rank: e.Rank, Neighbours: e.Neighbours,
 		Inducing: o.inducing(), Costs: o.Costs}
 }

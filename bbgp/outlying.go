@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"bbgp.dev/bbgp/score"
 	"bbgp.dev/internal/posterior"
 )
 
@@ -11,7 +12,7 @@ import (
 // first: beyond 4 deviations and 6 spreads of the residuals. Rows that were merged
 // because they repeat are one, with the index of their place in the order of places.
 // Robust models, whose noise explains such rows, have none.
-func (m *Model) Outlying(ctx context.Context, opt LeaveOutOptions) ([]Outlier, error) {
+func (m *Model) Outlying(ctx context.Context, opt LeaveOutOptions) ([]score.Outlier, error) {
 	if err := m.callable(ctx, opt.Engine); err != nil {
 		return nil, err
 	}
@@ -25,7 +26,7 @@ func (m *Model) Outlying(ctx context.Context, opt LeaveOutOptions) ([]Outlier, e
 // Around predicts the given training rows, each from its 60 nearest others at the
 // parameters of the model: Z is N(0, 1) if the model is right. Rows count as in Trained.
 // A model of a constant target, or of fewer than 8 rows, says nothing: nil.
-func (m *Model) Around(ctx context.Context, rows []int, opt LeaveOutOptions) ([]Outlier, error) {
+func (m *Model) Around(ctx context.Context, rows []int, opt LeaveOutOptions) ([]score.Outlier, error) {
 	if err := m.callable(ctx, opt.Engine); err != nil {
 		return nil, err
 	}
@@ -42,11 +43,11 @@ func (m *Model) Around(ctx context.Context, rows []int, opt LeaveOutOptions) ([]
 }
 
 // outliers returns residuals in the units of the target.
-func (m *Model) outliers(rows []posterior.Residual) []Outlier {
-	var out []Outlier
+func (m *Model) outliers(rows []posterior.Residual) []score.Outlier {
+	var out []score.Outlier
 	s, y := &m.Scaling, m.post.Data().Y
 	for _, r := range rows {
-		out = append(out, Outlier{Row: r.Row, Y: s.YMean + s.YScale*y[r.Row], Mean: s.YMean + s.YScale*r.Mean,
+		out = append(out, score.Outlier{Row: r.Row, Y: s.YMean + s.YScale*y[r.Row], Mean: s.YMean + s.YScale*r.Mean,
 			SDObs: s.YScale * r.SD, Z: r.Z})
 	}
 	return out

@@ -5,15 +5,12 @@ import (
 	"fmt"
 	"unicode/utf8"
 
+	"bbgp.dev/internal/gp"
 	"bbgp.dev/linalg"
 )
 
 // What comes from outside is checked here, before it is used: it gives errors that can
 // be told by their types, never a panic.
-
-// MostSpread is the largest difference of two values of a column, and the largest noise
-// variance or its factor: squares of what is larger, times rows, leave float64.
-const MostSpread = 1e151
 
 // mostNeighbours of a row in a preconditioner: n times their cube is the work.
 const mostNeighbours = 4096
@@ -70,16 +67,7 @@ func checkSpread(column string, n int, at func(i int) float64) error {
 	for i := range n {
 		lo, hi = min(lo, at(i)), max(hi, at(i))
 	}
-	return CheckRange(column, lo, hi)
-}
-
-// CheckRange returns a *DataError if values of a column from lo to hi are too far apart
-// to be computed with: more than MostSpread.
-func CheckRange(column string, lo, hi float64) error {
-	if !(hi/2-lo/2 <= MostSpread/2) {
-		return &DataError{Row: -1, Column: column, Reason: fmt.Sprintf("values from %g to %g are too far apart to be squared; give the column in other units, or its logarithm", lo, hi)}
-	}
-	return nil
+	return gp.CheckRange(column, lo, hi)
 }
 
 // checkNames tells whether names can be saved: a model file is text in UTF-8.

@@ -83,7 +83,7 @@ func TestOutsideData(t *testing.T) {
 	}
 	var none context.Context
 	refuses(t, "Fit, nil context", func() error { _, err := Fit(none, good(), Options{}); return err })
-	refuses(t, "DataFrom", fit(DataFrom(nil, y), Options{}))
+	refuses(t, "MatrixOf", fit(&Data{X: linalg.MatrixOf(nil), Y: y}, Options{}))
 	if good().Name(-1) == "" {
 		t.Error("no name")
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	"bbgp.dev/bbgp/enum"
 	"bbgp.dev/internal/cost"
 	"bbgp.dev/internal/gp"
 )
@@ -18,26 +19,23 @@ import (
 // of evaluations hardly depends on n; that of a sample, small and fitted to the last
 // nat, tells less the smaller a part it is.
 type Plan struct {
-	Rows        int     `json:"rows"`          // rows that would be used
-	Distinct    int     `json:"distinct_rows"` // rows once repeated ones are merged
-	Inputs      int     `json:"inputs"`        // inputs
-	Method      string  `json:"method"`
-	Precision   string  `json:"precision"`
-	Rank        int     `json:"rank"`
-	Neighbours  int     `json:"neighbours"`
-	Probes      int     `json:"probes"`
-	Evaluations int     `json:"evaluations"`    // evaluations that the fit would take, about
-	Passes      int     `json:"passes"`         // passes over the kernel matrix, about
-	Seconds     float64 `json:"seconds"`        // wall time of the fit, about
-	CPUSeconds  float64 `json:"cpu_seconds"`    // CPU time of the fit, about
-	Bytes       int64   `json:"bytes"`          // at the peak
-	LeastBytes  int64   `json:"least_bytes"`    // the smallest budget that is accepted
-	Sample      int     `json:"sample_rows"`    // rows of the sample that was fitted
-	Took        float64 `json:"sample_seconds"` // seconds that this took
+	Rows        int            `json:"rows"`          // rows that would be used
+	Distinct    int            `json:"distinct_rows"` // rows once repeated ones are merged
+	Inputs      int            `json:"inputs"`        // inputs
+	Method      enum.Method    `json:"method"`
+	Precision   enum.Precision `json:"precision"`
+	Rank        int            `json:"rank"`
+	Neighbours  int            `json:"neighbours"`
+	Probes      int            `json:"probes"`
+	Evaluations int            `json:"evaluations"`    // evaluations that the fit would take, about
+	Passes      int            `json:"passes"`         // passes over the kernel matrix, about
+	Seconds     float64        `json:"seconds"`        // wall time of the fit, about
+	CPUSeconds  float64        `json:"cpu_seconds"`    // CPU time of the fit, about
+	Bytes       int64          `json:"bytes"`          // at the peak
+	LeastBytes  int64          `json:"least_bytes"`    // the smallest budget that is accepted
+	Sample      int            `json:"sample_rows"`    // rows of the sample that was fitted
+	Took        float64        `json:"sample_seconds"` // seconds that this took
 }
-
-// UsualEvaluations of all rows are what a fit takes, more or less.
-const UsualEvaluations = 16
 
 const (
 	planRows   = 1500             // of the sample; half of the rows if that is less
@@ -82,9 +80,9 @@ func NewPlan(ctx context.Context, d *Data, opt Options) (*Plan, error) {
 		searched = float64(searchedBy(r))
 		did = max(did-searched, 1)
 	}
-	evals := math.Min(UsualEvaluations*math.Pow(did/UsualEvaluations, min(2/(grow*grow), 0.5)), float64(set.MaxSteps))
+	evals := math.Min(cost.UsualEvaluations*math.Pow(did/cost.UsualEvaluations, min(2/(grow*grow), 0.5)), float64(set.MaxSteps))
 	p.Evaluations = int(evals + 0.5)
-	if set.Method == "exact" {
+	if set.Method == enum.MethodExact {
 		more := 1.0
 		if searched > 0 && set.config().SearchesDense(n, d.X.Cols) {
 			more = cost.ExactCost(n, d.X.Cols, set.Costs) / cost.ExactCost(p.Sample, d.X.Cols, set.Costs) *
@@ -99,7 +97,7 @@ func NewPlan(ctx context.Context, d *Data, opt Options) (*Plan, error) {
 		if err != nil {
 			return nil, err
 		}
-		if at.Product == "h2" {
+		if at.Product == enum.ProductH2 {
 			p.Precision, p.Rank, p.Neighbours = at.Precision, at.Rank, at.Neighbours
 		}
 		more := float64(n) / float64(at.rows)
@@ -148,12 +146,12 @@ func evaluateLarger(ctx context.Context, d, sub *Data, q Params, opt Options) (a
 // cost, where d is going to be multiplied by them; at is nil elsewhere.
 func evaluateMap(ctx context.Context, d *Data, q Params, opt Options) (at larger, power float64, err error) {
 	const rows, mapPower = 20000, 0.1
-	if !cost.IsMap(d.X.Rows, d.X.Cols) || opt.Product == "dense" {
+	if !cost.IsMap(d.X.Rows, d.X.Cols) || opt.Product == enum.ProductDense {
 		return at, 0, nil
 	}
 	at.rows = rows
 	at.LMLReport, err = LogMarginalLikelihood(ctx, d.Rows(gp.Subset(d.X.Rows, rows, opt.Seed+2)), q, opt)
-	if err != nil || at.Product != "h2" {
+	if err != nil || at.Product != enum.ProductH2 {
 		return larger{}, 0, err
 	}
 	return at, mapPower, nil
@@ -162,7 +160,7 @@ func evaluateMap(ctx context.Context, d *Data, q Params, opt Options) (at larger
 // cpu is the CPU time of an evaluation on grow times the rows.
 func (l larger) cpu(grow, power float64) float64 {
 	left, sum, square := l.Seconds, 0.0, 2.0
-	if l.Product == "h2" {
+	if l.Product == enum.ProductH2 {
 		square = 1
 	}
 	for _, phase := range []struct {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"bbgp.dev/bbgp/enum"
 	"bbgp.dev/bbgp/score"
 	"bbgp.dev/internal/gp"
 	"bbgp.dev/internal/posterior"
@@ -61,7 +62,7 @@ type Prediction struct {
 	// exact (dense, but for rounding), rigorous, or probable, where each bound of
 	// a row fails with probability 1e-6 over the random probes of the model
 	// (internal/posterior/probes.go), or rests on an estimate of the smallest eigenvalue (cgvariance.go).
-	BoundKind string
+	BoundKind enum.BoundKind
 }
 
 // Predict returns means and, if asked for, standard deviations at the rows of
@@ -89,7 +90,7 @@ func (m *Model) Predict(ctx context.Context, xs linalg.Matrix, opt PredictOption
 	if !gp.Finite(opt.MeanTol) || opt.MeanTol < 0 {
 		return nil, &OptionError{Option: "meantol", Reason: fmt.Sprintf("%v is not a positive number", opt.MeanTol)}
 	}
-	setNumber(&opt.SDTol, 0.05)
+	setDefault(&opt.SDTol, 0.05)
 	p := &Prediction{}
 	if m.Result.ConstantTarget {
 		m.predictConstant(p, xs.Rows, opt.SD)
@@ -105,7 +106,7 @@ func (m *Model) Predict(ctx context.Context, xs linalg.Matrix, opt PredictOption
 		p.Mean[i] = m.Scaling.YMean + m.Scaling.YScale*v
 	}
 	if opt.SD {
-		p.BoundKind = out.Kind
+		p.BoundKind = enum.BoundKind(out.Kind)
 		m.deviations(p, out)
 		m.observe(p, opt)
 	}
@@ -137,10 +138,6 @@ func (p *Prediction) makeDeviations() {
 	}
 }
 
-// Inputs copies an m×D matrix of inputs, such as a gonum mat.Matrix, for Predict
-// and Sample; DataFrom does so for Fit.
-func Inputs(m Dense) linalg.Matrix { return DataFrom(m, nil).X }
-
 // checkInputs tells whether the rows of xs can be predicted.
 func (m *Model) checkInputs(xs linalg.Matrix) error {
 	if err := m.ready(); err != nil {
@@ -157,7 +154,7 @@ func (m *Model) checkInputs(xs linalg.Matrix) error {
 			if !gp.Finite(v) {
 				return &DataError{Row: i, Column: m.Names[j], Reason: fmt.Sprintf("%v is not a finite number", v)}
 			}
-			if !(math.Abs((v-m.Scaling.XMean[j])/m.Scaling.XScale[j]) <= MostSpread) {
+			if !(math.Abs((v-m.Scaling.XMean[j])/m.Scaling.XScale[j]) <= gp.MostSpread) {
 				return &DataError{Row: i, Column: m.Names[j], Reason: fmt.Sprintf("%v is too far from the training rows for distances to be computed", v)}
 			}
 		}

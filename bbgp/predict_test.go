@@ -6,6 +6,7 @@ import (
 	"math"
 	"testing"
 
+	"bbgp.dev/internal/gp"
 	"bbgp.dev/internal/gptest"
 	"bbgp.dev/internal/posterior"
 	"bbgp.dev/linalg"
@@ -17,7 +18,7 @@ func modelOf(d *Data, s Scaling, p Params, spec posterior.PrecondSpec) *Model {
 	for j := range d.X.Cols {
 		m.Names = append(m.Names, d.Name(j))
 	}
-	m.post = posterior.New(s.apply(d.table()), p, spec, nil, posterior.Weights{MeanError: math.Inf(1)})
+	m.post = posterior.New(s.Apply(d.table()), p, spec, nil, posterior.Weights{MeanError: math.Inf(1)})
 	return m
 }
 
@@ -37,8 +38,8 @@ func TestPredictFixedValues(t *testing.T) {
 	} {
 		p := Params{Kernel: "matern32", Variance: 1, Noise: c.noise, Lengthscales: []float64{1}}
 		ctx := context.Background()
-		dense := modelOf(d, NewScaling(d, true), p, posterior.PrecondSpec{Dense: true})
-		iter := modelOf(d, NewScaling(d, true), p, posterior.PrecondSpec{Neighbours: 16})
+		dense := modelOf(d, gp.Identity(d.X.Cols), p, posterior.PrecondSpec{Dense: true})
+		iter := modelOf(d, gp.Identity(d.X.Cols), p, posterior.PrecondSpec{Neighbours: 16})
 		for _, m := range []*Model{dense, iter} {
 			got, err := m.Predict(ctx, at, PredictOptions{SD: true, SDTol: 0.002, MeanTol: 1e-8, Engine: gptest.Engine(t)})
 			if err != nil {
@@ -127,7 +128,7 @@ func TestConstantTarget(t *testing.T) {
 func TestPredictCancelled(t *testing.T) {
 	d, test := randomData(700, 3, 5), randomData(300, 3, 6)
 	p := Params{Kernel: "matern32", Variance: 1, Noise: 0.05, Lengthscales: []float64{1, 2, 3}}
-	m := modelOf(d, NewScaling(d, true), p, posterior.PrecondSpec{Neighbours: 16})
+	m := modelOf(d, gp.Identity(d.X.Cols), p, posterior.PrecondSpec{Neighbours: 16})
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, err := m.Predict(ctx, test.X, PredictOptions{SD: true, Engine: gptest.Engine(t)}); !errors.Is(err, context.Canceled) {

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"bbgp.dev/bbgp/enum"
 	"bbgp.dev/internal/gp"
 	"bbgp.dev/linalg"
 )
@@ -45,12 +46,12 @@ func TestProductForms(t *testing.T) {
 		var got [2]*LMLReport
 		for k, product := range []string{"dense", "h2"} {
 			var err error
-			opt := Options{Method: "bbgp", Product: product, NoScale: true, Rank: -1, Neighbours: 48, Probes: 3,
+			opt := Options{Method: "bbgp", Product: enum.Product(product), NoScale: true, Rank: -1, Neighbours: 48, Probes: 3,
 				Seed: 3}
 			if got[k], err = LogMarginalLikelihood(ctx, data, p, opt); err != nil {
 				t.Fatalf("%s: %s: %v", name, product, err)
 			}
-			if got[k].Product != product {
+			if string(got[k].Product) != product {
 				t.Fatalf("%s: product %s", name, got[k].Product)
 			}
 		}
@@ -78,7 +79,7 @@ func TestCoarseTolerance(t *testing.T) {
 	data := mapData(2500, 2, false, p.Noise, 5)
 	var got [2]*LMLReport
 	for k, product := range []string{"dense", "h2"} {
-		opt := Options{Method: "bbgp", Product: product, Tolerance: 1e-3, NoScale: true, Rank: -1, Neighbours: 48,
+		opt := Options{Method: "bbgp", Product: enum.Product(product), Tolerance: 1e-3, NoScale: true, Rank: -1, Neighbours: 48,
 			Probes: 3, Seed: 3, Eps: 0.5}
 		var err error
 		if got[k], err = LogMarginalLikelihood(context.Background(), data, p, opt); err != nil {
@@ -103,7 +104,7 @@ func TestProductChoice(t *testing.T) {
 		}
 		r, err := LogMarginalLikelihood(context.Background(), mapData(c.n, c.d, false, 1e-2, 1), p,
 			Options{Method: "bbgp", NoScale: true, NoGradient: true, Neighbours: 32, Rank: -1})
-		if err != nil || r.Product != c.want {
+		if err != nil || string(r.Product) != c.want {
 			t.Errorf("%d rows, %d inputs: %v, %v", c.n, c.d, r.Product, err)
 		}
 	}
@@ -115,10 +116,10 @@ func TestProductGradientOut(t *testing.T) {
 	p := Params{Kernel: "matern52", Variance: 1, Noise: 0.01, Lengthscales: []float64{0.2, gp.FarLength, 0.3}}
 	var got [2]*LMLReport
 	for k, product := range []string{"dense", "h2"} {
-		opt := Options{Method: "bbgp", Product: product, NoScale: true, Rank: -1, Neighbours: 48, Probes: 3, Seed: 3}
+		opt := Options{Method: "bbgp", Product: enum.Product(product), NoScale: true, Rank: -1, Neighbours: 48, Probes: 3, Seed: 3}
 		var err error
 		if got[k], err = LogMarginalLikelihood(context.Background(), data, p, opt); err != nil ||
-			got[k].Product != product {
+			string(got[k].Product) != product {
 			t.Fatal(err, got[k])
 		}
 	}
@@ -134,7 +135,7 @@ func TestPlanMap(t *testing.T) {
 	data := mapData(60000, 2, false, 0.01, 5)
 	var seconds [2]float64
 	for k, product := range []string{"auto", "dense"} {
-		p, err := NewPlan(context.Background(), data, Options{Kernel: "matern32", Product: product})
+		p, err := NewPlan(context.Background(), data, Options{Kernel: "matern32", Product: enum.Product(product)})
 		if err != nil {
 			t.Fatal(err)
 		}

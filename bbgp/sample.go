@@ -49,9 +49,9 @@ func (o *SampleOptions) settle() error {
 	case !gp.Finite(o.Tol) || o.Tol < 0:
 		return &OptionError{Option: "tol", Reason: fmt.Sprintf("%v is not a positive number", o.Tol)}
 	}
-	setNumber(&o.Draws, 1)
-	setNumber(&o.Features, 4096)
-	setNumber(&o.Tol, posterior.MeanTol)
+	setDefault(&o.Draws, 1)
+	setDefault(&o.Features, 4096)
+	setDefault(&o.Tol, posterior.MeanTol)
 	return nil
 }
 

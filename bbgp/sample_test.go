@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"bbgp.dev/internal/gp"
 	"bbgp.dev/internal/gptest"
 	"bbgp.dev/internal/posterior"
 	"bbgp.dev/linalg"
@@ -58,7 +59,7 @@ func TestCase25SamplingWhiteLike(t *testing.T) {
 	}
 	p := Params{Kernel: "matern32", Variance: 1, Noise: 0.1, Lengthscales: []float64{1e-3}}
 	d := &Data{X: x, Y: y}
-	m := modelOf(d, NewScaling(d, true), p, posterior.PrecondSpec{Dense: true})
+	m := modelOf(d, gp.Identity(d.X.Cols), p, posterior.PrecondSpec{Dense: true})
 	xs := linalg.NewMatrix(n, 1)
 	for i := range n {
 		xs.Data[i] = float64(i)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 
+	"bbgp.dev/bbgp/enum"
 	"bbgp.dev/internal/evidence"
 	"bbgp.dev/internal/gp"
 	"bbgp.dev/internal/posterior"
@@ -42,7 +43,7 @@ func (f *fit) judge(ctx context.Context, m *Model) {
 	c := f.constantFit()
 	gain := r.LML - c.value
 	sure := gain+float64(r.Upper)-r.LML+2*r.StdErr < structureNats &&
-		(r.Stopped == "converged" || r.Stopped == "stalled")
+		(r.Stopped == enum.StoppedConverged || r.Stopped == enum.StoppedStalled)
 	const advice = "look for inputs that tell more, or leave out rows that lie far off"
 	switch {
 	case sure && !evidence.TooFewRows(n, d) && n-r.Distinct < fewRepeats:
@@ -107,7 +108,7 @@ type constantFit struct {
 // constantFit fits all rows, which need not be merged.
 func (f *fit) constantFit() constantFit {
 	s := f.opt.scaling(f.full)
-	d := s.apply(f.full.table())
+	d := s.Apply(f.full.table())
 	if d.NoiseExtra == nil { // s² scales all: its maximum is the mean square
 		return f.constantAt(d, max(f.constantAt(d, 1).square, gp.MinParam))
 	}
@@ -192,7 +193,7 @@ func (f *fit) flatten(m *Model, c constantFit) {
 	r := &m.Result
 	r.NoStructure = true
 	off := 0x1p-52 * float64(r.N) * (math.Abs(c.lml) + float64(r.N)) // of sums of so many terms
-	r.LML, r.StdErr, r.BoundKind = c.lml, 0, "exact"
+	r.LML, r.StdErr, r.BoundKind = c.lml, 0, enum.BoundExact
 	r.Lower, r.Upper = Bound(c.lml-off), Bound(c.lml+off)
 	r.Interval95, r.Interval999 = Interval{r.Lower, r.Upper}, Interval{r.Lower, r.Upper}
 }

@@ -320,7 +320,7 @@ func TestBoundsOnSets(t *testing.T) {
 // goldenModel predicts 2000 rows at the golden optimum, and not densely.
 func goldenModel(t *testing.T, g golden, train *Data, std *gp.Table) *Model {
 	t.Helper()
-	m := modelOf(train, NewScaling(train, false), g.Optimum.params(), posterior.PrecondSpec{Rank: -1, Neighbours: -1})
+	m := modelOf(train, gp.Standardise(train.X, train.Y, gp.PaperFloor), g.Optimum.params(), posterior.PrecondSpec{Rank: -1, Neighbours: -1})
 	if err := m.post.Refine(context.Background(), gptest.Engine(t), posterior.MeanTol); err != nil {
 		t.Fatal(err)
 	}
@@ -374,7 +374,7 @@ func TestBoundsOnFullSets(t *testing.T) {
 			if train == nil {
 				t.Skip("the whole set is absent (set BBGP_DATA)")
 			}
-			m, err := Fit(context.Background(), train, Options{Engine: gptest.Engine(t), ScaleFloor: PaperFloor})
+			m, err := Fit(context.Background(), train, Options{Engine: gptest.Engine(t), ScaleFloor: gp.PaperFloor})
 			if err != nil {
 				t.Fatal(err)
 			}

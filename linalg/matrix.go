@@ -29,6 +29,24 @@ func NewMatrix(r, c int) Matrix {
 	return Matrix{Rows: r, Cols: c, Stride: c, Data: make([]float64, r*c)}
 }
 
+// MatrixOf copies a matrix that is known by its elements, such as a gonum mat.Matrix; nil
+// stands for one without any.
+func MatrixOf(m interface {
+	Dims() (rows, cols int)
+	At(i, j int) float64
+}) Matrix {
+	if m == nil {
+		return Matrix{}
+	}
+	c := NewMatrix(m.Dims())
+	for i := range c.Rows {
+		for j := range c.Cols {
+			c.Set(i, j, m.At(i, j))
+		}
+	}
+	return c
+}
+
 // At returns element (i, j).
 func (m Matrix) At(i, j int) float64 { return m.Data[i*m.Stride+j] }
 

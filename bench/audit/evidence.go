@@ -6,6 +6,8 @@ import (
 	"math"
 
 	"bbgp.dev/bbgp"
+	"bbgp.dev/bbgp/enum"
+	"bbgp.dev/internal/gp"
 )
 
 // The likelihood: its intervals, the bounds of its bias, its gradient.
@@ -22,9 +24,9 @@ const manyRows = 1500
 
 func evidence(p *problem, t *tally) {
 	ctx := context.Background()
-	scaling := bbgp.NewScaling(p.data, true)
+	scaling := gp.Identity(p.data.X.Cols)
 	if !p.plain {
-		scaling = bbgp.Standardise(p.data, p.options().ScaleFloor)
+		scaling = gp.Standardise(p.data.X, p.data.Y, p.options().ScaleFloor)
 	}
 	got, err := bbgp.LogMarginalLikelihood(ctx, p.data, p.params, p.options())
 	if err != nil {
@@ -88,7 +90,7 @@ func (p *problem) bias(ctx context.Context, t *tally, truth *truth, got *bbgp.LM
 	// The truth is somewhere between the tight bounds.
 	at := min(max(tight.LML, lo), hi)
 	at = min(max(at, float64(tight.Lower)), float64(tight.Upper))
-	t.within("bias, "+got.Precision, got.BoundKind, lo, at, hi, hi-lo > 2.1, p.recipe())
+	t.within("bias, "+string(got.Precision), string(got.BoundKind), lo, at, hi, hi-lo > 2.1, p.recipe())
 	if got.Precision != "f32" {
 		return
 	}
@@ -103,14 +105,14 @@ func (p *problem) bias(ctx context.Context, t *tally, truth *truth, got *bbgp.LM
 func (p *problem) sparse(ctx context.Context, t *tally, lml float64) {
 	for _, method := range []string{"sgpr", "cglb"} {
 		opt := p.options()
-		opt.Method, opt.Rank, opt.Neighbours = method, min(50, p.data.X.Rows/2), 0
+		opt.Method, opt.Rank, opt.Neighbours = enum.Method(method), min(50, p.data.X.Rows/2), 0
 		got, err := bbgp.LogMarginalLikelihood(ctx, p.data, p.params, opt)
 		if err != nil {
 			t.refuse(p, method, err)
 			continue
 		}
 		t.evaluations++
-		t.within("likelihood, "+method, got.BoundKind, float64(got.Lower), lml, math.Inf(1), false, p.recipe())
+		t.within("likelihood, "+method, string(got.BoundKind), float64(got.Lower), lml, math.Inf(1), false, p.recipe())
 	}
 }
 

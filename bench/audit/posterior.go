@@ -54,16 +54,16 @@ func (p *problem) predict(ctx context.Context, m *bbgp.Model, truth *truth, t *t
 	for i, v := range variance {
 		sd := math.Sqrt(max(v, 0))
 		wide := got.SDUpper[i]-got.SDLower[i] > askedSD*(got.SDUpper[i]+got.SDLower[i])*(1+1e-9)
-		t.within("sd", got.BoundKind, got.SDLower[i], sd, got.SDUpper[i], wide, p.recipe())
+		t.within("sd", string(got.BoundKind), got.SDLower[i], sd, got.SDUpper[i], wide, p.recipe())
 		obs := math.Sqrt(v + noise)
 		blurred := got.MeanUpper[i]-got.MeanLower[i] > obs/5
-		t.within("mean", got.BoundKind, got.MeanLower[i], mean[i], got.MeanUpper[i], blurred, p.recipe())
+		t.within("mean", string(got.BoundKind), got.MeanLower[i], mean[i], got.MeanUpper[i], blurred, p.recipe())
 		if wide || blurred {
 			continue // the bounds say that the interval is not to be relied on
 		}
 		half := math.Sqrt2 * math.Erfinv(level) * got.SDObs[i]
 		part := phi((got.Mean[i]+half-mean[i])/obs) - phi((got.Mean[i]-half-mean[i])/obs)
-		t.within("interval of 95 %", got.BoundKind, level-levelSlack, part, level+levelSlack, false, p.recipe())
+		t.within("interval of 95 %", string(got.BoundKind), level-levelSlack, part, level+levelSlack, false, p.recipe())
 	}
 }
 
@@ -82,9 +82,9 @@ func (p *problem) leaveOut(ctx context.Context, m *bbgp.Model, truth *truth, t *
 		i := k * n / min(leftRows, n)
 		mean, variance := truth.leftOut(i)
 		sd, lo, hi := math.Sqrt(variance), got.SDObsLower[i], got.SDObsUpper[i]
-		t.within("left out, sd", got.BoundKind, lo, sd, hi, hi-lo > askedLeft*(hi+lo)*(1+1e-9), p.recipe())
+		t.within("left out, sd", string(got.BoundKind), lo, sd, hi, hi-lo > askedLeft*(hi+lo)*(1+1e-9), p.recipe())
 		lo, hi = got.MeanLower[i], got.MeanUpper[i]
-		t.within("left out, mean", got.BoundKind, lo, mean, hi, hi-lo > sd/5, p.recipe())
+		t.within("left out, mean", string(got.BoundKind), lo, mean, hi, hi-lo > sd/5, p.recipe())
 	}
 }
 

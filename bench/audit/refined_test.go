@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"bbgp.dev/bbgp"
+	"bbgp.dev/internal/gp"
 	"bbgp.dev/linalg"
 )
 
@@ -18,7 +19,11 @@ func TestRefined(t *testing.T) {
 	tried := 0
 	for i := range 40 {
 		p := draw(7, i, 60, 110)
-		truth, err := newTruth(p, &bbgp.Model{Parameters: p.params, Scaling: bbgp.NewScaling(p.data, !p.plain)})
+		scaling := gp.Standardise(p.data.X, p.data.Y, gp.PaperFloor)
+		if !p.plain {
+			scaling = gp.Identity(p.data.X.Cols)
+		}
+		truth, err := newTruth(p, &bbgp.Model{Parameters: p.params, Scaling: scaling})
 		if err != nil {
 			t.Fatal(err)
 		}

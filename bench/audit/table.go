@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"bbgp.dev/bbgp"
+	"bbgp.dev/internal/gp"
 	"bbgp.dev/linalg"
 )
 
@@ -133,7 +134,7 @@ func (p *problem) targets() {
 	kinds := []string{"smooth", "noisy", "steps", "outliers", "linear", "noise"}
 	kind := kinds[rng.IntN(len(kinds))]
 	p.say("target %s", kind)
-	s := bbgp.NewScaling(p.data, false)
+	s := gp.Standardise(p.data.X, p.data.Y, gp.PaperFloor)
 	std := linalg.NewMatrix(1, p.data.X.Cols)
 	for i := range y {
 		s.XTo(std, p.data.X.Sub(i, i+1, 0, std.Cols))
@@ -165,9 +166,9 @@ func (p *problem) targets() {
 // parameters draws those of the model, in the units that it is asked in.
 func (p *problem) parameters(d int) {
 	rng := p.rng
-	kernels := bbgp.Families()
+	kernels := gp.Families()
 	p.plain = rng.IntN(2) == 0
-	s := bbgp.NewScaling(p.data, false)
+	s := gp.Standardise(p.data.X, p.data.Y, gp.PaperFloor)
 	q := bbgp.Params{Kernel: kernels[rng.IntN(len(kernels))], Mean: 0.1, Variance: between(rng, 0.1, 10),
 		Lengthscales: make([]float64, d)}
 	q.Noise = q.Variance * between(rng, 1e-8, 1)

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"bbgp.dev/bbgp"
+	"bbgp.dev/bbgp/enum"
 	"bbgp.dev/bench/uci"
 )
 
@@ -46,7 +47,7 @@ func newTrial(rng *rand.Rand, rows int) (*trial, error) {
 
 func (t *trial) evaluate(precision string, eps float64, seed uint64) (*bbgp.LMLReport, error) {
 	return evaluate(t.d, t.p, bbgp.Options{Probes: 7, Rank: t.rank, Neighbours: t.near,
-		Eps: eps, Precision: precision, Seed: seed})
+		Eps: eps, Precision: enum.Precision(precision), Seed: seed})
 }
 
 // float32s compares the bounds of evaluations that stay in float32 with those of

@@ -9,6 +9,7 @@ import (
 
 	"bbgp.dev/bbgp"
 	"bbgp.dev/bench/uci"
+	"bbgp.dev/internal/gp"
 )
 
 const (
@@ -49,7 +50,7 @@ func (m *meter) likelihood(w *row, dense bool) error {
 	if err != nil {
 		return err
 	}
-	opt := bbgp.Options{Method: "bbgp", Probes: probesOfLML, NoGradient: true, ScaleFloor: bbgp.PaperFloor}
+	opt := bbgp.Options{Method: "bbgp", Probes: probesOfLML, NoGradient: true, ScaleFloor: gp.PaperFloor}
 	if dense || m.small() {
 		opt.Method = "exact"
 	}
@@ -72,7 +73,7 @@ func (m *meter) errors(w *row, density bool) error {
 		return err
 	}
 	opt := bbgp.Options{Method: "bbgp", Optimizer: "adam", MaxSteps: 1, Start: &p, LMLStdErr: 1,
-		ScaleFloor: bbgp.PaperFloor} // no more probes than usual
+		ScaleFloor: gp.PaperFloor} // no more probes than usual
 	if m.small() {
 		opt.Method = "exact"
 	}

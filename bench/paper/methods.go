@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"bbgp.dev/bbgp"
+	"bbgp.dev/bbgp/enum"
 )
 
 const (
@@ -69,15 +70,15 @@ func plainMethod(name string, n int) (method, error) {
 	case "bbgp":
 		m.title, m.opt = "BBGP (our defaults)", bbgp.Options{Method: "bbgp"}
 	case "exact":
-		m.title, m.opt.Method = "exact GP", kind
+		m.title, m.opt.Method = "exact GP", enum.Method(kind)
 	case "iterative":
-		m.title, m.opt.Method, m.opt.Probes = "Iterative GP", kind, paperProbes
+		m.title, m.opt.Method, m.opt.Probes = "Iterative GP", enum.Method(kind), paperProbes
 	case "sgpr", "cglb":
 		rank, err := strconv.Atoi(rest)
 		if err != nil || rank < 1 {
 			return m, fmt.Errorf("method %q: %s wants its number of inducing rows, as in %s-1000", name, kind, kind)
 		}
-		m.opt.Method, m.opt.Rank = kind, rank
+		m.opt.Method, m.opt.Rank = enum.Method(kind), rank
 		if rank >= n/2 {
 			m.opt.Rank = n / 4
 		}

@@ -8,6 +8,7 @@ import (
 
 	"bbgp.dev/bbgp"
 	"bbgp.dev/bench"
+	"bbgp.dev/internal/gp"
 	"bbgp.dev/kernelmv"
 	"bbgp.dev/linalg"
 )
@@ -68,7 +69,7 @@ func store(b *studyBench, c *cell) error {
 }
 
 func newProcess(ctx context.Context, e *linalg.Engine, d *bbgp.Data, c *cell) (*process, *kernelmv.Op, error) {
-	s := bbgp.NewScaling(d, false)
+	s := gp.Standardise(d.X, d.Y, gp.PaperFloor)
 	x := linalg.NewMatrix(d.X.Rows, d.X.Cols)
 	s.XTo(x, d.X)
 	p := studyParams(x.Cols, c.Noise)

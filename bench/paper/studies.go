@@ -12,7 +12,9 @@ import (
 	"path/filepath"
 
 	"bbgp.dev/bbgp"
+	"bbgp.dev/bbgp/enum"
 	"bbgp.dev/bench/uci"
+	"bbgp.dev/internal/gp"
 )
 
 // A cell is one evaluation of a study, with its gradient.
@@ -187,8 +189,8 @@ func evaluate(b *studyBench, c *cell) error {
 		return err
 	}
 	r, err := bbgp.LogMarginalLikelihood(ctx, b.data, p, bbgp.Options{Method: "bbgp", Probes: c.Probes, Seed: 1,
-		Rank: asked(min(c.Rank, c.N/4)), Neighbours: asked(c.Neighbours), Precision: c.Precision,
-		ScaleFloor: bbgp.PaperFloor})
+		Rank: asked(min(c.Rank, c.N/4)), Neighbours: asked(c.Neighbours), Precision: enum.Precision(c.Precision),
+		ScaleFloor: gp.PaperFloor})
 	if err != nil {
 		c.Failure = err.Error()
 		return nil
@@ -205,7 +207,7 @@ func (b *studyBench) exactly(ctx context.Context, p bbgp.Params) (float64, error
 		return v, nil
 	}
 	r, err := bbgp.LogMarginalLikelihood(ctx, b.data, p,
-		bbgp.Options{Method: "exact", NoGradient: true, ScaleFloor: bbgp.PaperFloor})
+		bbgp.Options{Method: "exact", NoGradient: true, ScaleFloor: gp.PaperFloor})
 	if err != nil {
 		return 0, err
 	}

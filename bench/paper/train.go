@@ -14,6 +14,7 @@ import (
 	"bbgp.dev/bbgp"
 	"bbgp.dev/bench"
 	"bbgp.dev/bench/uci"
+	"bbgp.dev/internal/gp"
 )
 
 // A job is one run.
@@ -87,7 +88,7 @@ func (j *job) train() (*record, error) {
 		StepCap: j.steps, CPUCap: j.cpu, Threads: runtime.GOMAXPROCS(0), Machine: machine(), Commit: revision,
 		Date: time.Now().UTC().Format("2006-01-02 15:04"), Command: "bin/paper train " + strings.Join(j.args(), " ")}}
 	opt := m.opt
-	opt.ScaleFloor = bbgp.PaperFloor
+	opt.ScaleFloor = gp.PaperFloor
 	opt.MaxSteps, opt.Seed = j.steps, uint64(j.split)
 	opt.Progress = r.add
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -101,7 +102,7 @@ func (j *job) train() (*record, error) {
 	h.Wall, h.CPU = time.Since(began).Seconds(), bench.CPUSeconds()-cpu
 	if model != nil {
 		res := &model.Result
-		h.Stopped, h.Remark = res.Stopped, strings.Join(res.Warnings, "; ")
+		h.Stopped, h.Remark = string(res.Stopped), strings.Join(res.Warnings, "; ")
 		h.Evaluations, h.Passes, h.ISA = res.Evaluations, res.Passes, res.ISA
 		h.PeakBytes = res.PeakBytes
 	}

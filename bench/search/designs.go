@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"bbgp.dev/bbgp"
+	"bbgp.dev/internal/gp"
 )
 
 // A design is a table with a kernel and what it is of.
@@ -31,7 +32,7 @@ func newDesign(i, least, most, widest int, seed uint64) *design {
 	rng := rand.New(rand.NewPCG(seed, uint64(i)))
 	n := int(float64(least) * math.Pow(float64(most)/float64(least), rng.Float64()))
 	d := 1 + rng.IntN(widest)
-	g := &design{index: i, kind: kinds[i%len(kinds)], kernel: bbgp.Families()[i/len(kinds)%4],
+	g := &design{index: i, kind: kinds[i%len(kinds)], kernel: gp.Families()[i/len(kinds)%4],
 		noise: noises[rng.IntN(len(noises))]}
 	var rows [][]float64
 	switch g.kind {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 
-	"bbgp.dev/bbgp"
+	"bbgp.dev/internal/gp"
 )
 
 // A table counts by kernel and kind how many designs ended short, and by how much.
@@ -36,7 +36,7 @@ func (t table) add(g *design, short, cpu float64) {
 
 // print writes the table as Markdown: short of all, the worst shortfall in nats.
 func (t table) print(w io.Writer) {
-	rows := append(bbgp.Families(), "all")
+	rows := append(gp.Families(), "all")
 	cols := append(append([]string{}, kinds...), "all")
 	fmt.Fprint(w, "| kernel |")
 	for _, c := range cols {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"bbgp.dev/bbgp"
+	"bbgp.dev/bbgp/score"
 	"bbgp.dev/cmd/bbgp/internal/inputs"
 	"bbgp.dev/cmd/bbgp/internal/table"
 	"bbgp.dev/linalg"
@@ -140,7 +141,7 @@ func (ts *trainingSet) along(ctx context.Context, m *bbgp.Model,
 }
 
 // adviseRows warns of rows that may hold wrong values.
-func (ts *trainingSet) adviseRows(ctx context.Context, f *fitFlags, m *bbgp.Model, e *linalg.Engine, at []bbgp.Outlier,
+func (ts *trainingSet) adviseRows(ctx context.Context, f *fitFlags, m *bbgp.Model, e *linalg.Engine, at []score.Outlier,
 	warn func(string, ...any)) error {
 	r := &m.Result
 	if twoValues(ts.data.Y) { // of classes, which lie off their means
@@ -191,7 +192,7 @@ func lie(rows []int) string {
 
 // alone returns the rows of the table that stand for outlying places, without those that
 // are known already.
-func (ts *trainingSet) alone(places []bbgp.Outlier, known []int) []int {
+func (ts *trainingSet) alone(places []score.Outlier, known []int) []int {
 	var out []int
 	if len(places) == 0 {
 		return nil
@@ -209,7 +210,7 @@ func (ts *trainingSet) alone(places []bbgp.Outlier, known []int) []int {
 // spread is that of the median, which outlying rows do not move. A row with few others
 // around pulls the fit less than most do: so the others have to say it too (at are those
 // of a sample, for the spread of what they say).
-func outlying(ctx context.Context, d *bbgp.Data, m *bbgp.Model, e *linalg.Engine, at []bbgp.Outlier) ([]int, error) {
+func outlying(ctx context.Context, d *bbgp.Data, m *bbgp.Model, e *linalg.Engine, at []score.Outlier) ([]int, error) {
 	p, err := m.Predict(ctx, d.X, bbgp.PredictOptions{Engine: e})
 	if err != nil {
 		return nil, err
@@ -238,7 +239,7 @@ func outlying(ctx context.Context, d *bbgp.Data, m *bbgp.Model, e *linalg.Engine
 
 // confirmed keeps the rows that lie far off what the others say. Rows that repeat a place
 // are judged by each other and stay; so do all of a robust model, whose noise explains them.
-func confirmed(ctx context.Context, d *bbgp.Data, m *bbgp.Model, e *linalg.Engine, at []bbgp.Outlier,
+func confirmed(ctx context.Context, d *bbgp.Data, m *bbgp.Model, e *linalg.Engine, at []score.Outlier,
 	rows []int) ([]int, error) {
 	if len(rows) == 0 || len(at) == 0 || m.Result.NoiseDF > 0 || m.N() < len(d.Y) {
 		return rows, nil

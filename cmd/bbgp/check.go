@@ -15,6 +15,7 @@ import (
 	"bbgp.dev/bbgp"
 	"bbgp.dev/cmd/bbgp/internal/inputs"
 	"bbgp.dev/cmd/bbgp/internal/table"
+	"bbgp.dev/internal/gp"
 	"bbgp.dev/linalg"
 )
 
@@ -168,7 +169,7 @@ func ranges(t *table.Table, plan *inputs.Plan) error {
 	for _, c := range t.Columns {
 		lo, hi := c.Range()
 		var bad *bbgp.DataError
-		if used[c.Name] && lo < hi && errors.As(bbgp.CheckRange(c.Name, lo, hi), &bad) {
+		if used[c.Name] && lo < hi && errors.As(gp.CheckRange(c.Name, lo, hi), &bad) {
 			return &table.Error{File: t.File, Column: c.Name, Text: bad.Reason}
 		}
 	}

@@ -9,9 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"bbgp.dev/asm"
-	"bbgp.dev/bbgp"
+	"bbgp.dev/bbgp/enum"
 	"bbgp.dev/cmd/bbgp/internal/inputs"
 	"bbgp.dev/cmd/bbgp/internal/table"
+	"bbgp.dev/internal/gp"
 )
 
 // shells are what completions can be written for.
@@ -145,11 +146,20 @@ func (a *app) completionCommand() *cobra.Command {
 	}
 }
 
+// words returns values of an option as flags have them.
+func words[T ~string](of []T) []string {
+	out := make([]string, len(of))
+	for i, v := range of {
+		out[i] = string(v)
+	}
+	return out
+}
+
 // completeValues lets completions offer the values of flags that have few.
 func completeValues(root *cobra.Command) error {
 	values := map[string][]string{
-		"kernel": bbgp.Families(), "method": bbgp.Methods(), "optimizer": bbgp.Optimizers(),
-		"precision": bbgp.Precisions(), "product": bbgp.Products(), "missing": inputs.Rules,
+		"kernel": gp.Families(), "method": words(enum.Methods()), "optimizer": words(enum.Optimizers()),
+		"precision": words(enum.Precisions()), "product": words(enum.Products()), "missing": inputs.Rules,
 		"progress": {"plain", "json", "none"},
 		"header":   {"auto", "yes", "no"}, "units": {"auto", "yes", "no"}, "ragged": {"stop", "drop"},
 		"decimal": {"point", "comma"}, "delimiter": {"tab", "space"}, "comment": {"#"},

@@ -11,6 +11,7 @@ import (
 
 	"bbgp.dev/bbgp"
 	"bbgp.dev/cmd/bbgp/internal/table"
+	"bbgp.dev/internal/cost"
 	"bbgp.dev/linalg"
 )
 
@@ -37,7 +38,7 @@ func readCosts(ctx context.Context, e *linalg.Engine, from string) (*bbgp.Costs,
 	if err != nil {
 		return nil, usagef("--costs: %s", oneLine(err.Error()))
 	}
-	c, err := bbgp.ReadCosts(b)
+	c, err := cost.ReadCosts(b)
 	if err != nil {
 		return nil, &table.Error{File: from, Text: "holds no costs: " + oneLine(err.Error())}
 	}
@@ -87,7 +88,7 @@ func (a *app) benchCosts() *cobra.Command {
 // writeCosts compares m with the standard costs. The ratios are such that a pair of
 // rows has 1: only they enter the choices.
 func writeCosts(w io.Writer, m *bbgp.Costs, isa string) error {
-	std := bbgp.StandardCosts()
+	std := cost.StandardCosts()
 	scale := std.Scale() / m.Scale()
 	fmt.Fprintf(w, "%-18s %10s %10s %7s   %s, one thread\n", "cost", m.Unit, std.Unit, "ratio", isa)
 	ref := std.List()

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"bbgp.dev/bbgp"
+	"bbgp.dev/internal/cost"
 )
 
 // What bench costs prints is what --costs takes, directly or in a report made by it.
@@ -43,7 +43,7 @@ func TestCosts(t *testing.T) {
 	}
 	hasKeys(t, object(t, fit), "probes_reason precision_reason")
 	table := want(t, exitOK, "bench", "costs").out
-	std := bbgp.StandardCosts()
+	std := cost.StandardCosts()
 	for _, c := range std.List() {
 		if !strings.Contains(table, "\n"+c.Name+" ") {
 			t.Errorf("no %s in\n%s", c.Name, table)

@@ -261,7 +261,7 @@ func (a *app) runLOO(ctx context.Context, f *cvFlags, ts *trainingSet,
 	if err != nil {
 		return nil, err
 	}
-	r.Seconds, r.BoundKind = m.Result.Seconds, l.BoundKind
+	r.Seconds, r.BoundKind = m.Result.Seconds, string(l.BoundKind)
 	res, rows := &cvResult{scale: m.Scaling.YScale}, ts.places()
 	told := len(r.Notes)
 	if len(rows) != len(l.Y) {

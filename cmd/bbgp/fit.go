@@ -12,9 +12,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"bbgp.dev/bbgp"
+	"bbgp.dev/bbgp/enum"
 	"bbgp.dev/bbgp/score"
 	"bbgp.dev/cmd/bbgp/internal/table"
 	"bbgp.dev/internal/checkpoint"
+	"bbgp.dev/internal/gp"
 	"bbgp.dev/internal/usage"
 	"bbgp.dev/linalg"
 )
@@ -76,7 +78,7 @@ func (a *app) fitCommand() *cobra.Command {
 
 // addTraining adds the flags of the training itself.
 func (f *fitFlags) addTraining(fl *pflag.FlagSet) {
-	fl.StringVar(&f.model.kernel, "kernel", "", "covariance function: "+strings.Join(bbgp.Families(), ", ")+
+	fl.StringVar(&f.model.kernel, "kernel", "", "covariance function: "+strings.Join(gp.Families(), ", ")+
 		" (default: that of --start, or matern32)")
 	fl.StringVar(&f.optimizer, "optimizer", "", "levenberg, lbfgs or adam (default: by method)")
 	fl.IntVar(&f.maxSteps, "max-steps", 400, "most evaluations on all rows")
@@ -221,7 +223,7 @@ func (a *app) search(ctx context.Context, f *fitFlags, ts *trainingSet, opt bbgp
 }
 
 func openJournal(f *fitFlags) (*bbgp.Journal, error) {
-	open := bbgp.CreateJournal
+	open := checkpoint.CreateJournal
 	if f.resume {
 		open = bbgp.ResumeJournal
 	}
@@ -256,7 +258,8 @@ func (f *fitFlags) options(ctx context.Context, a *app) (bbgp.Options, error) {
 	if f.maxSteps < 1 {
 		return opt, usagef("--max-steps %d is less than 1", f.maxSteps)
 	}
-	opt.Optimizer, opt.MaxSteps, opt.FixMean, opt.Restarts = f.optimizer, f.maxSteps, f.fixMean, f.restarts
+	opt.Optimizer = enum.Optimizer(f.optimizer)
+	opt.MaxSteps, opt.FixMean, opt.Restarts = f.maxSteps, f.fixMean, f.restarts
 	if f.start != "" {
 		if opt.Start, err = readParams(f.start); err != nil {
 			return opt, err

@@ -16,6 +16,7 @@ import (
 
 	"bbgp.dev/asm"
 	"bbgp.dev/bbgp"
+	"bbgp.dev/bbgp/enum"
 	"bbgp.dev/cmd/bbgp/internal/inputs"
 	"bbgp.dev/cmd/bbgp/internal/table"
 	"bbgp.dev/linalg"
@@ -234,8 +235,8 @@ func (m *modelling) add(f *pflag.FlagSet) {
 }
 
 func (m *modelling) options(e *linalg.Engine) (bbgp.Options, error) {
-	o := bbgp.Options{Kernel: m.kernel, Method: m.method, Eps: m.eps, LMLStdErr: m.lmlStdErr, Precision: m.precision,
-		Product: m.product, Tolerance: m.tolerance,
+	o := bbgp.Options{Kernel: m.kernel, Method: enum.Method(m.method), Eps: m.eps, LMLStdErr: m.lmlStdErr,
+		Precision: enum.Precision(m.precision), Product: enum.Product(m.product), Tolerance: m.tolerance,
 		NoScale: m.noScale, ScaleFloor: m.scaleFloor, Seed: m.seed, Time: m.time, Engine: e}
 	var err error
 	if !(m.eps > 0) || math.IsInf(m.eps, 0) {

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"bbgp.dev/bbgp"
+	"bbgp.dev/bbgp/score"
 	"bbgp.dev/cmd/bbgp/internal/inputs"
 	"bbgp.dev/cmd/bbgp/internal/table"
 	"bbgp.dev/linalg"
@@ -26,7 +27,7 @@ func known(format string, v float64) string {
 }
 
 // covered is the coverage of 95 % intervals in words.
-func covered(s bbgp.Score) string {
+func covered(s score.Score) string {
 	if math.IsNaN(s.Coverage95) {
 		return "no interval"
 	}

@@ -212,7 +212,7 @@ func (p *predictor) block(ctx context.Context, w *rowWriter, x linalg.Matrix, y 
 	if err != nil {
 		return err
 	}
-	p.kind, p.meanError, p.meanSeen = pred.BoundKind, pred.MeanError, max(p.meanSeen, pred.MeanSeen)
+	p.kind, p.meanError, p.meanSeen = string(pred.BoundKind), pred.MeanError, max(p.meanSeen, pred.MeanSeen)
 	for i := range y {
 		p.rows++
 		if !ok[i] {

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"bbgp.dev/bbgp"
+	"bbgp.dev/internal/cost"
 )
 
 // progressFlags say what is told while a command works.
@@ -148,7 +149,7 @@ const barCells = 10
 
 // done is the share of the usual evaluations that is behind, below 1.
 func done(s bbgp.Step) float64 {
-	return 1 - math.Exp(-1.5*float64(s.Evaluations)/bbgp.UsualEvaluations)
+	return 1 - math.Exp(-1.5*float64(s.Evaluations)/cost.UsualEvaluations)
 }
 
 // bar draws done.
@@ -167,7 +168,7 @@ func (t *teller) left(s bbgp.Step) string {
 		return ""
 	}
 	each := (s.Seconds - t.began) / float64(s.Evaluations-t.first)
-	left := each * float64(max(bbgp.UsualEvaluations-s.Evaluations, 3))
+	left := each * float64(max(cost.UsualEvaluations-s.Evaluations, 3))
 	if t.budget > 0 {
 		left = min(left, max(t.budget.Seconds()-s.Seconds, 0))
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"bbgp.dev/bbgp"
+	"bbgp.dev/bbgp/score"
 	"bbgp.dev/cmd/bbgp/internal/inputs"
 	"bbgp.dev/linalg"
 )
@@ -35,7 +36,7 @@ type grading struct {
 }
 
 // around returns what the rows around say of the sampled rows.
-func around(ctx context.Context, m *bbgp.Model, e *linalg.Engine) ([]bbgp.Outlier, error) {
+func around(ctx context.Context, m *bbgp.Model, e *linalg.Engine) ([]score.Outlier, error) {
 	n := m.N()
 	count := min(n, sampledRows, max(fewestRows, int(sampledWork)/n))
 	rows := make([]int, count)
@@ -46,7 +47,7 @@ func around(ctx context.Context, m *bbgp.Model, e *linalg.Engine) ([]bbgp.Outlie
 }
 
 // adviseSpread warns of noise that is not the same everywhere.
-func (ts *trainingSet) adviseSpread(m *bbgp.Model, at []bbgp.Outlier, warn func(string, ...any)) {
+func (ts *trainingSet) adviseSpread(m *bbgp.Model, at []score.Outlier, warn func(string, ...any)) {
 	if len(at) < fewestRows || m.Result.NoiseDF > 0 || twoValues(ts.data.Y) {
 		return
 	}
@@ -92,7 +93,7 @@ func twoValues(y []float64) bool {
 }
 
 // uneven returns what the residuals spread along, if there is such a thing.
-func uneven(m *bbgp.Model, at []bbgp.Outlier) (grading, bool) {
+func uneven(m *bbgp.Model, at []score.Outlier) (grading, bool) {
 	size, off, along := make([]float64, len(at)), make([]float64, len(at)), make([]float64, len(at))
 	for k, o := range at {
 		size[k], off[k], along[k] = math.Abs(o.Z), math.Abs(o.Y-o.Mean), o.Mean

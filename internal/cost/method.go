@@ -10,6 +10,9 @@ import (
 // evaluation with its gradient costs no more than one by products, and fits the
 // budget. With the standard costs: 630 rows for 2 inputs, 730 for 18, 1230 for 100.
 
+// UsualEvaluations of all rows are what a fit takes, more or less.
+const UsualEvaluations = 16
+
 // ExactCost is the cost of a dense evaluation: n³ operations for the factor and the
 // inverse, and the entries, weights and sums of the gradient.
 func ExactCost(n, d int, c *Costs) float64 {

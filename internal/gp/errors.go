@@ -46,3 +46,36 @@ func (e *FileError) Error() string {
 	}
 	return fmt.Sprintf("%s: %s", e.Path, e.Reason)
 }
+
+// A DataError says which cell of the data cannot be used.
+type DataError struct {
+	Row    int    // index of the row, from 0; -1 when no single row is at fault
+	Column string // name of the column, or "" when no single column is at fault
+	Reason string
+}
+
+func (e *DataError) Error() string {
+	switch {
+	case e.Row >= 0 && e.Column != "":
+		return fmt.Sprintf("row %d, column %q: %s", e.Row+1, e.Column, e.Reason)
+	case e.Row >= 0:
+		return fmt.Sprintf("row %d: %s", e.Row+1, e.Reason)
+	case e.Column != "":
+		return fmt.Sprintf("column %q: %s", e.Column, e.Reason)
+	}
+	return e.Reason
+}
+
+// MostSpread is the largest difference of two values of a column, and the largest noise
+// variance or its factor: squares of what is larger, times rows, leave float64.
+const MostSpread = 1e151
+
+// CheckRange returns a *DataError if values of a column from lo to hi are too far apart
+// to be computed with: more than MostSpread.
+func CheckRange(column string, lo, hi float64) error {
+	if !(hi/2-lo/2 <= MostSpread/2) {
+		return &DataError{Row: -1, Column: column, Reason: fmt.Sprintf("values from %g to %g are too far apart to be "+
+			"squared; give the column in other units, or its logarithm", lo, hi)}
+	}
+	return nil
+}

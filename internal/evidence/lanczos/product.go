@@ -29,12 +29,6 @@ const (
 	finestTol         = 1e-12 // beyond it nothing is gained
 )
 
-// forms are the names of kernelmv.Form.
-var forms = []string{"auto", "dense", "h2"}
-
-// Products returns what Options.Product takes.
-func Products() []string { return slices.Clone(forms) }
-
 // tolerance is tau for n rows whose least noise is given.
 func tolerance(n int, noise, variance float64) float64 {
 	return min(max(tolShare*noise/variance*math.Sqrt(tolRows/float64(n)), leastTol), mostTol)

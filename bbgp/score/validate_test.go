@@ -1,7 +1,6 @@
-package bbgp
+package score
 
 import (
-	"errors"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -9,7 +8,7 @@ import (
 
 func TestValidate(t *testing.T) {
 	// One row at z = 1, sd 2: φ and Φ by hand.
-	v, err := Validate([]float64{3}, []float64{1}, []float64{2}, 5)
+	v, err := Validate([]float64{3}, normals([]float64{1}, []float64{2}), 5)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +35,7 @@ func TestValidate(t *testing.T) {
 		a, b := rng.NormFloat64(), rng.NormFloat64()
 		sum += math.Abs(a-0.7) - math.Abs(a-b)/2
 	}
-	if v, err = Validate([]float64{0.7, 0.7}, []float64{0, 0}, []float64{1, 1}, 0); err != nil ||
+	if v, err = Validate([]float64{0.7, 0.7}, normals([]float64{0, 0}, []float64{1, 1}), 0); err != nil ||
 		math.Abs(v.CRPS-sum/float64(n)) > 5e-3 {
 		t.Errorf("CRPS %v, by sampling %v; %v", v.CRPS, sum/float64(n), err)
 	}
@@ -48,7 +47,7 @@ func TestValidate(t *testing.T) {
 		y[i] = sd[i] * rng.NormFloat64()
 	}
 	y[17], y[5] = 40, -30
-	if v, err = Validate(y, mean, sd, 2); err != nil {
+	if v, err = Validate(y, normals(mean, sd), 2); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range v.Calibration {
@@ -60,10 +59,17 @@ func TestValidate(t *testing.T) {
 		t.Errorf("outliers %+v", v.Outliers)
 	}
 
-	var bad *DataError
-	for _, c := range [][3][]float64{{{1}, {1, 2}, {1}}, {{}, {}, {}}, {{1}, {1}, {0}}, {{math.NaN()}, {1}, {1}}} {
-		if _, err := Validate(c[0], c[1], c[2], 1); !errors.As(err, &bad) {
-			t.Errorf("%v: error %v", c, err)
+	for _, c := range [][3][]float64{{{1}, {1, 2}, {1, 1}}, {{}, {}, {}}, {{math.NaN()}, {1}, {1}}} {
+		if _, err := Validate(c[0], normals(c[1], c[2]), 1); err == nil {
+			t.Errorf("%v: no error", c)
 		}
 	}
+}
+
+func normals(mean, sd []float64) []Law {
+	laws := make([]Law, len(mean))
+	for i := range laws {
+		laws[i] = Normal(mean[i], sd[i])
+	}
+	return laws
 }

@@ -1,6 +1,3 @@
-// Package enum has the words that options of package bbgp take and that its results tell,
-// as they stand in flags and JSON. The zero value of an option, "", leaves the choice to the
-// program.
 package enum
 
 // A Method computes the likelihood that is climbed.

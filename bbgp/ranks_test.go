@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"bbgp.dev/bbgp"
+	"bbgp.dev/bbgp/enum"
 	"bbgp.dev/internal/comm"
 	"bbgp.dev/internal/comm/commtest"
 	"bbgp.dev/linalg"
@@ -125,7 +126,7 @@ func TestLikelihoodOverRanks(t *testing.T) {
 	p.Mean, p.Variance, p.Noise, p.Lengthscales = 0.1, 1.3, 0.02, []float64{1, 1.5, 3}
 	for _, method := range []string{"bbgp", "exact", "sgpr", "cglb", "iterative", "rr"} {
 		overRanks(t, []int{2, 7}, func(l *frozenLog, e *linalg.Engine) error {
-			r, err := bbgp.LogMarginalLikelihood(context.Background(), d, p, bbgp.Options{Method: method, Engine: e})
+			r, err := bbgp.LogMarginalLikelihood(context.Background(), d, p, bbgp.Options{Method: enum.Method(method), Engine: e})
 			if err != nil {
 				return err
 			}

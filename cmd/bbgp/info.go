@@ -90,14 +90,12 @@ func (a *app) machineInfo(mach *machine, asJSON bool) error {
 	if asJSON {
 		return writeJSON(a.out, r)
 	}
-	joined := ""
-	if a.together() {
-		joined = fmt.Sprintf("ranks     %d, %v\n", a.ranks.comm.Size(), a.ranks.comm.Comm)
-	}
 	_, err = textf(a.out,
-		"bbgp      %s\nGo        %s, %s/%s\nCPU       %s\nthreads   %d of %d\nroutines  %s of %s\n%s",
-		r.Version, r.Go, r.OS, r.Arch, r.CPU, r.Threads, r.Cores, r.ISA, strings.Join(r.Available, ", "),
-		joined)
+		"bbgp      %s\nGo        %s, %s/%s\nCPU       %s\nthreads   %d of %d\nroutines  %s of %s\n",
+		r.Version, r.Go, r.OS, r.Arch, r.CPU, r.Threads, r.Cores, r.ISA, strings.Join(r.Available, ", "))
+	if a.together() {
+		_, err = textf(a.out, "ranks     %d, %v\n", a.ranks.comm.Size(), a.ranks.comm.Comm)
+	}
 	return err
 }
 

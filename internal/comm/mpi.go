@@ -92,8 +92,9 @@ func (m *mpi) String() string { return m.lib.version() }
 
 // shortVersion is what a library says of itself, up to the first comma or end of a line.
 func shortVersion(b []byte) string {
-	text := strings.TrimRight(string(b), "\x00\n")
-	return text[:max(0, strings.IndexAny(text+",", ",\n"))]
+	text, _, _ := strings.Cut(strings.TrimRight(string(b), "\x00\n"), "\n")
+	text, _, _ = strings.Cut(text, ",")
+	return strings.Join(strings.Fields(text), " ")
 }
 
 // Alloc asks MPI for the memory: networks keep the pages of what they send, and Go returns pages to the system in a

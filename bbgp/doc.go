@@ -38,8 +38,10 @@
 //
 // [Fit] trains a [Model]; [Model.Predict] gives means and standard deviations with
 // bounds, [Model.Sample] joint draws of the function, [Model.LeaveOneOut] what each
-// row is by the others, for [Validate]; [Model.Save] and [Load] keep it in one file;
-// [LogMarginalLikelihood] evaluates L and its gradient at given parameters.
+// row is by the others; package score compares such laws with targets. [Model.Save] and
+// [Load] keep a model in one file; [NewModel] makes one at given parameters.
+// [LogMarginalLikelihood] evaluates L and its gradient there, an [Evaluator] at many, for
+// other optimisers and samplers. Words of options and results are those of package enum.
 // Every random number comes from [Options.Seed]; results do not depend on the
 // number of threads.
 package bbgp

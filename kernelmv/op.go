@@ -66,6 +66,7 @@ type Op struct {
 // leave the distance, see Dropped. It fails for inputs that are not finite and
 // for invalid parameters.
 func NewOp(e *linalg.Engine, x linalg.Matrix, k Kernel, noise []float64) (*Op, error) {
+	e.Check()
 	pts, err := newPoints(x)
 	if err != nil {
 		return nil, err

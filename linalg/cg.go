@@ -56,6 +56,7 @@ func NewCG(e *Engine, n, p int) *CG {
 	if n < 1 || p < 1 {
 		panic("linalg: NewCG: n and p must be positive")
 	}
+	e.Check()
 	s := &CG{e: e, n: n, p: p, orth: newOrthWork(e, p), rpr: make([]float64, p), active: make([]int, 0, p)}
 	for i := range s.bufs {
 		s.bufs[i] = make([]float64, n*p)
@@ -66,9 +67,13 @@ func NewCG(e *Engine, n, p int) *CG {
 	return s
 }
 
-// Solve sets x ≈ Khat^-1 b, both n×q with q at most p; they do not overlap.
+// Solve sets x ≈ Khat^-1 b, both n×q with q at most p; they do not overlap. f nil stands
+// for Identity(n).
 func (s *CG) Solve(ctx context.Context, op SymOp, f Solver, x, b Matrix, opt CGOptions) (CGResult, error) {
 	q := b.Cols
+	if f == nil {
+		f = Identity(s.n)
+	}
 	if op.Dim() != s.n || f.Dim() != s.n || x.Rows != s.n || b.Rows != s.n || x.Cols != q || q > s.p || q < 1 {
 		panic("linalg: CG.Solve: shapes differ")
 	}

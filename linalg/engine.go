@@ -23,6 +23,14 @@ type Engine struct {
 	gathers gathering
 }
 
+// Check panics for an engine that computes nothing, such as a zero one: engines come from
+// NewEngine.
+func (e *Engine) Check() {
+	if e == nil || e.Impl == nil || e.Par == nil || e.Par.Threads() == 0 {
+		panic("linalg: Engine: empty; engines come from NewEngine")
+	}
+}
+
 // NewEngine returns an Engine; a nil impl means asm.Default, 0 threads
 // GOMAXPROCS.
 func NewEngine(impl *asm.Impl, threads int) (*Engine, error) {

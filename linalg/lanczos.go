@@ -86,6 +86,7 @@ func NewLanczos(e *Engine, n, p int, opt LanczosOptions) *Lanczos {
 	if n < 1 || p < 1 {
 		panic("linalg: NewLanczos: n and p must be positive")
 	}
+	e.Check()
 	l := &Lanczos{e: e, opt: opt, n: n, p: p, orth: newOrthWork(e, p), t: newBasis(e, n, opt.Wide)}
 	for i := range l.bufs {
 		l.bufs[i] = make([]float64, n*p)
@@ -96,6 +97,9 @@ func NewLanczos(e *Engine, n, p int, opt LanczosOptions) *Lanczos {
 
 // Start begins a process with the start block w0, n×p, which is not changed.
 func (l *Lanczos) Start(op SymOp, f Preconditioner, w0 Matrix) {
+	if f == nil {
+		f = Identity(l.n)
+	}
 	if op.Dim() != l.n || f.Dim() != l.n || w0.Rows != l.n || w0.Cols != l.p {
 		panic("linalg: Lanczos.Start: shapes differ")
 	}

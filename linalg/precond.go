@@ -65,6 +65,7 @@ func NewPrecond(ctx context.Context, e *Engine, k ColOp, noise []float64, opt Pr
 	if len(noise) != n {
 		panic("linalg: NewPrecond: shapes do not fit")
 	}
+	e.Check()
 	p := &Precond{e: e, n: n}
 	l, _, trace, err := PivotedCholesky(ctx, e, k, PivotOptions{
 		MaxRank: opt.Rank, TraceTol: opt.TraceTol, More: opt.More, Greedy: opt.Greedy, Seed: opt.Seed,

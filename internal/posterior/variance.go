@@ -10,7 +10,7 @@ import (
 
 // The variance of f(x*), σ_f² - q with q = k*'K̂⁻¹k*, by one of three ways:
 //
-//	dense     σ_f² - |L⁻¹k*|² for K̂ = LL', where the recipe says so
+//	dense     σ_f² - |L⁻¹k*|² for K̂ = LL', where the spec says so
 //	probes    a regression on the nearest rows (and V), an upper bound, and its gap
 //	          from probes (probes.go); rows that stay too wide are regressed on more
 //	iterate   conjugate gradients (cgvariance.go), for what is still too wide, and

@@ -47,12 +47,10 @@ type regression struct {
 	settled []bool
 }
 
-// regress brackets the given rows of std, at most varianceBlock, by regressions
-// and the probes, and returns those that stay wider than tol.
-func (p *Posterior) regress(ctx context.Context, std linalg.Matrix, rows []int, tol float64,
-	v *varianceBounds) (wide []int, err error) {
-	g, n := p.probes, p.N()
-	r := &regression{p: p, v: v, rows: rows, xs: linalg.NewMatrix(len(rows), std.Cols), tol: tol,
+// newRegression returns the block of the given rows of std.
+func (p *Posterior) newRegression(ctx context.Context, std linalg.Matrix, rows []int, tol float64,
+	v *varianceBounds) (r *regression, err error) {
+	r = &regression{p: p, v: v, rows: rows, xs: linalg.NewMatrix(len(rows), std.Cols), tol: tol,
 		own: make([]float64, len(rows)), settled: make([]bool, len(rows))}
 	for c, i := range rows {
 		copy(r.xs.Row(c), std.Row(i))
@@ -63,8 +61,18 @@ func (p *Posterior) regress(ctx context.Context, std linalg.Matrix, rows []int, 
 	if err := p.op.EntryRounding(r.own, r.xs); err != nil {
 		return nil, err
 	}
-	r.kg = linalg.NewMatrix(len(rows), g.cols.Cols)
-	if err := p.op.CrossMulTo(ctx, r.kg, r.xs, g.cols); err != nil {
+	r.low = linalg.Matrix{Rows: p.N() + len(rows)}
+	r.kg = linalg.NewMatrix(len(rows), p.probes.cols.Cols)
+	return r, p.op.CrossMulTo(ctx, r.kg, r.xs, p.probes.cols)
+}
+
+// regress brackets the given rows of std, at most varianceBlock, by regressions
+// and the probes, and returns those that stay wider than tol.
+func (p *Posterior) regress(ctx context.Context, std linalg.Matrix, rows []int, tol float64,
+	v *varianceBounds) (wide []int, err error) {
+	g, n := p.probes, p.N()
+	r, err := p.newRegression(ctx, std, rows, tol, v)
+	if err != nil {
 		return nil, err
 	}
 	at := make([]int, len(rows)) // places in rows
@@ -80,7 +88,6 @@ func (p *Posterior) regress(ctx context.Context, std linalg.Matrix, rows []int, 
 		}
 		at = left
 	}
-	r.low = linalg.Matrix{Rows: n + len(rows)}
 	tiers := nearestTiers[0]
 	if g.rank > 0 {
 		r.low = g.low.Sub(0, n+len(rows), 0, g.rank)
@@ -112,11 +119,29 @@ func (p *Posterior) regress(ctx context.Context, std linalg.Matrix, rows []int, 
 
 // on brackets the rows at those places by a regression on nn nearest rows.
 func (r *regression) on(ctx context.Context, at []int, nn int) error {
-	p, n := r.p, r.p.N()
+	p := r.p
 	near, err := p.op.Nearest(ctx, pickRows(r.xs, at), nn)
 	if err != nil {
 		return err
 	}
+	if nn >= groupNear && p.probes.rank == 0 {
+		alone, err := r.inGroups(ctx, at, near, nn)
+		if err != nil {
+			return err
+		}
+		some, rest := make([]int, len(alone)), make([]int32, 0, len(alone)*nn)
+		for a, i := range alone {
+			some[a] = at[i]
+			rest = append(rest, near[i*nn:(i+1)*nn]...)
+		}
+		at, near = some, rest
+	}
+	return r.single(ctx, at, near, nn)
+}
+
+// single brackets the rows at those places by a factor each, on their nearest rows near (·×nn).
+func (r *regression) single(ctx context.Context, at []int, near []int32, nn int) error {
+	p, n := r.p, r.p.N()
 	lists := make([]int32, 0, len(at)*(1+nn))
 	for a, c := range at {
 		lists = append(lists, int32(n+c))

@@ -1,0 +1,138 @@
+package posterior
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"bbgp.dev/linalg"
+)
+
+// Rows close to each other, as the cells of a hole in a map are, have most near rows in common:
+// one Cholesky factor of R_NN, N the near rows of all of them, serves a group. Whatever N is,
+// what the regression leaves is no less than the variance, and more rows leave less; so N is
+// the union, and a group whose union is more than twice that of a row is cut in two.
+
+const (
+	groupRows = 48  // of a group at most
+	groupNear = 200 // near rows from which on a factor each is what costs
+	groupWide = 2   // times as many rows as one has may be in the union
+)
+
+// inGroups brackets the rows at those places by regressions on their nn nearest rows, near
+// (·×nn), and returns the places that have no group.
+func (r *regression) inGroups(ctx context.Context, at []int, near []int32, nn int) (alone []int, err error) {
+	n := r.p.N()
+	mark := make([]bool, n)
+	place := make([]int, len(at))
+	for i := range place {
+		place[i] = i
+	}
+	var visit func(group []int) error
+	visit = func(group []int) error {
+		if len(group) < 2 || ctx.Err() != nil {
+			alone = append(alone, group...)
+			return ctx.Err()
+		}
+		if len(group) <= groupRows {
+			if on := union(mark, near, nn, group); len(on) <= groupWide*nn {
+				err := r.onAll(ctx, at, group, on)
+				if notPD := (*linalg.NotPDError)(nil); errors.As(err, &notPD) {
+					alone, err = append(alone, group...), nil
+				}
+				return err
+			}
+		}
+		mid := r.cut(at, group)
+		if err := visit(group[:mid]); err != nil {
+			return err
+		}
+		return visit(group[mid:])
+	}
+	err = visit(place)
+	return alone, err
+}
+
+// union returns the near rows of a group, in order. mark is all false before and after.
+func union(mark []bool, near []int32, nn int, group []int) []int32 {
+	var on []int32
+	for _, i := range group {
+		for _, k := range near[i*nn : (i+1)*nn] {
+			if k >= 0 && !mark[k] {
+				mark[k] = true
+				on = append(on, k)
+			}
+		}
+	}
+	for _, k := range on {
+		mark[k] = false
+	}
+	slices.Sort(on)
+	return on
+}
+
+// cut orders the group by the input in which it is widest, in lengthscales, and returns where its
+// second half begins.
+func (r *regression) cut(at, group []int) int {
+	widest, most := 0, -1.0
+	for k, l := range r.p.params.Lengthscales {
+		lo, hi := r.xs.At(at[group[0]], k), r.xs.At(at[group[0]], k)
+		for _, i := range group {
+			x := r.xs.At(at[i], k)
+			lo, hi = min(lo, x), max(hi, x)
+		}
+		if w := (hi - lo) / l; w > most {
+			widest, most = k, w
+		}
+	}
+	slices.SortStableFunc(group, func(a, b int) int {
+		switch x, y := r.xs.At(at[a], widest), r.xs.At(at[b], widest); {
+		case x < y:
+			return -1
+		case x > y:
+			return 1
+		}
+		return a - b
+	})
+	return len(group) / 2
+}
+
+// onAll brackets the rows of a group by regressions on the same rows. It returns a *NotPDError
+// where their covariance is not definite in float64.
+func (r *regression) onAll(ctx context.Context, at, group []int, on []int32) error {
+	p, m := r.p, len(on)
+	places := make([]int, len(group))
+	for a, i := range group {
+		places[a] = at[i]
+	}
+	rows := make([]int, m)
+	for a, k := range on {
+		rows[a] = int(k)
+	}
+	cov, cross := linalg.NewMatrix(m, m), linalg.NewMatrix(len(group), m)
+	if err := p.op.CrossTo(ctx, cov, pickRows(p.data.X, rows), on); err != nil {
+		return err
+	}
+	if err := p.op.CrossTo(ctx, cross, pickRows(r.xs, places), on); err != nil {
+		return err
+	}
+	noise := p.probes.noise
+	for a, k := range on {
+		cov.Set(a, a, p.params.Variance+noise[k])
+	}
+	chol, err := p.e.NewCholesky(cov)
+	if err != nil {
+		return err
+	}
+	x := transpose(cross)
+	chol.SolveLTo(x, x)
+	explained := linalg.ColumnDots(x, x)
+	chol.SolveLTransTo(x, x)
+	coef := transpose(x)
+	p.e.Par.For(len(group), func(_, a int) {
+		own := noise[p.N()+places[a]]
+		left := max(p.params.Variance+own-explained[a], own, 0)
+		r.bracket(places[a], left, on, coef.Row(a))
+	})
+	return ctx.Err()
+}

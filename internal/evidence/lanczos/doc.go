@@ -15,7 +15,7 @@
 //
 // estimator.go: Rebuild makes P and the probes, Evaluate runs a process (process.go): warm
 // start, iterations, bounds (bounds.go) until they are close. Then solution.go finds v, its
-// residual and the gradient; float32.go and product.go say what float32 and products
+// residual and the gradient; float32.go and form.go say what float32 and products
 // below n² have left, and ask for better ones where that is not small; precision.go
 // chooses. foresee.go: sizes of P before there is one.
 package lanczos

@@ -54,10 +54,15 @@ func (o *Estimator) setForm(p gp.Params, opt evidence.Options) {
 	o.op.SetForm(form, tol, max(tol*tolStep, finestTol))
 }
 
-// refineForm takes the next finer tolerance at p, if products in float64 have one.
+// refineForm takes the next finer tolerance at p, if a process in float64 has one: beyond it
+// products of float64 may be dense.
 func (o *Estimator) refineForm(ctx context.Context, p gp.Params, opt evidence.Options) bool {
-	_, _, tol := o.op.Form()
-	if _, h2, err := o.op.Work(ctx, kernelmv.F64); err != nil || !h2 || tol <= finestTol {
+	own, _, h2, err := o.ownForm(ctx, kernelmv.F64)
+	coarse, tol := o.tolerances()
+	if own == kernelmv.Coarse {
+		tol = coarse
+	}
+	if err != nil || !h2 || tol <= finestTol {
 		return false
 	}
 	o.finer++

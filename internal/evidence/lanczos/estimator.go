@@ -110,7 +110,7 @@ func (o *Estimator) Rebuild(ctx context.Context, p gp.Params, opt evidence.Optio
 	}
 	o.setForm(p, opt)
 	prec := o.likely(o.n, p, opt)
-	_, work, h2, err := o.ownForm(ctx, prec)
+	work, h2, err := o.op.Work(ctx, prec)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package bbgp
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"unicode/utf8"
 
 	"bbgp.dev/internal/gp"
@@ -98,5 +99,12 @@ func (m *Model) ready() error {
 		return &DataError{Row: -1, Reason: fmt.Sprintf("%d names, %d means and %d scales for %d inputs", len(m.Names),
 			len(m.Scaling.XMean), len(m.Scaling.XScale), d)}
 	}
-	return m.Parameters.Check(d)
+	if err := m.Parameters.Check(d); err != nil {
+		return err
+	}
+	if !reflect.DeepEqual(m.Parameters, m.post.Params()) {
+		return &DataError{Row: -1,
+			Reason: "the parameters are no longer those of the weights; NewModel makes a model at others"}
+	}
+	return nil
 }

@@ -98,6 +98,8 @@ func TestOutsideModels(t *testing.T) {
 	far.Set(1, 0, 1e300)
 	broken, _ := smallModel(t, 30, Options{MaxSteps: 2})
 	broken.Parameters.Lengthscales = nil
+	changed, _ := smallModel(t, 30, Options{MaxSteps: 2})
+	changed.Parameters.Lengthscales[1] = 123
 	nameless, _ := smallModel(t, 30, Options{MaxSteps: 2})
 	nameless.Names = nil
 	for what, c := range map[string]struct {
@@ -108,7 +110,7 @@ func TestOutsideModels(t *testing.T) {
 	}{
 		"nil": {ctx, nil, nil, xs}, "zero": {ctx, &Model{}, nil, linalg.Matrix{}}, "nil context": {nil, m, nil, xs},
 		"zero engine":     {ctx, m, &linalg.Engine{}, xs},
-		"no lengthscales": {ctx, broken, nil, xs}, "no names": {ctx, nameless, nil, xs},
+		"no lengthscales": {ctx, broken, nil, xs}, "changed": {ctx, changed, nil, xs}, "no names": {ctx, nameless, nil, xs},
 		"short":   {ctx, m, nil, linalg.Matrix{Rows: 2, Cols: m.D(), Stride: m.D()}},
 		"overlap": {ctx, m, nil, linalg.Matrix{Rows: 2, Cols: m.D(), Data: xs.Data}}, "far": {ctx, m, nil, far},
 	} {

@@ -48,8 +48,8 @@ type Weights struct {
 // New returns the process with those parameters given data, both standardised, which
 // are kept and must not change. costs choose a preconditioner where spec does not.
 func New(data *gp.Table, params gp.Params, spec PrecondSpec, costs *cost.Costs, w Weights) *Posterior {
-	p := &Posterior{data: data, params: params, costs: costs, spec: spec, weights: w.Alpha, meanError: w.MeanError,
-		unproven: w.Unproven}
+	p := &Posterior{data: data, params: params.Clone(), costs: costs, spec: spec, weights: w.Alpha,
+		meanError: w.MeanError, unproven: w.Unproven}
 	if w.MeanError > MeanTol && w.MeanError <= hopelessMean { // which was solved for as far as rounding allows
 		p.tried = MeanTol
 	}

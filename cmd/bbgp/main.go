@@ -17,6 +17,7 @@ import (
 
 	"bbgp.dev/bbgp"
 	"bbgp.dev/cmd/bbgp/internal/table"
+	"bbgp.dev/linalg"
 )
 
 // Exit codes; docs/USAGE.md explains them to users.
@@ -62,7 +63,11 @@ func (a *app) run(ctx context.Context, args []string) (code int) {
 	}
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(-1)) // see keepWithin
 	defer func() {
-		if r := recover(); r != nil {
+		r := recover()
+		if lost, ok := r.(*linalg.RankError); ok {
+			a.last(lost.Error())
+			code = exitInternal
+		} else if r != nil {
 			fmt.Fprintf(a.errw, "bbgp: internal error: %v; set BBGP_TRACE=1 to see where, and please report it with "+
 				"the output of bbgp info\n", r)
 			if os.Getenv("BBGP_TRACE") != "" {

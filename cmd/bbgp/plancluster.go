@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"io"
 	"math"
 
@@ -54,20 +53,24 @@ type clusterPlan struct {
 // passesGrow as a power of the rows, where more are planned for than the table has (internal/cost: rowPower).
 const passesGrow = 0.6
 
+// nanoseconds is the unit of measured costs, whether measured now or in the file of --costs.
+const nanoseconds = "ns"
+
 // usualProbes are those of the training, where nobody asks for others: the plan tells those of the end.
 const usualProbes = 7
 
-// onCluster predicts what a planned fit takes on ranks. A thread's costs are measured here.
+// onCluster predicts what a planned fit takes on ranks. The costs of a thread are measured here, or those of --costs.
 func (f *clusterFlags) onCluster(ctx context.Context, opt *bbgp.Options, p *bbgp.Plan) (*clusterPlan, error) {
 	if p.Passes == 0 {
 		return nil, usagef("--ranks: method %s makes no products to share; --method bbgp does", p.Method)
 	}
-	costs, err := bbgp.MeasureCosts(ctx, opt.Engine)
-	if err != nil {
-		return nil, err
-	}
-	if costs.Unit != "ns" {
-		return nil, fmt.Errorf("measured costs are in %s", costs.Unit)
+	costs := cost.OrStandard(opt.Costs)
+	if costs.Unit != nanoseconds {
+		measured, err := bbgp.MeasureCosts(ctx, opt.Engine)
+		if err != nil {
+			return nil, err
+		}
+		costs = &measured
 	}
 	c := &clusterPlan{Plan: *p, ForRows: p.Distinct}
 	if f.rows > 0 {
@@ -78,7 +81,7 @@ func (f *clusterFlags) onCluster(ctx context.Context, opt *bbgp.Options, p *bbgp
 	w := cost.Work{Rows: c.ForRows, Inputs: p.Inputs, Columns: cmp.Or(opt.Probes, usualProbes) + 1,
 		Passes: int(math.Ceil(passes)), Evaluations: p.Evaluations,
 		Rank:       min(p.Rank, cost.MostRank(c.ForRows, cost.OrStandard(opt.Costs))),
-		Neighbours: p.Neighbours, Nanoseconds: costs}
+		Neighbours: p.Neighbours, Nanoseconds: *costs}
 	if p.Precision == "f64" {
 		w.Precision = kernelmv.F64
 	}

@@ -9,8 +9,9 @@ import (
 // What a fit takes on ranks that share its work, by the costs of one thread. With R ranks, n rows and p columns
 //
 //	product        n²/R pairs; those of two rows of one rank are evaluated once and used twice, others once
-//	gather         n p numbers of 8 bytes come in, in each product, and nothing else that grows with n
-//	preconditioner the rows of its factors by rank; neighbours are found by all ranks
+//	gather         n p numbers of 8 bytes come in, in each product, and as many for each sweep of basis and low rank
+//	low rank       the rows of its factor by rank
+//	neighbours     found, factorised and solved with on every rank
 //	basis          rows by rank
 //
 // A prediction, not a promise: nobody has measured more ranks than one machine has.
@@ -51,16 +52,18 @@ type ClusterTime struct {
 }
 
 const (
-	// oneSided is what a pair costs that is used once, over one that is used twice, per use: 8 columns, float32,
-	// rank 0 of 64 beside one process (docs/NOTES/cluster.md).
-	oneSided = 1.45
+	// oneSided is what a pair costs that is used once, over one that is used twice, per use: 8 columns, a rank of 64
+	// beside one process (docs/NOTES/cluster.md).
+	oneSided = 1.7
 	// busy is the share of the cores' time that work takes in one machine.
 	busy = 0.9
 	// useful is the share of a network's bits that large messages get: 8.75 GB/s of 100 Gb/s.
 	useful = 0.7
 	// latency of a message, and the gathers of a pass that are of few numbers.
 	latency, smallGathers = 20e-6, 4
-	finalEvaluations      = 3.5 // that the end of a fit is worth
+	// passGathers of a block are in a pass: the product, two of the basis, one of the low-rank part.
+	passGathers      = 4
+	finalEvaluations = 3.5 // that the end of a fit is worth
 )
 
 // Time predicts what w takes on c.
@@ -90,14 +93,11 @@ func (c Cluster) time(w Work) ClusterTime {
 	}
 	t.Product = pairs + t.Gather
 	t.Pairs = n * n / t.Product
-	solves := n * blocks * (u.Column*float64(w.Rank) + u.Neighbour*float64(w.Neighbours)) * second / ranks
+	solves := n * blocks * (u.Column*float64(w.Rank)/ranks + u.Neighbour*float64(w.Neighbours)) * second
 	basis := u.Dense * n * math.Pow(float64(w.Columns*w.Passes), 2) * second / ranks
-	factor := n * (u.build(w.Inputs, w.Neighbours, w.Rank) + u.Dense*float64(w.Rank*w.Rank)) * second / ranks
-	search := 0.0
-	if w.Neighbours > 0 {
-		search = (searchShare - 1) * n * u.build(w.Inputs, w.Neighbours, w.Rank) * second
-	}
-	t.Preconditioner = factor + search
+	factor := n * u.Dense * float64(w.Rank*w.Rank) * second / ranks
+	neighbours := searchShare * n * u.build(w.Inputs, w.Neighbours, w.Rank) * second
+	t.Preconditioner = factor + neighbours
 
 	passes := float64(w.Passes)
 	last := 0.0
@@ -106,8 +106,8 @@ func (c Cluster) time(w Work) ClusterTime {
 		seconds float64
 	}{
 		{"covariance function and products in the cores", (passes + gradProducts) * pairs},
-		{"network", (passes + gradProducts) * t.Gather},
-		{"preconditioner, its factors", factor}, {"preconditioner, search for neighbours on every rank", search},
+		{"network", passes * passGathers * t.Gather},
+		{"low-rank factor", factor}, {"neighbours, which every rank finds and factorises", neighbours},
 		{"preconditioner, its solves", passes * solves}, {"re-orthogonalisation", basis},
 	} {
 		t.Evaluation += part.seconds
@@ -123,7 +123,7 @@ func (c Cluster) time(w Work) ClusterTime {
 
 // bytes predicts the memory of a rank: data and blocks of columns on each, what has rows by rank shared.
 func (c Cluster) bytes(w Work) int64 {
-	shared := precondBytes(w.Rows, w.Rank, w.Neighbours) + 4*int64(w.Rows)*int64(w.Columns*w.Passes)
-	each := KrylovBytes(w.Rows, w.Inputs, w.Columns, 0, 0) + TableBytes(w.Rows, w.Inputs)
+	shared := precondBytes(w.Rows, w.Rank, 0) + 4*int64(w.Rows)*int64(w.Columns*w.Passes)
+	each := KrylovBytes(w.Rows, w.Inputs, w.Columns, 0, w.Neighbours) + TableBytes(w.Rows, w.Inputs)
 	return ProgramBytes + int64(garbage*float64(each+shared/int64(c.Ranks)))
 }

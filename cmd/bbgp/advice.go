@@ -23,6 +23,7 @@ const (
 	straightShare   = 0.05 // of the change along an input: less of a curve does not show
 	lineRows        = 32   // to look along an input from
 	lineSteps       = 9
+	mostLineInputs  = 200 // beyond which each of them costs as much as all, and a note lists a few
 	mostConfirmed   = 200 // rows that the others are asked about
 )
 
@@ -82,6 +83,9 @@ func (ts *trainingSet) adviseIrrelevant(r *bbgp.Result) {
 // departs from a line through each row is small against it.
 func (ts *trainingSet) adviseLines(ctx context.Context, m *bbgp.Model, e *linalg.Engine) error {
 	var lines []string
+	if m.D() > mostLineInputs {
+		return nil
+	}
 	for j, l := range m.Parameters.Lengthscales {
 		in := &ts.plan.Inputs[j]
 		if math.IsInf(l, 1) || !(in.Low < in.High) || in.Kind != inputs.Number &&

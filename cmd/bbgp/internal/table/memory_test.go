@@ -85,6 +85,20 @@ func TestFilesWithinMemory(t *testing.T) {
 	}
 }
 
+// A window that is too long is no damage, and is told with what to do.
+func TestLongWindow(t *testing.T) {
+	// A frame of zstd: magic, a descriptor without length or checksum, a window of 2 GiB, no block.
+	frame := "\x28\xb5\x2f\xfd\x00\xa8\x01\x00\x00"
+	in, err := Open(Stdin, strings.NewReader(frame), ReadOptions{})
+	if err == nil {
+		_, err = NewReader("f", in, ReadOptions{})
+	}
+	var e *Error
+	if !errors.As(err, &e) || !strings.Contains(e.Text, "zstd -dc --long=31") {
+		t.Error(err)
+	}
+}
+
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }

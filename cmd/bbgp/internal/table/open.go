@@ -42,6 +42,21 @@ func Open(name string, stdin io.Reader, opt ReadOptions) (io.ReadCloser, error) 
 	return r, err
 }
 
+// A windowed reader says what to do where zstd data look back further than is kept.
+type windowed struct {
+	z     *zstd.Decoder
+	label string
+}
+
+func (w windowed) Read(p []byte) (int, error) {
+	n, err := w.z.Read(p)
+	if errors.Is(err, zstd.ErrWindowSizeExceeded) {
+		err = &Error{File: w.label, Text: "is packed by zstd with a longer window (--long, --ultra) than is read; pipe it " +
+			"through zstd -dc --long=31, or pack it without"}
+	}
+	return n, err
+}
+
 // Label is how a file is called in messages.
 func Label(name string) string {
 	if name == Stdin {
@@ -85,7 +100,7 @@ func unpack(label string, in io.Reader, c io.Closer, opt ReadOptions) (io.ReadCl
 		if err != nil {
 			return nil, &Error{File: label, Text: "damaged zstd data: " + err.Error()}
 		}
-		br, closing = bufio.NewReaderSize(z, 1<<16), func() error { z.Close(); return c.Close() }
+		br, closing = bufio.NewReaderSize(windowed{z, label}, 1<<16), func() error { z.Close(); return c.Close() }
 	case bytes.HasPrefix(head, []byte(parquetMagic)):
 		return openParquet(label, br, c, opt)
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")):

@@ -51,8 +51,8 @@ type windowed struct {
 func (w windowed) Read(p []byte) (int, error) {
 	n, err := w.z.Read(p)
 	if errors.Is(err, zstd.ErrWindowSizeExceeded) {
-		err = &Error{File: w.label, Text: "is packed by zstd with a longer window (--long, --ultra) than is read; pipe it " +
-			"through zstd -dc --long=31, or pack it without"}
+		err = &Error{File: w.label, Text: "is packed by zstd with a longer window (--long, --ultra) than is read; " +
+			"pipe it through zstd -dc --long=31, or pack it without"}
 	}
 	return n, err
 }

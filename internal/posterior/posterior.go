@@ -2,6 +2,7 @@ package posterior
 
 import (
 	"context"
+	"math"
 	"sync"
 
 	"bbgp.dev/internal/cost"
@@ -50,7 +51,7 @@ type Weights struct {
 func New(data *gp.Table, params gp.Params, spec PrecondSpec, costs *cost.Costs, w Weights) *Posterior {
 	p := &Posterior{data: data, params: params.Clone(), costs: costs, spec: spec, weights: w.Alpha,
 		meanError: w.MeanError, unproven: w.Unproven}
-	if w.MeanError > MeanTol && w.MeanError <= hopelessMean { // which was solved for as far as rounding allows
+	if w.MeanError > MeanTol && !math.IsInf(w.MeanError, 1) { // a fit has gone as far as rounding allows
 		p.tried = MeanTol
 	}
 	return p

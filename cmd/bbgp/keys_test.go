@@ -36,7 +36,7 @@ func TestKeysOfUsage(t *testing.T) {
 		name  string
 		value any
 	}{
-		{"fit", fitReport{}}, {"lml", bbgp.LMLReport{}}, {"plan", bbgp.Plan{}},
+		{"fit", fitReport{}}, {"lml", bbgp.LMLReport{}}, {"plan", clusterPlan{}},
 		{"predict", predictReport{}}, {"cv", cvReport{}},
 		{"sample", sampleReport{}}, {"check", checkReport{}}, {"info MODEL", modelReport{}}, {"info", machineReport{}},
 		{"demo", demoReport{}},

@@ -35,7 +35,7 @@ type Work struct {
 
 // A ClusterTime is what is predicted, in seconds, of wall time.
 type ClusterTime struct {
-	Ranks          int     `json:"ranks"`
+	Ranks          int     `json:"ranks"`                   // that the fit is divided among
 	Cores          int     `json:"cores"`                   // of each
 	Gbps           float64 `json:"network_gbps"`            // gigabits a second
 	Product        float64 `json:"product_seconds"`         // one product with K, with its gather

@@ -65,7 +65,7 @@ func (r *runner) run(count, least, most, widest int, reference func(*design, *bb
 	r.table = table{}
 	for i := r.from; i < count; i++ {
 		g := newDesign(i, least, most, widest, seed)
-		m, err := bbgp.Fit(r.ctx, g.data, bbgp.Options{Kernel: g.kernel, Engine: r.e})
+		m, err := bbgp.Fit(r.ctx, g.data, bbgp.Options{Kernel: g.kernel, Engine: r.e, NoScale: true})
 		if err != nil {
 			log.Fatalf("%v: %v", g, err)
 		}
@@ -114,7 +114,8 @@ func (r *runner) restarts(g *design, m *bbgp.Model) float64 {
 	}
 	best := m.Result.LML
 	for _, s := range []uint64{1, 2} {
-		q, err := bbgp.Fit(r.ctx, g.data, bbgp.Options{Kernel: g.kernel, Engine: r.e, Restarts: 20, Seed: s})
+		q, err := bbgp.Fit(r.ctx, g.data, bbgp.Options{Kernel: g.kernel, Engine: r.e, NoScale: true,
+			Restarts: 20, Seed: s})
 		if err != nil {
 			log.Fatalf("%v: %v", g, err)
 		}

@@ -26,7 +26,10 @@ var (
 
 const backLength = 5 // times its sd an input begins with that comes back
 
-const lookFloor = 10 // times the floor is noise that has hit it
+const (
+	lookFloor = 10   // times the floor is noise that has hit it
+	goneShare = 0.1  // of the noise is no influence
+)
 
 // ascend climbs from start, looks about, and polishes the end.
 func (f *Search) ascend(ctx context.Context, t *Trainer, start gp.Params) (string, error) {
@@ -165,6 +168,7 @@ func (f *Search) otherPlaces(ctx context.Context, t *Trainer) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	s.admit(t.Cur.P)
 	s.begin(lookRound)
 	base := s.from(Candidate{From: "the end of the training", Parameters: t.Cur.P})
 	if err := s.climb(ctx, base, lookRound.evals); err != nil {
@@ -229,14 +233,25 @@ func (s *coarse) places(p gp.Params) (out []Candidate) {
 	return out
 }
 
-// gone lists the inputs that have no influence: out, or longer than thirty ranges.
+// gone lists the inputs that have no influence: out, or longer than thirty ranges without a variance
+// that makes up for it. Along a ridge σ_f² and all lengthscales grow together, and nothing is gone.
 func (s *coarse) gone(p gp.Params) (out []int) {
 	for j, l := range p.Lengthscales {
-		if s.free[j] && (math.IsInf(l, 1) || l > math.Exp(s.far[j])) {
+		sd := math.Exp(s.far[j]) / coarseFar
+		told := p.Variance * (sd / l) * (sd / l) // about the variance of y that the input tells
+		far := l > coarseFar*sd && told < goneShare*max(p.Noise, coarseFloor*s.scale)
+		if s.free[j] && (math.IsInf(l, 1) || far) {
 			out = append(out, j)
 		}
 	}
 	return out
+}
+
+// admit widens the room of the climbs to p.
+func (s *coarse) admit(p gp.Params) {
+	for i, z := range logVector(p) {
+		s.lo[i], s.hi[i] = min(s.lo[i], z), max(s.hi[i], z)
+	}
 }
 
 // revive returns the climb from a with the inputs that have no influence at backLength,

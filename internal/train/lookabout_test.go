@@ -124,3 +124,29 @@ func TestCoarseLetsInputsBack(t *testing.T) {
 		t.Errorf("lengthscales %.3g: the second input tells the target", l)
 	}
 }
+
+// An input is gone by what it tells, not by its length alone, and a climb from far out on a ridge
+// begins there.
+func TestGone(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 8))
+	d := filled(800, 2, func(_ int, x []float64) float64 {
+		x[0], x[1] = rng.NormFloat64(), rng.NormFloat64()
+		return x[0] + rng.NormFloat64()
+	})
+	s, err := newCoarse(searchOf(t, d, true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	short, long := startAt(0.5, 1, 60), startAt(0.5, 50, 200)
+	long.Variance = 7000
+	if got := s.gone(short); len(got) != 1 || got[0] != 1 {
+		t.Errorf("gone at σ_f² = 1: %v", got)
+	}
+	if got := s.gone(long); len(got) != 0 {
+		t.Errorf("gone at σ_f² = 7000: %v", got)
+	}
+	s.admit(long)
+	if p := s.params(s.from(Candidate{Parameters: long}).z); math.Abs(p.Variance/7000-1) > 1e-9 {
+		t.Errorf("a climb begins with σ_f² = %v", p.Variance)
+	}
+}

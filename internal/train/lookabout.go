@@ -27,8 +27,8 @@ var (
 const backLength = 5 // times its sd an input begins with that comes back
 
 const (
-	lookFloor = 10   // times the floor is noise that has hit it
-	goneShare = 0.1  // of the noise is no influence
+	lookFloor = 10  // times the floor is noise that has hit it
+	goneShare = 0.1 // of the noise is no influence
 )
 
 // ascend climbs from start, looks about, and polishes the end.

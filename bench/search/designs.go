@@ -73,7 +73,7 @@ func newDesign(i, least, most, widest int, seed uint64) *design {
 		panic("search: newDesign: " + err.Error())
 	}
 	// Standardised here, so that fits of few rows are made without the priors that would guide them.
-	scaling := bbgp.Standardise(data, 0)
+	scaling := gp.Standardise(data.X, data.Y, 0)
 	scaling.XTo(data.X, data.X)
 	scaling.YTo(data.Y, data.Y)
 	g.data = data

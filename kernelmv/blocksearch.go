@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"bbgp.dev/asm"
+	"bbgp.dev/linalg"
 )
 
 // A blockSearch finds nearest rows by a walk over all tiles of distances, in
@@ -88,11 +89,14 @@ func (o *Op) searchBlocks(ctx context.Context, dst []int32, left, right rowSet, 
 		op: o, kit: &o.engine.Impl.F32, left: left, right: s.right, cutCols: padTo(right.n, asm.Pad),
 		clamp: float32(math.Inf(1)), visit: s.visit, begin: s.begin, end: s.finish,
 		backwards: true, // the longest rows first, for an even load
+		shared:    true,
 	}
 	if ends != nil {
 		w.lastCol = func(i int) int { return int(ends[i]) }
 	}
-	return w.run(ctx)
+	err := w.run(ctx)
+	linalg.CompleteDealt(o.engine, dst, w.all, crossRows*k, true)
+	return err
 }
 
 // shuffle brings right, all rows, into a random order for guess.

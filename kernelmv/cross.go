@@ -68,6 +68,7 @@ type walk[T asm.Float] struct {
 	cutCols     int
 	clamp       T
 	backwards   bool              // the last task first
+	shared      bool              // each rank visits those that are dealt to it
 	lastCol     func(row int) int // if not nil, columns from here on are not wanted
 
 	// visit is called for every tile; part is the number of its task, before
@@ -108,7 +109,11 @@ func (w *walk[T]) run(ctx context.Context) error {
 	}
 	w.all, w.across = w.tasks()
 	w.ctx = ctx
-	par.For(w.all, w.do)
+	if w.shared {
+		w.op.engine.ForDealt(w.all, w.do)
+	} else {
+		par.For(w.all, w.do)
+	}
 	w.ctx = nil
 	return ctx.Err()
 }

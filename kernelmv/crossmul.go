@@ -42,6 +42,7 @@ func newCrossProduct[T asm.Float](o *Op, kit *asm.Kit[T]) *crossProduct[T] {
 	c := &crossProduct[T]{walk: walk[T]{op: o, kit: kit}}
 	c.walk.visit = c.visit
 	c.walk.cutCols = padTo(o.Dim(), asm.Pad) // one owner per row
+	c.walk.shared = true
 	return c
 }
 
@@ -57,7 +58,9 @@ func (t *crossProduct[T]) mulTo(ctx context.Context, dst, xs, v linalg.Matrix) e
 	all, _ := w.tasks()
 	t.y = grow(t.y, all*crossRows*t.p)
 	clear(t.y)
-	if err := w.run(ctx); err != nil {
+	err = w.run(ctx)
+	linalg.CompleteDealt(o.engine, t.y, all, crossRows*t.p, false)
+	if err != nil {
 		return err
 	}
 	for i := range dst.Rows {

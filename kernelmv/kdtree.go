@@ -249,7 +249,8 @@ func (o *Op) searchIn(ctx context.Context, t *tree, dst []int32, left rowSet, fr
 	d := o.pts.dim
 	work := make([]nearest, o.engine.Par.Threads())
 	queue := t.queue(from, to, ends)
-	o.engine.Par.For((to-from+crossRows-1)/crossRows, func(worker, task int) {
+	tasks := (to - from + crossRows - 1) / crossRows
+	o.engine.ForDealt(tasks, func(worker, task int) {
 		if ctx.Err() != nil {
 			return
 		}
@@ -280,6 +281,7 @@ func (o *Op) searchIn(ctx context.Context, t *tree, dst []int32, left rowSet, fr
 			}
 		}
 	})
+	o.completeQueue(dst, queue, tasks, k)
 	return ctx.Err()
 }
 

@@ -159,3 +159,38 @@ func TestLanczosOverRanks(t *testing.T) {
 		}
 	}
 }
+
+// Neighbours, entries, products with test rows and the likelihood of the Vecchia approximation.
+func TestNeighboursOverRanks(t *testing.T) {
+	for _, c := range []rankCase{{700, 5, 1, 1}, {9000, 2, 1, 1}} {
+		sameOverRanks(t, func(e *linalg.Engine) ([]float64, error) {
+			ctx := context.Background()
+			op, rng, err := c.op(e)
+			if err != nil {
+				return nil, err
+			}
+			order := rng.Perm(c.n)
+			found, xs := make([]int32, c.n*7), normals(rng, 300, c.d)
+			if err := op.NeighboursTo(ctx, found, order, 7); err != nil {
+				return nil, err
+			}
+			near, err := op.Nearest(ctx, xs, 9)
+			if err != nil {
+				return nil, err
+			}
+			cross, v := linalg.NewMatrix(xs.Rows, 3), normals(rng, c.n, 3)
+			if err := op.CrossMulTo(ctx, cross, xs, v); err != nil {
+				return nil, err
+			}
+			cols := linalg.NewMatrix(c.n, 2)
+			if err := op.ColsTo(ctx, cols, []int{3, 100}); err != nil {
+				return nil, err
+			}
+			out := append(cross.Data, cols.Data...)
+			for _, i := range append(found, near...) {
+				out = append(out, float64(i))
+			}
+			return out, nil
+		})
+	}
+}

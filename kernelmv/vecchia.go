@@ -137,11 +137,14 @@ func (v *Vecchia) Evaluate(ctx context.Context, near *Nearest, r, share []float6
 	batches := (terms + asm.CholLanes - 1) / asm.CholLanes
 	v.sums = grow(v.sums, batches)
 	v.near, v.r, v.share = near, r, share
-	o.engine.Par.For(batches, func(worker, b int) {
+	o.engine.ForShare(batches, 1, func(worker, b int) {
 		if ctx.Err() == nil {
 			v.batch(&v.work[worker], worker, b)
 		}
 	})
+	o.engine.Complete(v.sums, batches, 1)
+	o.engine.CompleteRows(v.parts, batches, 2*asm.CholLanes)
+	o.engine.CompleteRows(v.right, batches, 2*asm.CholLanes)
 	v.near, v.r, v.share = nil, nil, nil
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -180,6 +180,7 @@ func (g *gemmJob[T]) run(par *Par, m, n, k int, beta float64) {
 		g.c.scale(beta, g.shape)
 	}
 	if nothing {
+		g.ready = nil
 		return
 	}
 	g.self = g.shape == gemmLower && n <= gemmNC

@@ -71,7 +71,7 @@ type pivoting struct {
 	n      int
 	limit  int
 	blocks []Matrix   // the columns of L so far, of random pivots
-	packed packedRows // the same columns, for the next block's product
+	packed packedRows // the same columns in this rank's rows, for the next block's product
 	pivots []int
 	diag   []float64 // K_ii
 	rest   []float64 // (K - L L')_ii, 0 where it is rounding error
@@ -243,17 +243,20 @@ func (p *pivoting) appendColumns(ctx context.Context, chosen []int, factor Matri
 	if err := p.k.ColsTo(ctx, next, chosen); err != nil {
 		return err
 	}
+	lo, hi := p.e.ownRows(p.n)
+	own := next.Sub(lo, hi, 0, b)
 	if m > 0 {
 		rows := NewMatrix(all.Cols, m)
 		for t, i := range chosen {
 			p.rowTo(rows.Row(t), i)
 		}
-		p.e.mulPacked(all, -1, &p.packed, rows)
+		p.e.mulPacked(all.Sub(lo, hi, 0, all.Cols), -1, &p.packed, rows)
 	}
-	p.e.SolveRight(next, factor, true)
+	p.e.SolveRight(own, factor, true)
 	if m+b < p.limit {
-		p.packed.add(p.e, next)
+		p.packed.add(p.e, own)
 	}
+	p.e.CompleteRows(next, groupsOf(p.n), GroupRows(p.n))
 	p.blocks = append(p.blocks, next)
 	p.pivots = append(p.pivots, chosen...)
 	p.reduce(next, chosen)

@@ -106,6 +106,61 @@ func (e *Engine) CompleteRows(m Matrix, count, unit int) {
 	}
 }
 
+// ForDealt runs the iterations of 0..n-1 that are dealt to this rank, in turn: where the first cost more than the last.
+func (e *Engine) ForDealt(n int, body func(worker, i int)) {
+	if e.alone() {
+		e.Par.For(n, body)
+		return
+	}
+	size, own := e.Ranks(), e.Rank()
+	e.Par.For((n-own+size-1)/size, func(worker, i int) { body(worker, own+i*size) })
+}
+
+// CompleteDealt gathers x, count pieces of unit numbers (the last one may be shorter): iteration i of ForDealt has made
+// piece i, or with backwards piece count-1-i.
+func CompleteDealt[T int32 | float64](e *Engine, x []T, count, unit int, backwards bool) {
+	if e.alone() {
+		return
+	}
+	size, own := e.Ranks(), e.Rank()
+	buf, off := e.room(len(x)), e.gathers.off[:0]
+	pieces := func(rank int, do func(piece []T)) {
+		for i := rank; i < count; i += size {
+			k := i
+			if backwards {
+				k = count - 1 - i
+			}
+			do(x[k*unit : min((k+1)*unit, len(x))])
+		}
+	}
+	at := 0
+	for r := range size {
+		off = append(off, at)
+		pieces(r, func(piece []T) {
+			for i, v := range piece {
+				if r == own {
+					buf[at+i] = float64(v)
+				}
+			}
+			at += len(piece)
+		})
+	}
+	off = append(off, at)
+	e.gathers.off = off
+	if err := e.Comm.AllGather(buf, off); err != nil {
+		panic(&RankError{err})
+	}
+	at = 0
+	for r := range size {
+		pieces(r, func(piece []T) {
+			for i := range piece {
+				piece[i] = T(buf[at+i])
+			}
+			at += len(piece)
+		})
+	}
+}
+
 // room returns n numbers of the Comm's memory. What it has once given it keeps: it doubles.
 func (e *Engine) room(n int) []float64 {
 	if len(e.gathers.buf) < n {

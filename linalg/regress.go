@@ -3,8 +3,6 @@ package linalg
 import (
 	"context"
 	"math"
-
-	"bbgp.dev/asm"
 )
 
 // Regress regresses variables of covariance R = K - L L' + diag(noise) on few
@@ -53,11 +51,7 @@ func (e *Engine) Regress(ctx context.Context, k ColOp, l Matrix, noise []float64
 		return err
 	}
 	b.large = true
-	e.Par.For((count+asm.CholLanes-1)/asm.CholLanes, func(worker, i int) {
-		if ctx.Err() == nil {
-			b.batch(worker, i*asm.CholLanes)
-		}
-	})
+	b.run(ctx, count)
 	if err := ctx.Err(); err != nil {
 		return err
 	}

@@ -3,8 +3,6 @@ package linalg
 import (
 	"context"
 	"math"
-
-	"bbgp.dev/asm"
 )
 
 // A Vecchia is a sparse approximate inverse factor of a covariance matrix R in
@@ -112,11 +110,7 @@ func NewVecchiaWith(ctx context.Context, e *Engine, k ColOp, l Matrix, noise []f
 	if err != nil {
 		return nil, err
 	}
-	e.Par.For((n+asm.CholLanes-1)/asm.CholLanes, func(worker, i int) {
-		if ctx.Err() == nil {
-			b.batch(worker, i*asm.CholLanes)
-		}
-	})
+	b.run(ctx, n)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

@@ -49,7 +49,8 @@ func (v *Vecchia) MulTo(dst, src Matrix) {
 	}
 	units := (v.near.n + vecchiaRows - 1) / vecchiaRows
 	v.e.Par.For(units, a.pack)
-	v.e.Par.For(units, a.gather)
+	v.e.ForShare(units, 1, a.gather)
+	v.e.CompleteRows(dst, units, vecchiaRows)
 	a.dst, a.src = Matrix{}, Matrix{}
 }
 

@@ -1,6 +1,7 @@
 package linalg
 
 import (
+	"context"
 	"math/rand/v2"
 
 	"bbgp.dev/asm"
@@ -88,6 +89,17 @@ func newVecchiaBuild(v *Vecchia, k ColOp, l Matrix, noise []float64) (*vecchiaBu
 		}
 	}
 	return b, nil
+}
+
+// run computes the n rows of W, or leaves early where ctx ends.
+func (b *vecchiaBuild) run(ctx context.Context, n int) {
+	e, batches := b.v.e, (n+asm.CholLanes-1)/asm.CholLanes
+	e.ForShare(batches, 1, func(worker, i int) {
+		if ctx.Err() == nil {
+			b.batch(worker, i*asm.CholLanes)
+		}
+	})
+	e.Complete(b.v.w, batches, asm.CholLanes*b.v.near.width)
 }
 
 // batch computes rows q0 .. q0+CholLanes-1 of W.

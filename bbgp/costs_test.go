@@ -27,7 +27,8 @@ func TestPrecisionReason(t *testing.T) {
 		{1e-6, "auto", "f64", "in 3 inputs"},
 	} {
 		p := gptest.TestParams("matern32", 3, k.noise)
-		r, err := LogMarginalLikelihood(t.Context(), d, p, Options{Method: "bbgp", Precision: enum.Precision(k.asked), NoScale: true})
+		r, err := LogMarginalLikelihood(t.Context(), d, p,
+			Options{Method: "bbgp", Precision: enum.Precision(k.asked), NoScale: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -87,8 +87,8 @@ func (d *Data) table() *gp.Table {
 
 // withTable returns t with the names of d.
 func (d *Data) withTable(t *gp.Table) *Data {
-	return &Data{X: t.X, Y: t.Y, NoiseScale: t.NoiseScale, NoiseExtra: t.NoiseExtra, repeats: t.Repeats, Names: d.Names,
-		Target: d.Target}
+	return &Data{X: t.X, Y: t.Y, NoiseScale: t.NoiseScale, NoiseExtra: t.NoiseExtra,
+		repeats: t.Repeats, Names: d.Names, Target: d.Target}
 }
 
 // check returns a *DataError for the first thing that makes d unusable.

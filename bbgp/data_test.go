@@ -111,8 +111,8 @@ func TestUnits(t *testing.T) {
 		return m, p
 	}
 	m, p := fit(1, 1)
-	for _, u := range [][2]float64{{1, 1e-12}, {1e-12, 1}, {1e-10, 1e12}, {1e12, 1e-7}, {1e-150, 1e100},
-		{1e-3, 1e-170}} {
+	for _, u := range [][2]float64{{1, 1e-12}, {1e-12, 1}, {1e-10, 1e12},
+		{1e12, 1e-7}, {1e-150, 1e100}, {1e-3, 1e-170}} {
 		um, up := fit(u[0], u[1])
 		if gptest.Relative(um.Result.LML, m.Result.LML) > 1e-9 || gptest.Relative(up.Mean[0]/u[1], p.Mean[0]) > 1e-9 ||
 			gptest.Relative(up.SD[0]/u[1], p.SD[0]) > 1e-9 {
@@ -131,7 +131,8 @@ func TestStandardise(t *testing.T) {
 		v            []float64
 		floor, scale float64
 	}{
-		{[]float64{tenth + 0.2, 0.3, 0.3}, 0, 1}, {[]float64{5, 5}, 0, 1}, {[]float64{5, 5}, gp.PaperFloor, gp.PaperFloor},
+		{[]float64{tenth + 0.2, 0.3, 0.3}, 0, 1}, {[]float64{5, 5}, 0, 1},
+		{[]float64{5, 5}, gp.PaperFloor, gp.PaperFloor},
 		{[]float64{0, 0}, 0, 1},
 		{[]float64{-1e-13, 1e-13}, 0, 1e-13}, {[]float64{1 - 1e-9, 1 + 1e-9}, 0, 1e-9},
 		{[]float64{-2e200, 2e200}, 0, 2e200},

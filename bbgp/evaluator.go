@@ -135,17 +135,20 @@ func (ev *Evaluator) report(v *evidence.Value) *LMLReport {
 		LML: v.LML, StdErr: v.StdErr, BoundKind: enum.BoundKind(v.BoundKind),
 		Gradient: v.Gradient, Passes: v.Passes, Products: v.Products, Rank: v.Rank, Neighbours: v.Neighbours,
 		Reason: v.Reason, Probes: v.Probes, ProbesReason: v.ProbesReason, GradColumns: v.GradColumns,
-		Method: ev.opt.Method, MethodReason: ev.opt.methodReason, Costs: ev.opt.Costs, Precision: enum.Precision(v.Precision),
+		Method: ev.opt.Method, MethodReason: ev.opt.methodReason, Costs: ev.opt.Costs,
+		Precision:       enum.Precision(v.Precision),
 		PrecisionReason: v.PrecisionReason,
 		Product:         enum.Product(lanczos.ProductName(v)), Tolerance: v.Tolerance, ProductDoubt: v.ProductDoubt,
 		ISA: ev.opt.Engine.Impl.Name, SecondsByPhase: v.SecondsByPhase, Warnings: []string{},
 	}
 	r.Interval95, r.Interval999 = v.Interval(0.95), v.Interval(0.999)
-	if r.Lower, r.Upper = evidence.Ordered(v); r.Probes > 0 && r.ProbesReason == "" {
+	r.Lower, r.Upper = evidence.Ordered(v)
+	if r.Probes > 0 && r.ProbesReason == "" {
 		r.ProbesReason = ev.opt.probesReason
 	}
 	if v.Replayed > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("two-pass mode: %d passes were made twice, the basis did not fit the memory budget", v.Replayed))
+		r.Warnings = append(r.Warnings, fmt.Sprintf(
+			"two-pass mode: %d passes were made twice, the basis did not fit the memory budget", v.Replayed))
 	}
 	for _, j := range gp.ConstantColumns(ev.raw.X) {
 		r.Warnings = append(r.Warnings, "input \""+ev.full.Name(j)+"\" does not vary and was dropped")

@@ -72,7 +72,8 @@ func TestEvaluator(t *testing.T) {
 // reported: central differences of it agree to far less than the probes scatter.
 func TestEvaluatorSmooth(t *testing.T) {
 	ctx, d := context.Background(), randomData(300, 2, 4)
-	ev, err := NewEvaluator(d, Options{Method: "bbgp", Precision: "f64", Eps: 1e-4, Probes: 3, Engine: gptest.Engine(t)})
+	ev, err := NewEvaluator(d, Options{Method: "bbgp", Precision: "f64",
+		Eps: 1e-4, Probes: 3, Engine: gptest.Engine(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,8 +101,8 @@ func TestKernelConflict(t *testing.T) {
 	_, plan := NewPlan(ctx, d, opt)
 	_, lml := LogMarginalLikelihood(ctx, d, p, opt)
 	_, model := NewModel(ctx, d, p, opt)
-	for what, err := range map[string]error{"Fit": fit, "NewPlan": plan, "LogMarginalLikelihood": lml,
-		"NewModel": model} {
+	for what, err := range map[string]error{"Fit": fit, "NewPlan": plan,
+		"LogMarginalLikelihood": lml, "NewModel": model} {
 		var bad *OptionError
 		if !errors.As(err, &bad) || bad.Option != "kernel" {
 			t.Errorf("%s: %v", what, err)

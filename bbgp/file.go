@@ -65,7 +65,8 @@ func (m *Model) Write(w io.Writer) error {
 	t, weights := m.post.Data(), m.post.Weights()
 	h := fileHeader{N: m.N(), D: m.D(), Names: m.Names, Target: m.Target, Parameters: m.Parameters,
 		Scaling: m.Scaling, MeanError: Bound(weights.MeanError), Recipe: m.post.Spec(),
-		NoiseScale: t.NoiseScale != nil, NoiseExtra: t.NoiseExtra != nil, Extra: m.Extra, Writer: m.writer(), Result: m.Result}
+		NoiseScale: t.NoiseScale != nil, NoiseExtra: t.NoiseExtra != nil,
+		Extra: m.Extra, Writer: m.writer(), Result: m.Result}
 	numbers := m.N()*m.D() + 2*m.N() + len(t.NoiseScale) + len(t.NoiseExtra)
 	if err := h.check(8 * numbers); err != nil {
 		return err
@@ -231,12 +232,12 @@ func openFile(b []byte) (head, body []byte, err error) {
 		return nil, nil, &FileError{Reason: fmt.Sprintf("cut short after %d bytes", len(b))}
 	}
 	if v := binary.LittleEndian.Uint32(b[8:]); v != fileVersion {
-		return nil, nil, &FileError{Reason: fmt.Sprintf("format version %d, this program reads version %d", v,
-			fileVersion)}
+		return nil, nil, &FileError{Reason: fmt.Sprintf("format version %d, this program reads version %d",
+			v, fileVersion)}
 	}
 	if size := binary.LittleEndian.Uint64(b[16:]); size != uint64(len(b)) {
-		return nil, nil, &FileError{Reason: fmt.Sprintf("%d bytes where the file says %d: cut short or damaged", len(b),
-			size)}
+		return nil, nil, &FileError{Reason: fmt.Sprintf("%d bytes where the file says %d: cut short or damaged",
+			len(b), size)}
 	}
 	rest := b[:len(b)-sha256.Size]
 	if sum := sha256.Sum256(rest); !bytes.Equal(sum[:], b[len(rest):]) {

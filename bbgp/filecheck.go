@@ -114,8 +114,8 @@ func (h *fileHeader) checkResult() error {
 // finite.
 func (m *Model) checkNumbers() error {
 	s, p, t, weights := &m.Scaling, &m.Parameters, m.post.Data(), m.post.Weights().Alpha
-	for _, v := range [][]float64{t.X.Data, t.Y, weights, t.NoiseScale, t.NoiseExtra, s.XMean, s.XScale,
-		{s.YMean, s.YScale}} {
+	for _, v := range [][]float64{t.X.Data, t.Y, weights, t.NoiseScale,
+		t.NoiseExtra, s.XMean, s.XScale, {s.YMean, s.YScale}} {
 		for _, x := range v {
 			if !gp.Finite(x) {
 				return fault("a number is not finite")

@@ -85,7 +85,8 @@ func (f *fit) adopt(ctx context.Context, m *Model, p Params, ev *evidence.Value)
 	case err != nil:
 		r.warn("the weights of the mean: %v", err)
 	case seen > posterior.MeanTol:
-		r.warn("rounding leaves a residual of the weights by which a mean may be off by up to %.2g standard deviations of the target (%.2g seen), where %.2g was asked for: "+
+		r.warn("rounding leaves a residual of the weights by which a mean may be off by up to %.2g standard "+
+			"deviations of the target (%.2g seen), where %.2g was asked for: "+
 			"predict --sd --bounds tells how far each row can be off", off, seen, posterior.MeanTol)
 	}
 }
@@ -143,7 +144,8 @@ func (r *Result) rival() {
 			!train.Elsewhere(c.Parameters, r.Parameters) {
 			continue
 		}
-		r.warn("another maximum is only %.2g nats lower, with noise variance %.3g for %.3g and lengthscales %.3g for %.3g (standardised): the data hardly tell the two apart; see \"starts\", and docs/MAXIMUM.md",
+		r.warn("another maximum is only %.2g nats lower, with noise variance %.3g for %.3g and lengthscales %.3g "+
+			"for %.3g (standardised): the data hardly tell the two apart; see \"starts\", and docs/MAXIMUM.md",
 			behind, c.Parameters.Noise, r.Parameters.Noise, c.Parameters.Lengthscales, r.Parameters.Lengthscales)
 		return
 	}

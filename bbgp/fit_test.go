@@ -37,7 +37,8 @@ func TestFitGolden(t *testing.T) {
 				within = 50
 			}
 			r, l := &m.Result, evidencetest.Exact(t, std, m.Parameters, evidence.Options{}).LML
-			t.Logf("exact L %.2f (golden %.2f), reported %.2f in [%.2f, %.2f] ± %.2g, %d evaluations, %d passes, %.1f CPU s",
+			t.Logf("exact L %.2f (golden %.2f), reported %.2f in [%.2f, %.2f] ± %.2g, %d evaluations, %d "+
+				"passes, %.1f CPU s",
 				l, float64(g.Optimum.LML), r.LML, r.Lower, r.Upper, r.StdErr, r.Evaluations, r.Passes, r.CPUSeconds)
 			if l < float64(g.Optimum.LML)-within {
 				t.Errorf("exact L %.3f is more than %v below %.3f", l, within, float64(g.Optimum.LML))
@@ -116,8 +117,8 @@ func TestFitAdam(t *testing.T) {
 		t.Skip("hundreds of evaluations of 2000 rows")
 	}
 	g, train, std := loadGolden(t, "elevators")
-	m, err := Fit(context.Background(), train, Options{Engine: gptest.Engine(t), Optimizer: "adam", Method: "bbgp",
-		MaxSteps: 400})
+	m, err := Fit(context.Background(), train, Options{Engine: gptest.Engine(t),
+		Optimizer: "adam", Method: "bbgp", MaxSteps: 400})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +199,8 @@ func TestFitEnds(t *testing.T) {
 		t.Errorf("cancelled: model %v, error %v", m, err)
 	}
 	if m != nil {
-		if p, err := m.Predict(context.Background(), d.X, PredictOptions{Engine: e}); err != nil || !gp.Finite(p.Mean[0]) {
+		if p, err := m.Predict(context.Background(), d.X, PredictOptions{Engine: e}); err != nil ||
+			!gp.Finite(p.Mean[0]) {
 			t.Errorf("the interrupted model: %v", err)
 		}
 	}

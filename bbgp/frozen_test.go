@@ -51,7 +51,8 @@ func frozenData(n, d int, seed uint64) *bbgp.Data {
 	x, y := linalg.NewMatrix(n, d), make([]float64, n)
 	for i := range n {
 		for j := range d {
-			if x.Set(i, j, 3+r.Float64()*4); i%17 == 16 {
+			x.Set(i, j, 3+r.Float64()*4)
+			if i%17 == 16 {
 				x.Set(i, j, x.At(i-1, j))
 			}
 		}

@@ -29,8 +29,8 @@ func FuzzModel(f *testing.F) {
 		for i := range min(len(numbers)/8, len(d.X.Data)) {
 			d.X.Data[i] = math.Float64frombits(binary.LittleEndian.Uint64(numbers[8*i:]))
 		}
-		c := &Model{Parameters: m.Parameters.Clone(), Scaling: m.Scaling, Names: slices.Clone(m.Names), Target: target,
-			Extra: extra}
+		c := &Model{Parameters: m.Parameters.Clone(), Scaling: m.Scaling,
+			Names: slices.Clone(m.Names), Target: target, Extra: extra}
 		c.Names[0], c.Parameters.Lengthscales[0] = name, l
 		c.Parameters.Variance, c.Parameters.Noise, c.Scaling.YScale = variance, noise, scale
 		w := posterior.Weights{Alpha: m.post.Weights().Alpha, MeanError: math.Inf(1)}

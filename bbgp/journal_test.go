@@ -34,8 +34,8 @@ func sameFit(t *testing.T, what string, a, b *Model) {
 	if a.Result.LML != b.Result.LML || a.Result.StdErr != b.Result.StdErr || a.Result.Lower != b.Result.Lower ||
 		len(a.Result.Trace) != len(b.Result.Trace) ||
 		a.Parameters.Noise != b.Parameters.Noise || a.Parameters.Variance != b.Parameters.Variance {
-		t.Fatalf("%s: L %v after %d steps, want %v after %d", what, b.Result.LML, len(b.Result.Trace), a.Result.LML,
-			len(a.Result.Trace))
+		t.Fatalf("%s: L %v after %d steps, want %v after %d", what, b.Result.LML,
+			len(b.Result.Trace), a.Result.LML, len(a.Result.Trace))
 	}
 	other := b.post.Weights().Alpha
 	for i, w := range a.post.Weights().Alpha {
@@ -60,7 +60,8 @@ func TestResumedFitHasTheSameBits(t *testing.T) {
 				d.X.Data[i] += 0.3 * float64(i/2%(2*tc.n/3))
 			}
 			// All ones: the dense search of few rows leaves little to the training.
-			opt := Options{Method: enum.Method(tc.method), MaxSteps: tc.steps, PrefitRows: -1, Engine: gptest.Engine(t), Rank: 20}
+			opt := Options{Method: enum.Method(tc.method), MaxSteps: tc.steps,
+				PrefitRows: -1, Engine: gptest.Engine(t), Rank: 20}
 			plain, err := Fit(ctx, d, opt)
 			if err != nil {
 				t.Fatal(err)

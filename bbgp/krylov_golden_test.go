@@ -79,8 +79,8 @@ func TestGoldenGradient(t *testing.T) {
 				se := math.Sqrt(max(square[i]-sum[i]*sum[i], 0) / (seeds - 1))
 				// eps is a bias of the value; the gradient may carry the like of it.
 				if math.Abs(sum[i]-v) > 6*se+0.2+2e-3*math.Abs(v) {
-					t.Errorf("%s noise %g, component %d: mean %.5g, standard error %.2g, exact %.5g", name, p.Noise, i,
-						sum[i], se, v)
+					t.Errorf("%s noise %g, component %d: mean %.5g, standard error %.2g, exact %.5g",
+						name, p.Noise, i, sum[i], se, v)
 				}
 			}
 		}

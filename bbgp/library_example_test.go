@@ -26,7 +26,8 @@ func ExampleFit_progress() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	steps := 0
-	m, err := bbgp.Fit(ctx, &bbgp.Data{X: linalg.MatrixOf(x), Y: y}, bbgp.Options{MaxSteps: 30, Progress: func(s bbgp.Step) { steps++ }})
+	m, err := bbgp.Fit(ctx, &bbgp.Data{X: linalg.MatrixOf(x), Y: y},
+		bbgp.Options{MaxSteps: 30, Progress: func(s bbgp.Step) { steps++ }})
 	if errors.Is(err, context.DeadlineExceeded) && m != nil {
 		fmt.Println("the best model so far")
 	} else if err != nil {

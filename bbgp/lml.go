@@ -11,8 +11,9 @@ import (
 // An LMLReport is the log marginal likelihood at given parameters, with what it
 // cost. Its JSON form is what `bbgp lml --json` prints.
 type LMLReport struct {
-	LML             float64            `json:"lml"`
-	Lower           Bound              `json:"lower"` // of the bias: what LML would be with exact arithmetic, on the same probes, is at least this
+	LML float64 `json:"lml"`
+	// of the bias: what LML would be with exact arithmetic, on the same probes, is at least this
+	Lower           Bound              `json:"lower"`
 	Upper           Bound              `json:"upper"`
 	StdErr          float64            `json:"stderr"`         // over the probes
 	Interval95      Interval           `json:"lml_interval95"` // of the value itself: bias, probes, rounding

@@ -28,8 +28,8 @@ type LeftOut struct {
 }
 
 // LeaveOneOut predicts the target of each training row from all other rows, at
-// the parameters of the model. SDObs includes the noise of the row. The cost is n³ for models that predict densely, that of some
-// passes over the kernel matrix otherwise.
+// the parameters of the model. SDObs includes the noise of the row. The cost is n³ for models
+// that predict densely, that of some passes over the kernel matrix otherwise.
 func (m *Model) LeaveOneOut(ctx context.Context, opt LeaveOutOptions) (*LeftOut, error) {
 	if err := m.callable(ctx, opt.Engine); err != nil {
 		return nil, err

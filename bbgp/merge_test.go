@@ -20,8 +20,8 @@ func TestMergedRowsAreExact(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			d := repeated(150, kind, 3)
 			m := d.table().Merged()
-			if most := map[string]int{"plain": 20, "weights": 20, "variances": 60, "both": 40}[kind]; m.X.Rows > most ||
-				m.Repeats == nil {
+			if most := map[string]int{"plain": 20, "weights": 20, "variances": 60,
+				"both": 40}[kind]; m.X.Rows > most || m.Repeats == nil {
 				t.Fatalf("%d rows after merging", m.X.Rows)
 			}
 			s := gp.Standardise(d.X, d.Y, gp.PaperFloor)
@@ -63,7 +63,8 @@ func TestFitOfRepeatedRows(t *testing.T) {
 		d      *Data
 		method string
 	}{{d, "exact"}, {shaken, "exact"}, {d, "bbgp"}} {
-		m, err := Fit(context.Background(), tc.d, Options{Method: enum.Method(tc.method), Engine: gptest.Engine(t), Eps: 0.01})
+		m, err := Fit(context.Background(), tc.d, Options{Method: enum.Method(tc.method),
+			Engine: gptest.Engine(t), Eps: 0.01})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -72,7 +72,8 @@ func (o *Options) insistExact(ctx context.Context, obj evidence.Estimator, d *gp
 	opt evidence.Options) (ev *evidence.Value, remark string, err error) {
 	n := d.X.Rows
 	ev, used, err := evidence.Escalate(ctx, obj, n, p, opt)
-	if err != nil && evidence.NeedsEscalation(err) && o.Method == enum.MethodBBGP && o.budget().HasRoom(cost.ExactBytes(n)) {
+	if err != nil && evidence.NeedsEscalation(err) && o.Method == enum.MethodBBGP &&
+		o.budget().HasRoom(cost.ExactBytes(n)) {
 		dense, e := evidence.NewExact(o.Engine, d, p)
 		if e != nil {
 			return nil, "", e

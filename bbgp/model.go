@@ -27,51 +27,63 @@ type Model struct {
 
 // A Result tells how a fit went. Its JSON form is what `bbgp fit --json` prints.
 type Result struct {
-	Parameters      Params             `json:"parameters"`                // of the standardised model; see **Model and parameters**
-	Scaling         Scaling            `json:"scaling"`                   // how inputs and target are standardised
-	N               int                `json:"n"`                         // rows that were used
-	Distinct        int                `json:"distinct_rows"`             // N once repeated rows are merged
-	D               int                `json:"d"`                         // inputs
-	LML             float64            `json:"lml"`                       // log marginal likelihood, in nats
-	Lower           Bound              `json:"lower"`                     // of the bias: what LML would be with exact arithmetic, on the same probes, is at least this
-	Upper           Bound              `json:"upper"`                     // of the bias: what LML would be with exact arithmetic, on the same probes, is at most this
-	StdErr          float64            `json:"stderr"`                    // standard error of LML over the random probes, from their spread
-	Interval95      Interval           `json:"lml_interval95,omitempty"`  // ends that hold the likelihood with a probability of 95 %; null where there is no bound
-	Interval999     Interval           `json:"lml_interval999,omitempty"` // the same with 99.9 %
-	BoundKind       enum.BoundKind     `json:"bound_kind"`                // exact, rigorous or probable
-	Evaluations     int                `json:"evaluations"`               // evaluations on all rows
-	Passes          int                `json:"passes"`                    // over the kernel matrix, each for all right-hand sides at once
-	Seconds         float64            `json:"seconds"`                   // wall time of the work
-	CPUSeconds      float64            `json:"cpu_seconds"`               // CPU time of the work, all threads
-	PeakBytes       int64              `json:"peak_bytes"`                // peak memory of the process
-	PredictedBytes  int64              `json:"predicted_bytes"`           // the peak, before the first evaluation on all rows
-	Method          enum.Method        `json:"method"`                    // bbgp, exact, sgpr, cglb, iterative or rr
-	MethodReason    string             `json:"method_reason"`             // why this method
-	Costs           *Costs             `json:"costs"`                     // by which the choices were made; nil in models of before there were any
-	Optimizer       enum.Optimizer     `json:"optimizer"`                 // levenberg, lbfgs or adam
-	Precision       enum.Precision     `json:"precision"`                 // of products: f32 or f64
-	PrecisionReason string             `json:"precision_reason"`          // why this precision
-	Product         enum.Product       `json:"product"`                   // dense or h2
-	Tolerance       float64            `json:"tolerance"`                 // of an entry in σ_f², for h2
-	ProductDoubt    float64            `json:"product_doubt"`             // nats that it may still do to LML, within the bounds
-	Rank            int                `json:"rank"`                      // of the preconditioner, or inducing rows
-	Neighbours      int                `json:"neighbours"`                // of each row, in the preconditioner
-	Reason          string             `json:"preconditioner_reason"`     // why this rank and these neighbours
-	Probes          int                `json:"probes"`                    // random right-hand sides
-	ProbesReason    string             `json:"probes_reason"`             // why so many probes
-	Seed            uint64             `json:"seed"`                      // of all random numbers
-	ISA             string             `json:"isa"`                       // routines: avx512, avx2, neon or generic
-	Constant        []string           `json:"constant_inputs"`           // do not vary, out of the model
-	Irrelevant      []string           `json:"irrelevant_inputs"`         // fitted lengthscale is +Inf
-	ConstantTarget  bool               `json:"constant_target"`           // the target has one value
-	NoStructure     bool               `json:"no_structure"`              // no input was found to tell the target
-	DF              float64            `json:"df"`                        // degrees of freedom of intervals; 0: rows are many, they are normal
-	NoiseDF         float64            `json:"noise_df"`                  // of Student's t noise; 0: normal
-	Stopped         enum.Stopped       `json:"stopped"`                   // converged, max-steps, time, cancelled or stalled
-	Starts          []Candidate        `json:"starts"`                    // of the search: what was tried and what became of it
-	Warnings        []string           `json:"warnings"`                  // what a user should know, and do
-	SecondsByPhase  map[string]float64 `json:"seconds_by_phase"`          // wall time by phase
-	Trace           []Step             `json:"trace"`                     // the steps of the training
+	// of the standardised model; see **Model and parameters**
+	Parameters Params  `json:"parameters"`
+	Scaling    Scaling `json:"scaling"`       // how inputs and target are standardised
+	N          int     `json:"n"`             // rows that were used
+	Distinct   int     `json:"distinct_rows"` // N once repeated rows are merged
+	D          int     `json:"d"`             // inputs
+	LML        float64 `json:"lml"`           // log marginal likelihood, in nats
+	// of the bias: what LML would be with exact arithmetic, on the same probes, is at least this
+	Lower Bound `json:"lower"`
+	// of the bias: what LML would be with exact arithmetic, on the same probes, is at most this
+	Upper Bound `json:"upper"`
+	// standard error of LML over the random probes, from their spread
+	StdErr float64 `json:"stderr"`
+	// ends that hold the likelihood with a probability of 95 %; null where there is no bound
+	Interval95  Interval       `json:"lml_interval95,omitempty"`
+	Interval999 Interval       `json:"lml_interval999,omitempty"` // the same with 99.9 %
+	BoundKind   enum.BoundKind `json:"bound_kind"`                // exact, rigorous or probable
+	Evaluations int            `json:"evaluations"`               // evaluations on all rows
+	// over the kernel matrix, each for all right-hand sides at once
+	Passes     int     `json:"passes"`
+	Seconds    float64 `json:"seconds"`     // wall time of the work
+	CPUSeconds float64 `json:"cpu_seconds"` // CPU time of the work, all threads
+	PeakBytes  int64   `json:"peak_bytes"`  // peak memory of the process
+	// the peak, before the first evaluation on all rows
+	PredictedBytes int64       `json:"predicted_bytes"`
+	Method         enum.Method `json:"method"`        // bbgp, exact, sgpr, cglb, iterative or rr
+	MethodReason   string      `json:"method_reason"` // why this method
+	// by which the choices were made; nil in models of before there were any
+	Costs           *Costs         `json:"costs"`
+	Optimizer       enum.Optimizer `json:"optimizer"`        // levenberg, lbfgs or adam
+	Precision       enum.Precision `json:"precision"`        // of products: f32 or f64
+	PrecisionReason string         `json:"precision_reason"` // why this precision
+	Product         enum.Product   `json:"product"`          // dense or h2
+	Tolerance       float64        `json:"tolerance"`        // of an entry in σ_f², for h2
+	// nats that it may still do to LML, within the bounds
+	ProductDoubt   float64  `json:"product_doubt"`
+	Rank           int      `json:"rank"`                  // of the preconditioner, or inducing rows
+	Neighbours     int      `json:"neighbours"`            // of each row, in the preconditioner
+	Reason         string   `json:"preconditioner_reason"` // why this rank and these neighbours
+	Probes         int      `json:"probes"`                // random right-hand sides
+	ProbesReason   string   `json:"probes_reason"`         // why so many probes
+	Seed           uint64   `json:"seed"`                  // of all random numbers
+	ISA            string   `json:"isa"`                   // routines: avx512, avx2, neon or generic
+	Constant       []string `json:"constant_inputs"`       // do not vary, out of the model
+	Irrelevant     []string `json:"irrelevant_inputs"`     // fitted lengthscale is +Inf
+	ConstantTarget bool     `json:"constant_target"`       // the target has one value
+	NoStructure    bool     `json:"no_structure"`          // no input was found to tell the target
+	// degrees of freedom of intervals; 0: rows are many, they are normal
+	DF      float64 `json:"df"`
+	NoiseDF float64 `json:"noise_df"` // of Student's t noise; 0: normal
+	// converged, max-steps, time, cancelled or stalled
+	Stopped enum.Stopped `json:"stopped"`
+	// of the search: what was tried and what became of it
+	Starts         []Candidate        `json:"starts"`
+	Warnings       []string           `json:"warnings"`         // what a user should know, and do
+	SecondsByPhase map[string]float64 `json:"seconds_by_phase"` // wall time by phase
+	Trace          []Step             `json:"trace"`            // the steps of the training
 }
 
 // N returns the number of training rows.

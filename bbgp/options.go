@@ -117,7 +117,8 @@ func (o Options) settle(n, d int) (Options, error) {
 	if err := o.Costs.Check(); err != nil {
 		return o, err
 	}
-	if o.methodReason = "as asked"; o.Method == "" {
+	o.methodReason = "as asked"
+	if o.Method == "" {
 		var method string
 		method, o.methodReason = cost.Method(n, d, o.Costs, o.Memory)
 		o.Method = enum.Method(method)
@@ -160,7 +161,8 @@ func checkKernel(asked string, p Params) error {
 	if asked == "" || asked == p.Kernel {
 		return nil
 	}
-	return &OptionError{Option: "kernel", Reason: fmt.Sprintf("%s is asked for, the parameters are of %s", asked, p.Kernel)}
+	return &OptionError{Option: "kernel", Reason: fmt.Sprintf(
+		"%s is asked for, the parameters are of %s", asked, p.Kernel)}
 }
 
 // checkChoices returns an *OptionError for the first word that is not known.
@@ -191,8 +193,8 @@ func (o *Options) checkNumbers() error {
 	case o.Probes < 0 || o.Probes > 63:
 		return &OptionError{Option: "probes", Reason: fmt.Sprintf("%d is not between 1 and 63", o.Probes)}
 	case o.Restarts < 0 || o.Restarts > train.MostRestarts:
-		return &OptionError{Option: "restarts", Reason: fmt.Sprintf("%d is not between 0 and %d", o.Restarts,
-			train.MostRestarts)}
+		return &OptionError{Option: "restarts", Reason: fmt.Sprintf("%d is not between 0 and %d",
+			o.Restarts, train.MostRestarts)}
 	case o.MaxSteps < 0:
 		return &OptionError{Option: "maxsteps", Reason: fmt.Sprintf("%d is negative", o.MaxSteps)}
 	}
@@ -228,6 +230,7 @@ func (o *Options) evalOptions() evidence.Options {
 // budget returns what the options say about memory.
 func (o *Options) budget() *cost.Budget {
 	e := o.evalOptions()
-	return &cost.Budget{Method: string(o.Method), Bytes: o.Memory, Probes: o.Probes, Rank: e.Rank, Neighbours: e.Neighbours,
+	return &cost.Budget{Method: string(o.Method), Bytes: o.Memory,
+		Probes: o.Probes, Rank: e.Rank, Neighbours: e.Neighbours,
 		Inducing: o.inducing(), Costs: o.Costs}
 }

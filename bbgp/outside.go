@@ -37,8 +37,8 @@ func checkFit(ctx context.Context, d *Data, opt *Options) error {
 		return &OptionError{Option: "journal", Reason: "is empty; journals come from CreateJournal or ResumeJournal"}
 	}
 	if opt.Neighbours > mostNeighbours {
-		return &OptionError{Option: "neighbours", Reason: fmt.Sprintf("%d is more than %d", opt.Neighbours,
-			mostNeighbours)}
+		return &OptionError{Option: "neighbours", Reason: fmt.Sprintf("%d is more than %d",
+			opt.Neighbours, mostNeighbours)}
 	}
 	return d.check(true)
 }

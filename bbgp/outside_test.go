@@ -65,10 +65,12 @@ func TestOutsideData(t *testing.T) {
 		"names":      {X: mat(4, 2, 2, 8), Y: y, Names: []string{"a"}},
 	} {
 		refuses(t, "Fit, "+what, fit(d, Options{}))
-		refuses(t, "NewModel, "+what, func() error { _, err := NewModel(ctx, d, DefaultParams("", 2), Options{}); return err })
+		refuses(t, "NewModel, "+what, func() error {
+			_, err := NewModel(ctx, d, DefaultParams("", 2), Options{})
+			return err
+		})
 		refuses(t, "LogMarginalLikelihood, "+what, func() error {
-			_,
-				err := LogMarginalLikelihood(ctx, d, DefaultParams("", 2), Options{})
+			_, err := LogMarginalLikelihood(ctx, d, DefaultParams("", 2), Options{})
 			return err
 		})
 		refuses(t, "NewPlan, "+what, func() error { _, err := NewPlan(ctx, d, Options{}); return err })
@@ -118,10 +120,19 @@ func TestOutsideModels(t *testing.T) {
 			_, err := c.m.Predict(c.ctx, c.x, PredictOptions{SD: true, Engine: c.e})
 			return err
 		})
-		refuses(t, "Sample, "+what, func() error { _, err := c.m.Sample(c.ctx, c.x, SampleOptions{Engine: c.e}); return err })
+		refuses(t, "Sample, "+what, func() error {
+			_, err := c.m.Sample(c.ctx, c.x, SampleOptions{Engine: c.e})
+			return err
+		})
 		if what != "short" && what != "overlap" && what != "far" {
-			refuses(t, "LeaveOneOut, "+what, func() error { _, err := c.m.LeaveOneOut(c.ctx, LeaveOutOptions{Engine: c.e}); return err })
-			refuses(t, "Sobol, "+what, func() error { _, err := c.m.Sobol(c.ctx, SobolOptions{Engine: c.e}); return err })
+			refuses(t, "LeaveOneOut, "+what, func() error {
+				_, err := c.m.LeaveOneOut(c.ctx, LeaveOutOptions{Engine: c.e})
+				return err
+			})
+			refuses(t, "Sobol, "+what, func() error {
+				_, err := c.m.Sobol(c.ctx, SobolOptions{Engine: c.e})
+				return err
+			})
 		}
 		if what[0] != 'n' || what == "nil" || what == "no names" { // of the model itself
 			if c.m != m {
@@ -136,14 +147,14 @@ func TestOutsideModels(t *testing.T) {
 	}
 	refuses(t, "Score", func() error { _, err := m.Score(nil, nil); return err })
 	refuses(t, "Read", func() error { _, err := Read(nil); return err })
-	if p, err := m.Predict(ctx, linalg.NewMatrix(0, m.D()), PredictOptions{SD: true}); err != nil ||
-		len(p.Mean) != 0 {
+	if p, err := m.Predict(ctx, linalg.NewMatrix(0, m.D()),
+		PredictOptions{SD: true}); err != nil || len(p.Mean) != 0 {
 		t.Error(err)
 	}
 	// The farthest row that is predicted has the mean of the process and no NaN.
 	far.Set(1, 0, 1e149)
-	if p, err := m.Predict(ctx, far, PredictOptions{SD: true}); err != nil || !gp.Finite(p.Mean[1]) ||
-		!(p.SD[1] > 0) {
+	if p, err := m.Predict(ctx, far, PredictOptions{SD: true}); err != nil ||
+		!gp.Finite(p.Mean[1]) || !(p.SD[1] > 0) {
 		t.Errorf("%+v, %v", p, err)
 	}
 }

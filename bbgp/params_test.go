@@ -15,7 +15,8 @@ func TestParamsJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = `{"kernel":"matern52","mean":-0.25,"variance":9328.023505053347,"noise":0.000001,"lengthscales":[1.5,null,3.453240989836742e+23]}`
+	const want = `{"kernel":"matern52","mean":-0.25,"variance":9328.023505053347,"noise":0.000001,` +
+		`"lengthscales":[1.5,null,3.453240989836742e+23]}`
 	if string(b) != want {
 		t.Errorf("got  %s\nwant %s", b, want)
 	}

@@ -72,23 +72,23 @@ func NewPlan(ctx context.Context, d *Data, opt Options) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &fit.Result
+	r, grow := &fit.Result, float64(n)/float64(p.Sample)
 	p.Precision, p.Rank, p.Neighbours, p.Probes = r.Precision, r.Rank, r.Neighbours, r.Probes
-	grow := float64(n) / float64(p.Sample)
 	did, searched := float64(max(r.Evaluations, 1)), 0.0
 	if set.config().SearchesDense(p.Sample, d.X.Cols) {
 		searched = float64(searchedBy(r))
 		did = max(did-searched, 1)
 	}
-	evals := math.Min(cost.UsualEvaluations*math.Pow(did/cost.UsualEvaluations, min(2/(grow*grow), 0.5)), float64(set.MaxSteps))
+	evals := min(cost.UsualEvaluations*math.Pow(did/cost.UsualEvaluations, min(2/(grow*grow), 0.5)),
+		float64(set.MaxSteps))
 	p.Evaluations = int(evals + 0.5)
 	if set.Method == enum.MethodExact {
 		more := 1.0
 		if searched > 0 && set.config().SearchesDense(n, d.X.Cols) {
-			more = cost.ExactCost(n, d.X.Cols, set.Costs) / cost.ExactCost(p.Sample, d.X.Cols, set.Costs) *
-				float64(set.config().DenseEvaluations(n, d.X.Cols)) / float64(set.config().DenseEvaluations(p.Sample,
-				d.X.Cols))
-			p.Evaluations += set.config().DenseEvaluations(n, d.X.Cols)
+			all, few := set.config().DenseEvaluations(n, d.X.Cols), set.config().DenseEvaluations(p.Sample, d.X.Cols)
+			more = float64(all) * cost.ExactCost(n, d.X.Cols, set.Costs) /
+				(float64(few) * cost.ExactCost(p.Sample, d.X.Cols, set.Costs))
+			p.Evaluations += all
 		}
 		p.CPUSeconds = denseCPU(r, evals/did, grow, more)
 		p.Seconds = p.CPUSeconds * r.Seconds / r.CPUSeconds
@@ -126,8 +126,8 @@ func evaluateLarger(ctx context.Context, d, sub *Data, q Params, opt Options) (a
 		return at, power, err
 	}
 	at.rows = min(planSteps*sub.X.Rows, d.X.Rows)
-	if at.LMLReport, err = LogMarginalLikelihood(ctx, d.Rows(gp.Subset(d.X.Rows, at.rows, opt.Seed+2)), q,
-		opt); err != nil {
+	if at.LMLReport, err = LogMarginalLikelihood(ctx,
+		d.Rows(gp.Subset(d.X.Rows, at.rows, opt.Seed+2)), q, opt); err != nil {
 		return at, 0, err
 	}
 	if at.rows < 2*sub.X.Rows {

@@ -41,7 +41,8 @@ func TestPredictFixedValues(t *testing.T) {
 		dense := modelOf(d, gp.Identity(d.X.Cols), p, posterior.PrecondSpec{Dense: true})
 		iter := modelOf(d, gp.Identity(d.X.Cols), p, posterior.PrecondSpec{Neighbours: 16})
 		for _, m := range []*Model{dense, iter} {
-			got, err := m.Predict(ctx, at, PredictOptions{SD: true, SDTol: 0.002, MeanTol: 1e-8, Engine: gptest.Engine(t)})
+			got, err := m.Predict(ctx, at, PredictOptions{SD: true,
+				SDTol: 0.002, MeanTol: 1e-8, Engine: gptest.Engine(t)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -131,7 +132,8 @@ func TestPredictCancelled(t *testing.T) {
 	m := modelOf(d, gp.Identity(d.X.Cols), p, posterior.PrecondSpec{Neighbours: 16})
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := m.Predict(ctx, test.X, PredictOptions{SD: true, Engine: gptest.Engine(t)}); !errors.Is(err, context.Canceled) {
+	if _, err := m.Predict(ctx, test.X, PredictOptions{SD: true,
+		Engine: gptest.Engine(t)}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
 	if _, err := m.LeaveOneOut(ctx, LeaveOutOptions{Engine: gptest.Engine(t)}); !errors.Is(err, context.Canceled) {
@@ -140,7 +142,8 @@ func TestPredictCancelled(t *testing.T) {
 	if _, err := m.Sample(ctx, test.X, SampleOptions{Engine: gptest.Engine(t)}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
-	if _, err := m.Predict(context.Background(), test.X, PredictOptions{SD: true, Engine: gptest.Engine(t)}); err != nil {
+	if _, err := m.Predict(context.Background(), test.X,
+		PredictOptions{SD: true, Engine: gptest.Engine(t)}); err != nil {
 		t.Errorf("after that: %v", err)
 	}
 }

@@ -46,8 +46,8 @@ func TestProductForms(t *testing.T) {
 		var got [2]*LMLReport
 		for k, product := range []string{"dense", "h2"} {
 			var err error
-			opt := Options{Method: "bbgp", Product: enum.Product(product), NoScale: true, Rank: -1, Neighbours: 48, Probes: 3,
-				Seed: 3}
+			opt := Options{Method: "bbgp", Product: enum.Product(product),
+				NoScale: true, Rank: -1, Neighbours: 48, Probes: 3, Seed: 3}
 			if got[k], err = LogMarginalLikelihood(ctx, data, p, opt); err != nil {
 				t.Fatalf("%s: %s: %v", name, product, err)
 			}
@@ -79,7 +79,8 @@ func TestCoarseTolerance(t *testing.T) {
 	data := mapData(2500, 2, false, p.Noise, 5)
 	var got [2]*LMLReport
 	for k, product := range []string{"dense", "h2"} {
-		opt := Options{Method: "bbgp", Product: enum.Product(product), Tolerance: 1e-3, NoScale: true, Rank: -1, Neighbours: 48,
+		opt := Options{Method: "bbgp", Product: enum.Product(product),
+			Tolerance: 1e-3, NoScale: true, Rank: -1, Neighbours: 48,
 			Probes: 3, Seed: 3, Eps: 0.5}
 		var err error
 		if got[k], err = LogMarginalLikelihood(context.Background(), data, p, opt); err != nil {
@@ -116,7 +117,8 @@ func TestProductGradientOut(t *testing.T) {
 	p := Params{Kernel: "matern52", Variance: 1, Noise: 0.01, Lengthscales: []float64{0.2, gp.FarLength, 0.3}}
 	var got [2]*LMLReport
 	for k, product := range []string{"dense", "h2"} {
-		opt := Options{Method: "bbgp", Product: enum.Product(product), NoScale: true, Rank: -1, Neighbours: 48, Probes: 3, Seed: 3}
+		opt := Options{Method: "bbgp", Product: enum.Product(product),
+			NoScale: true, Rank: -1, Neighbours: 48, Probes: 3, Seed: 3}
 		var err error
 		if got[k], err = LogMarginalLikelihood(context.Background(), data, p, opt); err != nil ||
 			string(got[k].Product) != product {
@@ -139,7 +141,8 @@ func TestPlanMap(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if seconds[k] = p.CPUSeconds; k == 0 && (p.Rank > 0 || p.Neighbours == 0) {
+		seconds[k] = p.CPUSeconds
+		if k == 0 && (p.Rank > 0 || p.Neighbours == 0) {
 			t.Errorf("rank %d, %d neighbours", p.Rank, p.Neighbours)
 		}
 	}

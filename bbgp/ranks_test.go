@@ -22,7 +22,8 @@ func overRanks(t *testing.T, ranks []int, compute func(l *frozenLog, e *linalg.E
 			return nil, err
 		}
 		l := new(frozenLog)
-		if e.Comm = c; c != nil {
+		e.Comm = c
+		if c != nil {
 			e.Comm = comm.NewAgreed(c)
 		}
 		return l, compute(l, e)
@@ -126,7 +127,8 @@ func TestLikelihoodOverRanks(t *testing.T) {
 	p.Mean, p.Variance, p.Noise, p.Lengthscales = 0.1, 1.3, 0.02, []float64{1, 1.5, 3}
 	for _, method := range []string{"bbgp", "exact", "sgpr", "cglb", "iterative", "rr"} {
 		overRanks(t, []int{2, 7}, func(l *frozenLog, e *linalg.Engine) error {
-			r, err := bbgp.LogMarginalLikelihood(context.Background(), d, p, bbgp.Options{Method: enum.Method(method), Engine: e})
+			r, err := bbgp.LogMarginalLikelihood(context.Background(), d,
+				p, bbgp.Options{Method: enum.Method(method), Engine: e})
 			if err != nil {
 				return err
 			}

@@ -132,8 +132,8 @@ func TestSearchRecipes(t *testing.T) {
 				}
 				best, se := math.Inf(-1), 0.0
 				for i := range r.starts {
-					ref, err := Fit(context.Background(), d, Options{Engine: gptest.Engine(t), Seed: seed,
-						Start: &r.starts[i]})
+					ref, err := Fit(context.Background(), d, Options{Engine: gptest.Engine(t),
+						Seed: seed, Start: &r.starts[i]})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -146,8 +146,8 @@ func TestSearchRecipes(t *testing.T) {
 					seed, got.LML, got.StdErr, best, got.Parameters.Noise, got.CPUSeconds, train.Live(got.Starts)[0].By,
 					train.Live(got.Starts)[0].From)
 				if got.LML < best-1-math.Hypot(got.StdErr, se) {
-					t.Errorf("seed %d: %.2f ± %.2g, a start in the basin %.2f ± %.2g", seed, got.LML, got.StdErr, best,
-						se)
+					t.Errorf("seed %d: %.2f ± %.2g, a start in the basin %.2f ± %.2g",
+						seed, got.LML, got.StdErr, best, se)
 				}
 			}
 		})

@@ -79,8 +79,9 @@ func (m *Model) Sample(ctx context.Context, xs linalg.Matrix, opt SampleOptions)
 	}
 	s := &Samples{Values: linalg.NewMatrix(xs.Rows, opt.Draws), Exact: true}
 	if xs.Rows > 0 && !m.Result.ConstantTarget {
-		drawn, err := m.post.Draw(ctx, opt.Engine, m.standardised(xs), posterior.DrawOptions{Draws: opt.Draws, Seed: opt.Seed,
-			Prior: opt.Prior, Features: opt.Features, Tol: opt.Tol})
+		drawn, err := m.post.Draw(ctx, opt.Engine, m.standardised(xs),
+			posterior.DrawOptions{Draws: opt.Draws, Seed: opt.Seed,
+				Prior: opt.Prior, Features: opt.Features, Tol: opt.Tol})
 		if err != nil {
 			return nil, err
 		}

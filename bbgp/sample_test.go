@@ -64,7 +64,8 @@ func TestCase25SamplingWhiteLike(t *testing.T) {
 	for i := range n {
 		xs.Data[i] = float64(i)
 	}
-	s, err := m.Sample(context.Background(), xs, SampleOptions{Draws: draws, Prior: true, Seed: 25, Engine: gptest.Engine(t)})
+	s, err := m.Sample(context.Background(), xs, SampleOptions{Draws: draws,
+		Prior: true, Seed: 25, Engine: gptest.Engine(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

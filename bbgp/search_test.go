@@ -72,14 +72,14 @@ func TestSearchFewRows(t *testing.T) {
 	}
 	for seed := range uint64(5) {
 		for _, times := range []int{2, 3, 10} {
-			m, err := Fit(context.Background(), block(times), Options{Engine: gptest.Engine(t), Kernel: "gaussian",
-				Seed: seed})
+			m, err := Fit(context.Background(), block(times),
+				Options{Engine: gptest.Engine(t), Kernel: "gaussian", Seed: seed})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if noise := m.Parameters.Noise; noise > 1.01*gp.MinParam || once.Parameters.Noise > 1.01*gp.MinParam {
-				t.Errorf("seed %d, a block of 13 rows %d times: noise %g, once %g", seed, times, noise,
-					once.Parameters.Noise)
+				t.Errorf("seed %d, a block of 13 rows %d times: noise %g, once %g",
+					seed, times, noise, once.Parameters.Noise)
 			}
 		}
 		for _, n := range []int{120, 200, 300, 400} {
@@ -94,8 +94,8 @@ func TestSearchFewRows(t *testing.T) {
 				t.Fatal(err)
 			}
 			if m.Parameters.Noise > 1e-4 || n == 300 && m.Result.LML < 300 {
-				t.Errorf("seed %d, %d rows of a sine of 16 periods: noise %g, L %v", seed, n, m.Parameters.Noise,
-					m.Result.LML)
+				t.Errorf("seed %d, %d rows of a sine of 16 periods: noise %g, L %v",
+					seed, n, m.Parameters.Noise, m.Result.LML)
 			}
 		}
 	}
@@ -124,11 +124,13 @@ func TestRivalIsSaid(t *testing.T) {
 		{LML: -10, Ended: true, Parameters: startAt(0.5, 2)},
 		{LML: -12, Ended: true, Dropped: "at its end", Parameters: startAt(0.001, 0.05)},
 	}}
-	if r.rival(); len(r.Warnings) != 1 {
+	r.rival()
+	if len(r.Warnings) != 1 {
 		t.Errorf("warnings %q", r.Warnings)
 	}
 	r.Warnings, r.Starts[1].Parameters = nil, startAt(0.55, 2.5)
-	if r.rival(); len(r.Warnings) != 0 {
+	r.rival()
+	if len(r.Warnings) != 0 {
 		t.Errorf("the same place: %q", r.Warnings)
 	}
 }

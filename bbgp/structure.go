@@ -48,7 +48,8 @@ func (f *fit) judge(ctx context.Context, m *Model) {
 	switch {
 	case sure && !evidence.TooFewRows(n, d) && n-r.Distinct < fewRepeats:
 		f.flatten(m, c)
-		r.warn("no structure found: the log likelihood of the best model is %.3g above that of noise alone, too little to predict by; the model is the mean; %s", gain, advice)
+		r.warn("no structure found: the log likelihood of the best model is %.3g above that of noise alone, too "+
+			"little to predict by; the model is the mean; %s", gain, advice)
 		if !f.opt.FixMean {
 			n--
 		}

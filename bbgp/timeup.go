@@ -51,12 +51,13 @@ func (f *fit) unevaluated(m *Model, p Params) {
 	lower := within - 0.5*(n*math.Log(2*math.Pi)+n*math.Log(p.Variance+high)+square/low)
 	upper := within - 0.5*(n*math.Log(2*math.Pi)+n*math.Log(low)+square/(n*p.Variance+high))
 	m.Parameters = p.Clone()
-	r.Parameters, r.LML, r.Lower, r.Upper, r.BoundKind = m.Parameters, lower, Bound(lower), Bound(upper),
-		enum.BoundRigorous
+	r.Parameters, r.LML, r.Lower, r.Upper, r.BoundKind = m.Parameters,
+		lower, Bound(lower), Bound(upper), enum.BoundRigorous
 	m.post = f.posterior(m.Parameters, posterior.PrecondSpec{Rank: -1, Neighbours: -1},
 		posterior.Weights{Alpha: make([]float64, f.Std.X.Rows), MeanError: math.Inf(1)})
 	r.Stopped = enum.StoppedTime
-	r.warn("the time was over before the first evaluation of all rows: the parameters are those of the search before it, " +
+	r.warn("the time was over before the first evaluation of all rows: the parameters are those of the " +
+		"search before it, " +
 		"the likelihood is hardly known, and the first prediction solves for the weights")
 	f.cost(r)
 }

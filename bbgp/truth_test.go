@@ -258,13 +258,13 @@ func judge(t *testing.T, m *Model, test *Data) {
 				t.Errorf("row %d: sd %v outside the dense bounds [%v, %v]", i, sd, own.SDLower[c], own.SDUpper[c])
 			}
 			if mean := m.Scaling.YMean + s*w.mean; mean < own.MeanLower[c] || mean > own.MeanUpper[c] {
-				t.Errorf("row %d: mean %v outside the dense bounds [%v, %v]", i, mean, own.MeanLower[c],
-					own.MeanUpper[c])
+				t.Errorf("row %d: mean %v outside the dense bounds [%v, %v]",
+					i, mean, own.MeanLower[c], own.MeanUpper[c])
 			}
 			if lo, hi := s*math.Sqrt(max(w.variance-w.varOff, 0)),
 				s*math.Sqrt(max(w.variance+w.varOff, 0)); lo < got.SDLower[i] || hi > got.SDUpper[i] {
-				t.Errorf("row %d: sd in [%v, %v], float64 %v, outside [%v, %v]", i, lo, hi, want.SD[i], got.SDLower[i],
-					got.SDUpper[i])
+				t.Errorf("row %d: sd in [%v, %v], float64 %v, outside [%v, %v]",
+					i, lo, hi, want.SD[i], got.SDLower[i], got.SDUpper[i])
 			}
 			mid := m.Scaling.YMean + s*w.mean
 			if off := s * w.meanOff; mid-off < got.MeanLower[i] || mid+off > got.MeanUpper[i] {
@@ -279,9 +279,10 @@ func judge(t *testing.T, m *Model, test *Data) {
 	if errA != nil || errZ != nil {
 		t.Fatal(errA, errZ)
 	}
-	t.Logf("%d rows, bounds %s: width of the sd interval, median %.2g, 99 %% %.2g, largest %.2g of sd; %d float64 references outside, settled in twice the precision; NLPD %.5f, dense %.5f",
-		len(v), got.BoundKind, width[len(width)/2], width[len(width)*99/100], width[len(width)-1], len(outside),
-		a.NLPDStd, z.NLPDStd)
+	t.Logf("%d rows, bounds %s: width of the sd interval, median %.2g, 99 %% %.2g, largest %.2g of sd; %d float64 "+
+		"references outside, settled in twice the precision; NLPD %.5f, dense %.5f",
+		len(v), got.BoundKind, width[len(width)/2], width[len(width)*99/100],
+		width[len(width)-1], len(outside), a.NLPDStd, z.NLPDStd)
 	if width[len(width)/2] > 0.05 {
 		t.Errorf("the median interval of sd is %.3f wide", width[len(width)/2])
 	}
@@ -320,7 +321,8 @@ func TestBoundsOnSets(t *testing.T) {
 // goldenModel predicts 2000 rows at the golden optimum, and not densely.
 func goldenModel(t *testing.T, g golden, train *Data, std *gp.Table) *Model {
 	t.Helper()
-	m := modelOf(train, gp.Standardise(train.X, train.Y, gp.PaperFloor), g.Optimum.params(), posterior.PrecondSpec{Rank: -1, Neighbours: -1})
+	m := modelOf(train, gp.Standardise(train.X, train.Y, gp.PaperFloor),
+		g.Optimum.params(), posterior.PrecondSpec{Rank: -1, Neighbours: -1})
 	if err := m.post.Refine(context.Background(), gptest.Engine(t), posterior.MeanTol); err != nil {
 		t.Fatal(err)
 	}
@@ -356,7 +358,8 @@ func TestLeaveOneOutOnSets(t *testing.T) {
 				wide++
 			}
 		}
-		if t.Logf("%s: %d of %d intervals wider than 10 %%", name, wide, len(want.Mean)); wide > len(want.Mean)/20 {
+		t.Logf("%s: %d of %d intervals wider than 10 %%", name, wide, len(want.Mean))
+		if wide > len(want.Mean)/20 {
 			t.Errorf("%s: %d wide intervals", name, wide)
 		}
 	}

@@ -20,7 +20,8 @@ func TestScoreJSON(t *testing.T) {
 	if !math.IsNaN(got.NLPD) || !math.IsNaN(got.NLPDStd) {
 		t.Errorf("%+v", got)
 	}
-	if got.NLPD, got.NLPDStd, want.NLPD, want.NLPDStd = 0, 0, 0, 0; got != want {
+	got.NLPD, got.NLPDStd, want.NLPD, want.NLPDStd = 0, 0, 0, 0
+	if got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }

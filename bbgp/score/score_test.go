@@ -86,8 +86,8 @@ func TestScoreWithoutDensity(t *testing.T) {
 		var s Sum
 		s.Add(c.y, c.law)
 		r := s.Score(2)
-		if !math.IsNaN(r.NLPD) || !math.IsNaN(r.NLPDStd) || r.Coverage95 != c.coverage || r.RMSE != math.Abs(c.y-7) ||
-			!math.IsNaN(r.R2) {
+		if !math.IsNaN(r.NLPD) || !math.IsNaN(r.NLPDStd) || r.Coverage95 != c.coverage ||
+			r.RMSE != math.Abs(c.y-7) || !math.IsNaN(r.R2) {
 			t.Errorf("%+v", r)
 		}
 		v, err := Validate([]float64{c.y}, []Law{c.law}, 1)

@@ -4,20 +4,13 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"regexp"
 	"testing"
 )
-
-// tested says where the rule of TestIfs holds.
-var tested = regexp.MustCompile(`^(asm|gen|linalg|kernelmv|bench|internal|examples|cmd)/`)
 
 // TestIfs: the statement before the condition of an if assigns what the condition tests, as in
 // `if err := f(); err != nil`. What does something else stands on a line of its own, where it is seen.
 func TestIfs(t *testing.T) {
-	goFiles(t, func(path string, set *token.FileSet, file *ast.File) {
-		if !tested.MatchString(path) {
-			return
-		}
+	goFiles(t, func(_ string, set *token.FileSet, file *ast.File) {
 		ast.Inspect(file, func(n ast.Node) bool {
 			s, ok := n.(*ast.IfStmt)
 			if ok && s.Init != nil && !assignsTested(s.Init, s.Cond) {

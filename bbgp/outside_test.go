@@ -112,9 +112,10 @@ func TestOutsideModels(t *testing.T) {
 	}{
 		"nil": {ctx, nil, nil, xs}, "zero": {ctx, &Model{}, nil, linalg.Matrix{}}, "nil context": {nil, m, nil, xs},
 		"zero engine":     {ctx, m, &linalg.Engine{}, xs},
-		"no lengthscales": {ctx, broken, nil, xs}, "changed": {ctx, changed, nil, xs}, "no names": {ctx, nameless, nil, xs},
-		"short":   {ctx, m, nil, linalg.Matrix{Rows: 2, Cols: m.D(), Stride: m.D()}},
-		"overlap": {ctx, m, nil, linalg.Matrix{Rows: 2, Cols: m.D(), Data: xs.Data}}, "far": {ctx, m, nil, far},
+		"no lengthscales": {ctx, broken, nil, xs}, "changed": {ctx, changed, nil, xs},
+		"no names": {ctx, nameless, nil, xs},
+		"short":    {ctx, m, nil, linalg.Matrix{Rows: 2, Cols: m.D(), Stride: m.D()}},
+		"overlap":  {ctx, m, nil, linalg.Matrix{Rows: 2, Cols: m.D(), Data: xs.Data}}, "far": {ctx, m, nil, far},
 	} {
 		refuses(t, "Predict, "+what, func() error {
 			_, err := c.m.Predict(c.ctx, c.x, PredictOptions{SD: true, Engine: c.e})

@@ -51,6 +51,7 @@ test-arm64:
 # Bounds, deviations and draws against twice the precision, on random tables: under two CPU minutes.
 audit:
 	go run ./bench/audit -short
+	go run ./bench/audit -audit evidence -seed 43 -case 4 -least 1500 -most 4000
 
 # Every fuzz target for FUZZTIME on one worker; what it finds is kept in testdata/fuzz of its
 # package. A target that seems to stand still minimises, hence the 10x.

@@ -64,7 +64,7 @@ func (o *Exact) Evaluate(ctx context.Context, p gp.Params, opt Options) (*Value,
 	if !gp.Finite(lml) {
 		return nil, fmt.Errorf("%w: value %v", gp.ErrNotFinite, lml)
 	}
-	off := RoundingOf(o.Op, o.Engine.Dot(alpha.Data, alpha.Data), o.traceInverse(), quad)
+	off := RoundingOf(o.Op, alpha.Data, o.traceInverse(), quad)
 	ev := &Value{LML: lml, Lower: lml - off, Upper: lml + off, Alpha: alpha.Data,
 		Rank: n, Precision: "f64", BoundKind: "exact"}
 	if opt.Gradient {

@@ -1,5 +1,5 @@
 // Package bbgp fits Gaussian process regression models to tables of up to
-// about a hundred thousand rows by maximum likelihood, with an objective whose
+// about a million rows by maximum likelihood, with an objective whose
 // bias is bounded from both sides: the method of Burt, Artemev and van der
 // Wilk, "Barely Biased Learning for Gaussian Process Regression" (2021).
 //

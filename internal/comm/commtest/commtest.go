@@ -127,7 +127,7 @@ func checkBcast(c comm.Comm, n int) error {
 	}
 	for i := range x {
 		if !same(x[i], value(0, i)) || b[i] != byte(i*i) {
-			return fmt.Errorf("Bcast: %v, %d at %d", x[i], b[i], i)
+			return fmt.Errorf("of Bcast: %v, %d at %d", x[i], b[i], i)
 		}
 	}
 	var mine []byte
@@ -136,7 +136,7 @@ func checkBcast(c comm.Comm, n int) error {
 	}
 	got, err := comm.Share(c, mine)
 	if err == nil && !bytes.Equal(got, b) {
-		err = errors.New("Share: other bytes")
+		err = errors.New("other bytes of Share")
 	}
 	return err
 }

@@ -43,6 +43,7 @@ func main() {
 		a.leave(ctx)
 	})
 	if a.together() {
+		a.ranks.signalled = ctx
 		ctx, _ = a.ranks.comm.Context(ctx)
 	}
 	a.end(a.run(ctx, os.Args[1:]))

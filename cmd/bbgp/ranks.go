@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -21,11 +22,12 @@ import (
 
 // A team is the processes that run this command together; an app alone has none.
 type team struct {
-	comm    *comm.Agreed
-	joined  bool       // this command is computed by all of them
-	hosts   []float64  // of each rank, a number that tells machines apart
-	private []*os.File // copies of what rank 0 reads
-	said    tail       // what a rank other than 0 would have said
+	comm      *comm.Agreed
+	signalled context.Context // by a signal to this rank
+	joined    bool            // this command is computed by all of them
+	hosts     []float64       // of each rank, a number that tells machines apart
+	private   []*os.File      // copies of what rank 0 reads
+	said      tail            // what a rank other than 0 would have said
 }
 
 // failureGrace is how long a rank that fails waits before it ends all: where rank 0 fails in the same way, as with a

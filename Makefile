@@ -39,7 +39,7 @@ cover:
 race: test-purego
 test-purego:
 	CGO_ENABLED=1 go test -race -short -tags purego ./asm ./internal/comm ./cmd/bbgp/internal/...
-	CGO_ENABLED=1 go test -race -short -tags purego -run 'Thread|Par|SmallEval|SaveLoad|MultiCG|SharedModels' ./linalg ./kernelmv ./internal/evidence/... ./bbgp
+	CGO_ENABLED=1 go test -race -short -tags purego -run 'Thread|Par|SmallEval|SaveLoad|MultiCG|SharedModels|ProductsOverRanks|GradientsOverRanks' ./linalg ./kernelmv ./internal/evidence/... ./bbgp
 
 # Every routine under emulation, on CPUs that this machine need not be.
 test-avx512:

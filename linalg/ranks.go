@@ -91,14 +91,11 @@ func (e *Engine) CompleteRows(m Matrix, count, unit int) {
 	for k := range size + 1 {
 		off = append(off, row(k)*m.Cols)
 	}
-	e.gathers.off = off
 	buf := e.room(m.Rows * m.Cols)
 	for i := row(own); i < row(own+1); i++ {
 		copy(buf[i*m.Cols:(i+1)*m.Cols], m.Row(i))
 	}
-	if err := e.Comm.AllGather(buf, off); err != nil {
-		panic(&RankError{err})
-	}
+	e.gather(buf, off)
 	for i := range m.Rows {
 		if i < row(own) || i >= row(own+1) {
 			copy(m.Row(i), buf[i*m.Cols:])
@@ -146,10 +143,7 @@ func CompleteDealt[T int32 | float64](e *Engine, x []T, count, unit int, backwar
 		})
 	}
 	off = append(off, at)
-	e.gathers.off = off
-	if err := e.Comm.AllGather(buf, off); err != nil {
-		panic(&RankError{err})
-	}
+	e.gather(buf, off)
 	at = 0
 	for r := range size {
 		pieces(r, func(piece []T) {
@@ -158,6 +152,14 @@ func CompleteDealt[T int32 | float64](e *Engine, x []T, count, unit int, backwar
 			}
 			at += len(piece)
 		})
+	}
+}
+
+// gather completes buf, of which rank r has made off[r]..off[r+1]-1, and keeps the memory of off.
+func (e *Engine) gather(buf []float64, off []int) {
+	e.gathers.off = off
+	if err := e.Comm.AllGather(buf, off); err != nil {
+		panic(&RankError{err})
 	}
 }
 

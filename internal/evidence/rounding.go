@@ -36,7 +36,7 @@ func RoundingOf(op *kernelmv.Op, alpha []float64, trace, quad float64) float64 {
 	n := float64(op.Dim())
 	root := unit * math.Sqrt(n)
 	entry := (root + unit*op.Extent()) * op.Kernel().Variance
-	// 40: logarithms of pivots are smaller, for 1e-17 < pivot < 1e17.
 	bias := unit / 16 * op.Kernel().Variance * alpha1 * alpha1
+	// 40: logarithms of pivots are smaller, for 1e-17 < pivot < 1e17.
 	return roundingMargin * 0.5 * (entry*(alpha2+trace) + bias + root*(40*n+math.Abs(quad)))
 }

@@ -1,6 +1,7 @@
 package posterior
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -86,13 +87,7 @@ func (r *regression) cut(at, group []int) int {
 		}
 	}
 	slices.SortStableFunc(group, func(a, b int) int {
-		switch x, y := r.xs.At(at[a], widest), r.xs.At(at[b], widest); {
-		case x < y:
-			return -1
-		case x > y:
-			return 1
-		}
-		return a - b
+		return cmp.Or(cmp.Compare(r.xs.At(at[a], widest), r.xs.At(at[b], widest)), a-b)
 	})
 	return len(group) / 2
 }

@@ -72,22 +72,36 @@ const (
 	lookRows   = 256 // of each kind of rows to look at
 )
 
-// residualWeights returns δ.
-func (p *Posterior) residualWeights(ctx context.Context) (linalg.Matrix, error) {
-	n := p.N()
-	if p.left != nil {
-		return linalg.Matrix{Rows: n, Cols: 1, Stride: 1, Data: p.left}, nil
-	}
-	r, pr, x := linalg.NewMatrix(n, 1), linalg.NewMatrix(n, 1), linalg.NewMatrix(n, 1)
-	op := p.op.With(kernelmv.F64)
-	if err := op.MulTo(ctx, r, linalg.Matrix{Rows: n, Cols: 1, Stride: 1, Data: p.weights}); err != nil {
-		return x, err
+// residual returns y - c - K̂α in float64.
+func (p *Posterior) residual(ctx context.Context) (linalg.Matrix, error) {
+	r := linalg.NewMatrix(p.N(), 1)
+	if err := p.op.With(kernelmv.F64).MulTo(ctx, r, column(p.weights)); err != nil {
+		return r, err
 	}
 	for i, y := range p.data.Y {
 		r.Data[i] = y - p.params.Mean - r.Data[i]
 	}
+	return r, nil
+}
+
+// column returns v as a matrix of one column, without a copy.
+func column(v []float64) linalg.Matrix {
+	return linalg.Matrix{Rows: len(v), Cols: 1, Stride: 1, Data: v}
+}
+
+// residualWeights returns δ.
+func (p *Posterior) residualWeights(ctx context.Context) (linalg.Matrix, error) {
+	if p.left != nil {
+		return column(p.left), nil
+	}
+	n := p.N()
+	pr, x := linalg.NewMatrix(n, 1), linalg.NewMatrix(n, 1)
+	r, err := p.residual(ctx)
+	if err != nil {
+		return x, err
+	}
 	p.pre.SolveTo(pr, r)
-	_, err := linalg.NewCG(p.e, n, 1).Solve(ctx, op, p.pre, x, r,
+	_, err = linalg.NewCG(p.e, n, 1).Solve(ctx, p.op.With(kernelmv.F64), p.pre, x, r,
 		linalg.CGOptions{Tol: lookTol * math.Sqrt(max(p.e.Dot(r.Data, pr.Data), 0)), MaxPasses: lookPasses})
 	if err != nil && !errors.Is(err, linalg.ErrNotDefinite) {
 		return x, err
@@ -220,14 +234,9 @@ func (p *Posterior) measure(ctx context.Context) error {
 	if p.chol == nil {
 		return nil
 	}
-	n := p.N()
-	r := linalg.NewMatrix(n, 1)
-	alpha := linalg.Matrix{Rows: n, Cols: 1, Stride: 1, Data: p.weights}
-	if err := p.op.With(kernelmv.F64).MulTo(ctx, r, alpha); err != nil {
+	r, err := p.residual(ctx)
+	if err != nil {
 		return err
-	}
-	for i, y := range p.data.Y {
-		r.Data[i] = y - p.params.Mean - r.Data[i]
 	}
 	p.chol.SolveTo(r, r)
 	p.delta = r.Data
@@ -257,7 +266,7 @@ func (p *Posterior) checkWeights(ctx context.Context, op *kernelmv.Op) error {
 	for k := range rows {
 		copy(xs.Row(k), p.data.X.Row(k*n/rows))
 	}
-	if err := op.CrossMulTo(ctx, out, xs, linalg.Matrix{Rows: n, Cols: 1, Stride: 1, Data: p.weights}); err != nil {
+	if err := op.CrossMulTo(ctx, out, xs, column(p.weights)); err != nil {
 		return err
 	}
 	variance, noise := p.params.Variance, op.Noise()

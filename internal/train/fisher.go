@@ -17,7 +17,7 @@ import (
 //
 // is the expected negative Hessian of L. Computed densely on some hundred
 // random rows and taken to n rows it is an excellent metric for the
-// steps of a search (method card, section 7 e): it knows the scale of every
+// steps of a search: it knows the scale of every
 // direction, also of those whose gradient vanishes.
 //
 // What more rows tell is no multiple of that. Along σ_f²/ℓ^(2ν) = const information comes to an

@@ -14,7 +14,7 @@ import (
 	"bbgp.dev/linalg"
 )
 
-// Staged training (method card, section 7). A stage fixes preconditioner and
+// Staged training. A stage fixes preconditioner and
 // probes, and with them a smooth function whose expectation is L everywhere;
 // it takes a few steps in a trust box around its start with the Fisher
 // information of a random subset, computed there, as metric. Trial points end

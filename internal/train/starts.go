@@ -39,7 +39,7 @@ const (
 // prefit returns where the fits of random subsets of growing size have led: the first
 // one from several starts, each further one from where the last ended. A small
 // subset can drive the noise to its floor, from where a search on more rows does
-// not come back: the noise is set to at least 0.01 (method card, section 7 f). If
+// not come back: the noise is set to at least 0.01. If
 // the floor is right nevertheless, that shows in the likelihood: both are tried.
 func (f *Search) prefit(ctx context.Context) ([]Candidate, error) {
 	n := f.Raw.X.Rows

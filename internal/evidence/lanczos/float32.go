@@ -123,7 +123,7 @@ func (r *process) chance(t *solution, entry float64) float64 {
 }
 
 // worstError is the largest change of an eigenvalue of K̂ by float32 products that
-// was seen (kernels card, section 7), and what the tolerance of the process may add.
+// was seen, and what the tolerance of the process may add.
 func (r *process) worstError() float64 {
 	worst := 0.0
 	if r.prec == kernelmv.F32 {

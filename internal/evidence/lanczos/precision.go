@@ -40,7 +40,7 @@ const least32 = 500
 
 // precision chooses the tiles by the parameters alone. An entry of K in float32 is off
 // by 2.5e-7 s2; in few dimensions, or with a smooth kernel, such errors line up with
-// the small eigenvalues, in many they do not (kernels card, section 7). Where nothing
+// the small eigenvalues, in many they do not. Where nothing
 // speaks against float32 there is no reason.
 func (o *Estimator) precision(p gp.Params, opt evidence.Options) (prec kernelmv.Precision, reason string) {
 	if o.op.Linear() {

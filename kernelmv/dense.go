@@ -32,7 +32,7 @@ func (o *Op) DenseGradTo(ctx context.Context, dst []float64, m linalg.Matrix) (f
 	for w := range t.scratch {
 		t.scratch[w].cov = grow(t.scratch[w].cov, len(t.scratch[w].tile))
 	}
-	t.m, t.scale = m, 1
+	t.m, t.scale, t.every = m, 1, true
 	t.direct2 = o.isLossy(math.Sqrt(squareSum(m)))
 	sums, err := t.run(ctx)
 	t.m = linalg.Matrix{}

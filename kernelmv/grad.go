@@ -21,19 +21,11 @@ import (
 
 // A gradient is the gradient pass in tiles of T.
 type gradient[T asm.Float] struct {
-	op     *Op
-	kit    *asm.Kit[T]
-	widen  func(dst []float64, src []T)
-	grid   grid[T]
-	fresh  bool
-	inputs []int // inputs whose coordinates are in xi
-	width  int   // xi is cut into groups of width columns, as V in a product
-	groups int
+	tileWalk[T]       // yj is C' and the column sums
+	inputs      []int // inputs whose coordinates are in xi
 
 	xi      []T       // [group][n][width]: coordinates, 1, zeros
-	yj      []float64 // [group][tile][width][cols]: C' and the column sums
 	yi      []float64 // [n]: row sums
-	direct  []T       // yj where T is float64
 	scratch []gradScratch[T]
 	partial []float64 // [superblock][input]
 	sums    []float64 // [input], the result
@@ -51,7 +43,6 @@ type gradient[T asm.Float] struct {
 	u        linalg.Matrix
 	g, unit  []float64
 	packBody func(worker, b int)
-	pairBody func(worker, a, b int)
 	sumBody  func(worker, b int)
 }
 
@@ -59,11 +50,11 @@ type gradScratch[T asm.Float] struct {
 	tile, cov []T
 	half      []T // ui of a tile on the diagonal, halved
 	r2        []T // squared distances
-	sum       []T // [group][width][cols]
 }
 
 func newGradient[T asm.Float](o *Op, kit *asm.Kit[T]) *gradient[T] {
-	t := &gradient[T]{op: o, kit: kit, widen: widenAdd[T](o.engine.Impl)}
+	t := &gradient[T]{}
+	t.tileWalk = newTileWalk(o, kit, t.addTile)
 	t.scratch = make([]gradScratch[T], o.engine.Par.Threads())
 	t.packBody, t.pairBody, t.sumBody = t.packVectors, t.pair, t.reduce
 	return t
@@ -157,7 +148,7 @@ func (t *gradient[T]) vectors(ctx context.Context, inputs []int, u linalg.Matrix
 		clear(t.sums)
 		return t.sums, ctx.Err()
 	}
-	t.rank, t.u, t.g, t.m = u.Cols, u, g, linalg.Matrix{}
+	t.rank, t.u, t.g, t.m, t.every = u.Cols, u, g, linalg.Matrix{}, false
 	t.ui, t.uj = grow(t.ui, t.op.sched.padded*t.rank), grow(t.uj, t.op.sched.padded*t.rank)
 	for w := range t.scratch {
 		t.scratch[w].half = grow(t.scratch[w].half, t.kit.TileRows*t.rank)
@@ -201,69 +192,25 @@ func (t *gradient[T]) run(ctx context.Context) ([]float64, error) {
 	return t.sums, nil
 }
 
-// pair adds the tiles of superblocks a >= b.
-func (t *gradient[T]) pair(worker, a, b int) {
-	o, s := t.op, &t.scratch[worker]
-	i0, i1 := o.sched.span(a)
-	j0, j1 := o.sched.span(b)
-	if t.m.Rows == 0 && t.grid.farBlocks(a, b) {
+// addTile adds a tile of w to its sums, as far as they are wanted. The square on the diagonal holds both orders of each
+// pair: it counts half.
+func (t *gradient[T]) addTile(worker int, at place) {
+	i, j, rows, cols := at.i, at.j, at.rows, at.cols
+	buf := t.weighted(&t.scratch[worker], i, rows, j, cols, at.diagonal)
+	if t.direct2 {
+		if at.own.j {
+			t.squares(buf, i, rows, j, cols)
+		}
 		return
 	}
-	for j := j0; j < j1; {
-		if o.sched.stopped() {
-			return
-		}
-		_, cols := t.grid.tileOf(j)
-		if a == b {
-			i0 = j
-		}
-		t.column(s, sides{o.sched.owns(a), o.sched.owns(b)}, i0, i1, j, cols)
-		j += cols
-	}
-}
-
-// column adds the tiles with rows i0..i1-1 and the columns j0..j0+cols-1. The
-// square on the diagonal holds both orders of each pair: it counts half.
-func (t *gradient[T]) column(s *gradScratch[T], own sides, i0, i1, j0, cols int) {
 	n, w := t.op.sched.padded, t.width
-	inSum := 0
-	if t.widen != nil {
-		clear(s.sum[:t.groups*w*cols])
-	}
-	for i := i0; i < i1; {
-		end := i1
-		diagonal := i >= j0 && i < j0+cols
-		if diagonal {
-			end = j0 + cols
+	if at.own.j {
+		for g := range t.groups {
+			t.kit.AccJ(t.sum(worker, g, j, cols), buf, t.xi[(g*n+i)*w:(g*n+i+rows)*w], rows, cols, w)
 		}
-		rows := min(t.kit.TileRows, end-i)
-		if t.m.Rows > 0 || !t.grid.far(i, rows, j0, cols) {
-			if own.j && inSum+rows > maxSum {
-				t.flush(s, j0, cols)
-				inSum = 0
-			}
-			buf := t.weighted(s, i, rows, j0, cols, diagonal)
-			if t.direct2 {
-				if own.j {
-					t.squares(buf, i, rows, j0, cols)
-				}
-				i += rows
-				continue
-			}
-			for g := range t.groups {
-				if own.j {
-					t.kit.AccJ(t.sum(s, g, j0, cols), buf, t.xi[(g*n+i)*w:(g*n+i+rows)*w], rows, cols, w)
-				}
-			}
-			if own.i {
-				t.kit.RowSum(t.yi[i:i+rows], buf, rows, cols)
-			}
-			inSum += rows
-		}
-		i += rows
 	}
-	if own.j && inSum > 0 {
-		t.flush(s, j0, cols)
+	if at.own.i {
+		t.kit.RowSum(t.yi[i:i+rows], buf, rows, cols)
 	}
 }
 
@@ -298,28 +245,6 @@ func (t *gradient[T]) weighted(s *gradScratch[T], i, rows, j0, cols int, diagona
 		}
 	}
 	return buf
-}
-
-func (t *gradient[T]) sum(s *gradScratch[T], g, j0, cols int) []T {
-	w := t.width
-	if t.widen == nil {
-		at := (g*t.op.sched.padded + j0) * w
-		return t.direct[at : at+w*cols]
-	}
-	return s.sum[g*w*cols : (g+1)*w*cols]
-}
-
-func (t *gradient[T]) flush(s *gradScratch[T], j0, cols int) {
-	if t.widen == nil {
-		return
-	}
-	w := t.width
-	for g := range t.groups {
-		at := (g*t.op.sched.padded + j0) * w
-		sum := s.sum[g*w*cols : (g+1)*w*cols]
-		t.widen(t.yj[at:at+w*cols], sum)
-		clear(sum)
-	}
 }
 
 // reduce adds up the terms of the points of a superblock.

@@ -21,16 +21,9 @@ func (t *gradient[T]) prepare(inputs []int) {
 	t.width = padTo((cols+t.groups-1)/t.groups, asm.ColUnit)
 	size := t.groups * t.width * o.sched.padded
 	t.xi, t.yi = grow(t.xi, size), grow(t.yi, o.sched.padded)
-	if t.widen == nil {
-		t.yj = grow(t.yj, size)
-		t.direct, _ = any(t.yj).([]T)
-	} else {
-		t.yj = grow(t.yj, size)
-	}
+	t.makeRoom()
 	for w := range t.scratch {
-		s := &t.scratch[w]
-		s.tile = grow(s.tile, t.kit.TileRows*t.kit.TileCols)
-		s.sum = grow(s.sum, t.groups*t.width*t.kit.TileCols)
+		t.scratch[w].tile = grow(t.scratch[w].tile, t.kit.TileRows*t.kit.TileCols)
 	}
 	o.engine.Par.For(o.sched.count, t.packPoints)
 	t.fresh = true

@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"bbgp.dev/asm"
+	"bbgp.dev/linalg/internal/room"
 )
 
 const (
@@ -79,8 +80,8 @@ func newBasis(e *Engine, n int, wide bool) krylovBasis {
 }
 
 func makeBasis[F asm.Float](e *Engine, kit *asm.Kit[F], n int) *basis[F] {
-	b := &basis[F]{e: e, kit: kit, n: n, rows: roundUp(n, asm.RowUnit)}
-	if b.lo, b.hi = e.ownRows(n); b.hi == n {
+	b := &basis[F]{e: e, kit: kit, n: n, rows: room.RoundUp(n, asm.RowUnit)}
+	if b.lo, b.hi = e.OwnRows(n); b.hi == n {
 		b.hi = b.rows
 	}
 	b.lo = min(b.lo, b.hi)
@@ -162,8 +163,8 @@ func (b *basis[F]) work(w Matrix) {
 	if w.Rows != b.n {
 		panic("linalg: basis: wrong rows")
 	}
-	pc, m := roundUp(w.Cols, asm.ColUnit), b.used()
-	groups := groupsOf(b.n)
+	pc, m := room.RoundUp(w.Cols, asm.ColUnit), b.used()
+	groups := Groups(b.n)
 	b.job = basisJob{w: w, pc: pc, groups: groups, tilesGroup: GroupRows(b.n) / basisSpan}
 	b.vi = growOf(b.vi, b.rows*pc)
 	b.part = growOf(b.part, groups*m*pc*basisCols)
@@ -283,8 +284,8 @@ func (b *basis[F]) ProjectOut(w Matrix) {
 // forTiles runs body for the tiles of so many rows that this rank holds, and gathers the rows of w that they make.
 func (b *basis[F]) forTiles(rows int, w Matrix, body func(worker, i int)) {
 	group := GroupRows(b.n) / rows
-	b.e.ForShareTo(groupsOf(b.n), group, (b.rows+rows-1)/rows, body)
-	b.e.CompleteRows(w, groupsOf(b.n), GroupRows(b.n))
+	b.e.ForShareTo(Groups(b.n), group, (b.rows+rows-1)/rows, body)
+	b.e.CompleteRows(w, Groups(b.n), GroupRows(b.n))
 }
 
 // chunk is rows lo..hi-1, of this rank, of a chunk.
@@ -319,7 +320,7 @@ func (b *basis[F]) MulTo(dst, y Matrix) {
 	if dst.Rows != b.n || y.Rows > b.k || dst.Cols != y.Cols {
 		panic("linalg: basis.MulTo: wrong shape")
 	}
-	qc := roundUp(y.Cols, asm.ColUnit)
+	qc := room.RoundUp(y.Cols, asm.ColUnit)
 	m := (y.Rows + basisCols - 1) / basisCols
 	b.coef = growOf(b.coef, m*qc*basisCols)
 	clear(b.coef)

@@ -116,7 +116,11 @@ func (c *Cholesky) InverseTo(dst Matrix) {
 		panic("linalg: InverseTo: shapes do not fit")
 	}
 	copyLower(dst, c.l)
-	c.e.invertLower(dst)
+	c.e.InvertLower(dst)
 	c.e.squareLower(dst)
 	dst.Mirror()
 }
+
+// On returns the factor on e: the numbers are shared, the work areas are not, so that both may be used at the same
+// time. Over ranks, both engines have the same Comm.
+func (c *Cholesky) On(e *Engine) *Cholesky { return &Cholesky{e: e, l: c.l} }

@@ -120,7 +120,7 @@ func ExampleNewPrecond() {
 }
 
 // Each of two variables is regressed on others of a covariance matrix.
-func ExampleEngine_Regress() {
+func ExampleRegress() {
 	e, err := linalg.NewEngine(nil, 1)
 	if err != nil {
 		log.Fatal(err)
@@ -128,7 +128,7 @@ func ExampleEngine_Regress() {
 	op := ornstein{x: []float64{0, 1, 2, 3}}
 	coef, variance := linalg.NewMatrix(2, 2), make([]float64, 2)
 	rows := []int32{1, 0, 2, 3, 2, 0} // 1 on 0 and 2, 3 on 2 and 0
-	if err := e.Regress(context.Background(), op, linalg.Matrix{Rows: 4}, make([]float64, 4), rows, coef,
+	if err := linalg.Regress(context.Background(), e, op, linalg.Matrix{Rows: 4}, make([]float64, 4), rows, coef,
 		variance); err != nil {
 		log.Fatal(err)
 	}

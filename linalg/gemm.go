@@ -1,6 +1,9 @@
 package linalg
 
-import "bbgp.dev/asm"
+import (
+	"bbgp.dev/asm"
+	"bbgp.dev/linalg/internal/room"
+)
 
 // Matrix products, blocked and packed as in Van Zee and van de Geijn, "BLIS: a
 // framework for rapidly instantiating BLAS functionality" (2015).
@@ -47,7 +50,7 @@ type gemmJob[T asm.Float] struct {
 	a, b   rect[T]
 	ta, tb bool
 
-	ready [][]T // A, if it is packed already: the steps of packedRows
+	ready [][]T // A, if it is packed already: the steps of PackedRows
 	self  bool  // op(a) = op(b)', and all of op(b) is packed at once: for both
 
 	j0, jn, k0, kn, mc, blocks int // the block of B and the step that is packed
@@ -189,12 +192,12 @@ func (g *gemmJob[T]) run(par *Par, m, n, k int, beta float64) {
 	if g.ready != nil {
 		g.step = gemmKC
 	}
-	g.packed = reserve(g.packed, min(gemmNC, roundUp(n, g.nr))*min(g.step, k))
+	g.packed = room.Reserve(g.packed, min(gemmNC, room.RoundUp(n, g.nr))*min(g.step, k))
 	for w := range g.rows {
 		if g.self || g.ready != nil {
 			break
 		}
-		g.rows[w] = reserve(g.rows[w], g.mc*min(g.step, k))
+		g.rows[w] = room.Reserve(g.rows[w], g.mc*min(g.step, k))
 	}
 	for g.j0 = 0; g.j0 < n; g.j0 += gemmNC {
 		g.jn = min(gemmNC, n-g.j0)
@@ -211,7 +214,7 @@ func (g *gemmJob[T]) run(par *Par, m, n, k int, beta float64) {
 // written again for a small rest.
 func depthStep(k int) int {
 	steps := max(1, (k-(gemmKX-gemmKC)+gemmKC-1)/gemmKC)
-	return roundUp((k+steps-1)/steps, 4)
+	return room.RoundUp((k+steps-1)/steps, 4)
 }
 
 // rowBlocks cuts m rows into blocks of at most MC, a multiple of MR, in equal
@@ -219,9 +222,9 @@ func depthStep(k int) int {
 func rowBlocks(m, threads int) (size, count int) {
 	count = (m + gemmMC - 1) / gemmMC
 	if m >= threads*4*gemmMR {
-		count = roundUp(count, threads)
+		count = room.RoundUp(count, threads)
 	}
-	size = roundUp((m+count-1)/count, gemmMR)
+	size = room.RoundUp((m+count-1)/count, gemmMR)
 	return size, (m + size - 1) / size
 }
 
@@ -313,15 +316,15 @@ func (g *gemmJob[T]) multiplyTile(worker int, t gemmTile, a, b, next []T) {
 	}
 }
 
-// packedRows are the rows of an n×k matrix, packed for products as A, to which
-// columns can be added: 8·roundUp(n, MR)·roundUp(k, KC) bytes.
-type packedRows struct {
+// PackedRows are the rows of an n×k matrix, packed for products as A, to which
+// columns can be added: 8·room.RoundUp(n, MR)·room.RoundUp(k, KC) bytes.
+type PackedRows struct {
 	n, k  int
 	steps [][]float64 // [n/MR][KC][MR] for each step of KC columns
 }
 
-// add appends the columns of m (n×b).
-func (p *packedRows) add(e *Engine, m Matrix) {
+// Append appends the columns of m (n×b).
+func (p *PackedRows) Append(e *Engine, m Matrix) {
 	p.n = m.Rows
 	panels := (p.n + gemmMR - 1) / gemmMR
 	for done := 0; done < m.Cols; {
@@ -338,10 +341,10 @@ func (p *packedRows) add(e *Engine, m Matrix) {
 	}
 }
 
-// mulPacked adds c += alpha A b', A n×k packed, b q×k, c n×q.
-func (e *Engine) mulPacked(c Matrix, alpha float64, a *packedRows, b Matrix) {
+// MulPacked adds c += alpha A b', A n×k packed, b q×k, c n×q.
+func (e *Engine) MulPacked(c Matrix, alpha float64, a *PackedRows, b Matrix) {
 	if c.Rows != a.n || c.Cols != b.Rows || b.Cols != a.k {
-		panic("linalg: mulPacked: shapes do not fit")
+		panic("linalg: MulPacked: shapes do not fit")
 	}
 	g := e.gemm()
 	g.shape, g.c, g.alpha, g.ready, g.b, g.tb = gemmFull, c, alpha, a.steps, rect[float64](b), true

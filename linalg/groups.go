@@ -29,5 +29,5 @@ func GroupRows(n int) int {
 	return block * max(1, (blocks+mostGroups-1)/mostGroups)
 }
 
-// groupsOf is the number of groups of n rows.
-func groupsOf(n int) int { return (n + GroupRows(n) - 1) / GroupRows(n) }
+// Groups is the number of groups of n rows.
+func Groups(n int) int { return (n + GroupRows(n) - 1) / GroupRows(n) }

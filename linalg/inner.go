@@ -1,6 +1,9 @@
 package linalg
 
-import "bbgp.dev/asm"
+import (
+	"bbgp.dev/asm"
+	"bbgp.dev/linalg/internal/room"
+)
 
 // Inner products over the n rows. This is the one place that finishes a sum
 // over rows: row groups, fixed by n alone, give partial sums, which are added in
@@ -50,11 +53,11 @@ func (e *Engine) GramTo(dst, x, y Matrix) {
 	}
 	g := e.gram
 	g.x, g.y, g.size = x, y, groupRows(x.Rows)
-	g.ps, g.qs = roundUp(x.Cols, gemmMR), roundUp(y.Cols, gemmNR)
+	g.ps, g.qs = room.RoundUp(x.Cols, gemmMR), room.RoundUp(y.Cols, gemmNR)
 	groups := (x.Rows + g.size - 1) / g.size
-	g.sums = reserve(g.sums, groups*g.ps*g.qs)
+	g.sums = room.Reserve(g.sums, groups*g.ps*g.qs)
 	for w := range g.packed {
-		g.packed[w] = reserve(g.packed[w], groupUnit*(g.ps+g.qs))
+		g.packed[w] = room.Reserve(g.packed[w], groupUnit*(g.ps+g.qs))
 	}
 	e.Par.For(groups, g.groupSum)
 	for k := range groups {

@@ -25,7 +25,7 @@ func TestInverseBackwardError(t *testing.T) {
 				}
 				l := lowerOf(c.Factor())
 				x := l.Clone()
-				e.invertLower(x)
+				e.InvertLower(x)
 				nearIdentity(t, e, "L^-1", cond, x, l, absolute(l))
 				y := NewMatrix(n, n)
 				c.InverseTo(y)

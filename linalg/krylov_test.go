@@ -9,7 +9,7 @@ import (
 
 // krylovCase is a Matérn-3/2 system of n points with a low-rank factor.
 func krylovCase(t testing.TB, n, rank int, noise float64) (denseOp, denseFactor) {
-	e := newTestEngine(t)
+	e := testEngine(t, nil, 0)
 	k := covMatrix(newRand(5), families["matern32"], n, 3, false)
 	f := scaledIdentity(e, n, noise)
 	if rank > 0 {
@@ -208,7 +208,7 @@ func (p plainOp) FInvTransTo(dst, src Matrix) { dst.CopyFrom(src) }
 func (p plainOp) SolveTo(dst, src Matrix)     { dst.CopyFrom(src) }
 
 func TestLanczosAllocations(t *testing.T) {
-	e := newTestEngine(t)
+	e := testEngine(t, nil, 0)
 	op := plainOp{400}
 	l := NewLanczos(e, 400, 3, LanczosOptions{})
 	l.Start(op, op, rademacher(newRand(1), 400, 3))
@@ -376,7 +376,7 @@ func BenchmarkLanczosStep(b *testing.B) {
 	for _, cols := range []int{90, 900} {
 		b.Run(fmt.Sprintf("n=10000/k=%d/p=9", cols), func(b *testing.B) {
 			op := plainOp{10000}
-			l := NewLanczos(newTestEngine(b), 10000, 9, LanczosOptions{})
+			l := NewLanczos(testEngine(b, nil, 0), 10000, 9, LanczosOptions{})
 			w := rademacher(newRand(1), 10000, 9)
 			for range b.N {
 				b.StopTimer()

@@ -6,25 +6,6 @@ import (
 	"time"
 )
 
-// A Solver applies the inverse of an n×n matrix P.
-type Solver interface {
-	// Dim returns n.
-	Dim() int
-	// SolveTo sets dst = P^-1 src; dst may be src.
-	SolveTo(dst, src Matrix)
-}
-
-// A Preconditioner is P = F F', near the operator it is made for.
-type Preconditioner interface {
-	Solver
-	// LogDet returns log det P.
-	LogDet() float64
-	// FInvTo sets dst = F^-1 src; dst may be src.
-	FInvTo(dst, src Matrix)
-	// FInvTransTo sets dst = F'^-1 src; dst may be src.
-	FInvTransTo(dst, src Matrix)
-}
-
 // LanczosOptions holds the settings of a Lanczos process.
 type LanczosOptions struct {
 	// Wide stores the basis in float64; the default is float32.

@@ -10,15 +10,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-func newTestEngine(t testing.TB) *Engine {
-	t.Helper()
-	e, err := NewEngine(nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return e
-}
-
 // A denseOp is a stored symmetric matrix.
 type denseOp struct {
 	e *Engine
@@ -298,7 +289,7 @@ func scaledCov(h func(float64) float64, l float64) func(float64) float64 {
 }
 
 func TestQuadratureBrackets(t *testing.T) {
-	e := newTestEngine(t)
+	e := testEngine(t, nil, 0)
 	const n = 120
 	for name, h := range families {
 		for _, noise := range []float64{1, 1e-2, 1e-4, 1e-6} {
@@ -328,7 +319,7 @@ func TestQuadratureBrackets(t *testing.T) {
 }
 
 func TestQuadratureSmall(t *testing.T) {
-	e := newTestEngine(t)
+	e := testEngine(t, nil, 0)
 	for _, n := range []int{1, 2, 3, 4, 7} {
 		for _, noise := range []float64{1, 1e-6} {
 			for _, duplicates := range []bool{false, true} {

@@ -1,6 +1,9 @@
 package linalg
 
-import "bbgp.dev/asm"
+import (
+	"bbgp.dev/asm"
+	"bbgp.dev/linalg/internal/room"
+)
 
 const (
 	triUnit  = asm.TriUnit  // unknowns that are eliminated one by one
@@ -49,9 +52,9 @@ func (e *Engine) tri() *triJob {
 // run shares the right-hand sides out to the threads.
 func (t *triJob) run(steps triSteps, s side, l Matrix, trans bool, b Matrix) {
 	t.s, t.l, t.trans, t.b = s, l, trans, b
-	t.n = roundUp(l.Rows, triUnit)
+	t.n = room.RoundUp(l.Rows, triUnit)
 	units := t.n / triUnit
-	t.coef = reserve(t.coef, max(unitAt(units), panelAt(t.n/gemmMR)))
+	t.coef = room.Reserve(t.coef, max(unitAt(units), panelAt(t.n/gemmMR)))
 	t.e.Par.For(units, steps.pack)
 	t.e.Par.For((s.count(b)+triChunk-1)/triChunk, steps.chunk)
 	t.l, t.b = Matrix{}, Matrix{}

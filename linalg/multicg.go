@@ -35,7 +35,7 @@ type MultiCGResult struct {
 // The Lanczos matrices come from the coefficients of CG: with steps α_j, β_j,
 //
 //	T_jj = 1/α_j + β_{j-1}/α_{j-1},   T_{j,j+1} = √β_j/α_j.
-func (e *Engine) MultiCG(ctx context.Context, op SymOp, f Preconditioner, b Matrix, opt MultiCGOptions) (*MultiCGResult,
+func MultiCG(ctx context.Context, e *Engine, op SymOp, f Preconditioner, b Matrix, opt MultiCGOptions) (*MultiCGResult,
 	error) {
 	n, p := b.Rows, b.Cols
 	if op.Dim() != n || f.Dim() != n {

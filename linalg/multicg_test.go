@@ -31,7 +31,7 @@ func TestMultiCG(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := e.MultiCG(context.Background(), cgMatrix{e, a}, cgIdentity{n}, b,
+	res, err := MultiCG(context.Background(), e, cgMatrix{e, a}, cgIdentity{n}, b,
 		MultiCGOptions{Tol: 1e-13, MaxPasses: 10 * n})
 	if err != nil {
 		t.Fatal(err)

@@ -5,9 +5,6 @@ package linalg
 // the same time. Results do not depend on the number of threads; with other routines they
 // differ as far as the routines do. Over ranks, both engines have the same Comm.
 
-// On returns the factor on e.
-func (c *Cholesky) On(e *Engine) *Cholesky { return &Cholesky{e: e, l: c.l} }
-
 // On returns P on e.
 func (p *Precond) On(e *Engine) *Precond {
 	o := &Precond{e: e, n: p.n, rank: p.rank, scale: p.scale, logDet: p.logDet, trace: p.trace}

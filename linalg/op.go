@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"bbgp.dev/asm"
+	"bbgp.dev/linalg/internal/room"
 )
 
 // A SymOp is a symmetric n×n operator known only by its products.
@@ -48,6 +49,25 @@ type ColOp interface {
 	NeighboursTo(ctx context.Context, dst []int32, order []int, k int) error
 }
 
+// A Solver applies the inverse of an n×n matrix P.
+type Solver interface {
+	// Dim returns n.
+	Dim() int
+	// SolveTo sets dst = P^-1 src; dst may be src.
+	SolveTo(dst, src Matrix)
+}
+
+// A Preconditioner is P = F F', near the operator it is made for.
+type Preconditioner interface {
+	Solver
+	// LogDet returns log det P.
+	LogDet() float64
+	// FInvTo sets dst = F^-1 src; dst may be src.
+	FInvTo(dst, src Matrix)
+	// FInvTransTo sets dst = F'^-1 src; dst may be src.
+	FInvTransTo(dst, src Matrix)
+}
+
 // TriangleRoom is the length of the dst of ColOp.TrianglesTo: whole units of the
 // routines that evaluate covariance functions.
-func TriangleRoom(n int) int { return roundUp(n*(n+1)/2*asm.CholLanes, asm.Pad) }
+func TriangleRoom(n int) int { return room.RoundUp(n*(n+1)/2*asm.CholLanes, asm.Pad) }

@@ -9,11 +9,9 @@ import (
 
 // TestEmptyEngine: an engine that computes nothing is told by name, not by a nil pointer.
 func TestEmptyEngine(t *testing.T) {
-	k, noise := randomCov("matern32", 10, 2, 1e-2, 32)
 	for what, f := range map[string]func(e *Engine){
 		"NewCG":      func(e *Engine) { NewCG(e, 10, 1) },
 		"NewLanczos": func(e *Engine) { NewLanczos(e, 10, 1, LanczosOptions{}) },
-		"NewPrecond": func(e *Engine) { _, _ = NewPrecond(context.Background(), e, k, noise, PrecondOptions{}) },
 	} {
 		for _, e := range []*Engine{nil, {}} {
 			func() {

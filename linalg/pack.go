@@ -1,6 +1,9 @@
 package linalg
 
-import "bbgp.dev/asm"
+import (
+	"bbgp.dev/asm"
+	"bbgp.dev/linalg/internal/room"
+)
 
 const (
 	// packCols columns, of several panels, are packed together, so that a row is
@@ -99,20 +102,8 @@ func (e *Engine) TransposeTo(dst, src Matrix) {
 	}
 }
 
-// reserve returns a slice of length n, s itself if it is large enough. Its
-// contents are undefined.
-func reserve[T asm.Float](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n)
-	}
-	return s[:n]
-}
-
-// roundUp is the smallest multiple of unit that is at least n.
-func roundUp(n, unit int) int { return (n + unit - 1) / unit * unit }
-
-// reserveParts returns n numbers of scratch memory that lives until the next call.
-func (e *Engine) reserveParts(n int) []float64 {
-	e.parts = reserve(e.parts, n)
+// Scratch returns n numbers of memory that lives until the next call.
+func (e *Engine) Scratch(n int) []float64 {
+	e.parts = room.Reserve(e.parts, n)
 	return e.parts
 }

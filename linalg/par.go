@@ -110,8 +110,8 @@ func (p *Par) left() bool { return p.ended != nil && p.ended.Load() }
 // rowBlock is the number of rows that a worker takes at a time.
 const rowBlock = 256
 
-// forRows calls body for every row 0..n-1, in blocks.
-func (p *Par) forRows(n int, body func(i int)) {
+// ForRows calls body for every row 0..n-1, in blocks.
+func (p *Par) ForRows(n int, body func(i int)) {
 	p.For((n+rowBlock-1)/rowBlock, func(_, b int) {
 		for i := b * rowBlock; i < min((b+1)*rowBlock, n); i++ {
 			body(i)

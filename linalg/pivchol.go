@@ -5,6 +5,9 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	"bbgp.dev/asm"
+	"bbgp.dev/linalg/internal/room"
 )
 
 // PivotOptions says how far PivotedCholesky goes, and how it chooses.
@@ -24,7 +27,7 @@ type PivotOptions struct {
 }
 
 const (
-	pivotBlock = 3 * gemmNR // most pivots taken at a time: whole micro-tiles
+	pivotBlock = 3 * asm.GemmCols // most pivots taken at a time: whole micro-tiles
 	// proposals are drawn for a block, so that most blocks are full though some
 	// are rejected. Those behind the last one taken are dropped.
 	proposals = 96
@@ -71,7 +74,7 @@ type pivoting struct {
 	n      int
 	limit  int
 	blocks []Matrix   // the columns of L so far, of random pivots
-	packed packedRows // the same columns in this rank's rows, for the next block's product
+	packed PackedRows // the same columns in this rank's rows, for the next block's product
 	pivots []int
 	diag   []float64 // K_ii
 	rest   []float64 // (K - L L')_ii, 0 where it is rounding error
@@ -92,7 +95,7 @@ func (p *pivoting) rounding(i int) float64 {
 
 // reduce subtracts the squares of new columns of L from the residuals.
 func (p *pivoting) reduce(next Matrix, pivots []int) {
-	p.e.Par.forRows(p.n, func(i int) {
+	p.e.Par.ForRows(p.n, func(i int) {
 		s := p.rest[i] - p.e.Impl.F64.Dot(next.Row(i), next.Row(i))
 		if s <= p.rounding(i) {
 			s = 0
@@ -122,7 +125,7 @@ func (p *pivoting) greedy(ctx context.Context) (Matrix, error) {
 			return l, err
 		}
 		pivotRow, scale := l.Row(index[0])[:m], 1/math.Sqrt(top)
-		p.e.Par.forRows(p.n, func(i int) {
+		p.e.Par.ForRows(p.n, func(i int) {
 			row := l.Row(i)
 			row[m] = (col.Data[i] - p.e.Impl.F64.Dot(row[:m], pivotRow)) * scale
 		})
@@ -165,7 +168,7 @@ func (p *pivoting) random(ctx context.Context) (Matrix, error) {
 		}
 	}
 	l := NewMatrix(p.n, len(p.pivots))
-	p.e.Par.forRows(p.n, func(i int) { p.rowTo(l.Row(i), i) })
+	p.e.Par.ForRows(p.n, func(i int) { p.rowTo(l.Row(i), i) })
 	return l, nil
 }
 
@@ -238,25 +241,25 @@ func (p *pivoting) thin(h Matrix, drawn []int32, most int, rng *rand.Rand) (chos
 // and C the factor of the residual block of S.
 func (p *pivoting) appendColumns(ctx context.Context, chosen []int, factor Matrix) error {
 	m, b := len(p.pivots), len(chosen)
-	all := NewMatrix(p.n, roundUp(b, gemmNR)) // whole micro-tiles
+	all := NewMatrix(p.n, room.RoundUp(b, asm.GemmCols)) // whole micro-tiles
 	next := all.Sub(0, p.n, 0, b)
 	if err := p.k.ColsTo(ctx, next, chosen); err != nil {
 		return err
 	}
-	lo, hi := p.e.ownRows(p.n)
+	lo, hi := p.e.OwnRows(p.n)
 	own := next.Sub(lo, hi, 0, b)
 	if m > 0 {
 		rows := NewMatrix(all.Cols, m)
 		for t, i := range chosen {
 			p.rowTo(rows.Row(t), i)
 		}
-		p.e.mulPacked(all.Sub(lo, hi, 0, all.Cols), -1, &p.packed, rows)
+		p.e.MulPacked(all.Sub(lo, hi, 0, all.Cols), -1, &p.packed, rows)
 	}
 	p.e.SolveRight(own, factor, true)
 	if m+b < p.limit {
-		p.packed.add(p.e, own)
+		p.packed.Append(p.e, own)
 	}
-	p.e.CompleteRows(next, groupsOf(p.n), GroupRows(p.n))
+	p.e.CompleteRows(next, Groups(p.n), GroupRows(p.n))
 	p.blocks = append(p.blocks, next)
 	p.pivots = append(p.pivots, chosen...)
 	p.reduce(next, chosen)

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"bbgp.dev/asm"
+	"bbgp.dev/linalg/internal/room"
 )
 
 // The preconditioner P = L L' + (W'W)^-1 of K + diag(noise).
@@ -125,7 +126,7 @@ const preLoss = 1e-6
 func (p *Precond) buildQ(l Matrix) error {
 	m := p.rank
 	p.whiten(l)
-	r, _ := p.e.thinQR(l, preLoss)
+	r, _ := p.e.ThinQRWithin(l, preLoss)
 	c := NewMatrix(m, m)
 	p.e.GemmTo(c, 1, r, false, r, true, 0)
 	for i := range m {
@@ -138,7 +139,7 @@ func (p *Precond) buildQ(l Matrix) error {
 	p.logDet += chol.LogDet()
 	p.q = newTiled(p.e, p.n, m, true)
 	p.q.set(l)
-	p.e.invertLower(c)
+	p.e.InvertLower(c)
 	p.middle = newTiled(p.e, p.q.cp, p.q.cp, false)
 	for i := range m {
 		c.Data[i*m+i]--
@@ -152,7 +153,7 @@ func (p *Precond) buildQ(l Matrix) error {
 // whiten overwrites l with W l.
 func (p *Precond) whiten(l Matrix) {
 	if p.vecchia == nil {
-		p.e.Par.forRows(p.n, func(i int) {
+		p.e.Par.ForRows(p.n, func(i int) {
 			row := l.Row(i)
 			for j := range row {
 				row[j] *= p.scale[i]
@@ -237,16 +238,16 @@ func (p *Precond) begin(dst, src Matrix) (t Matrix, q int) {
 	if dst.Rows != p.n || src.Rows != p.n || dst.Cols != src.Cols {
 		panic("linalg: Precond: shapes do not fit")
 	}
-	q = roundUp(src.Cols, asm.ColUnit)
-	rows := roundUp(p.n, asm.RowUnit)
+	q = room.RoundUp(src.Cols, asm.ColUnit)
+	rows := room.RoundUp(p.n, asm.RowUnit)
 	if q != p.cols || src.Cols != p.colsUsed {
-		p.tall = reserve(p.tall, rows*q)
+		p.tall = room.Reserve(p.tall, rows*q)
 		clear(p.tall) // rows and columns of padding stay 0
 		p.cols, p.colsUsed = q, src.Cols
 		if p.q != nil {
 			size := p.q.cp * q
-			p.small, p.flat = reserve(p.small, size), reserve(p.flat, size)
-			p.one, p.two = reserve(p.one, size), reserve(p.two, size)
+			p.small, p.flat = room.Reserve(p.small, size), room.Reserve(p.flat, size)
+			p.one, p.two = room.Reserve(p.one, size), room.Reserve(p.two, size)
 		}
 	}
 	return Matrix{Rows: p.n, Cols: src.Cols, Stride: q, Data: p.tall}, q

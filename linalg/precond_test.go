@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -249,5 +250,20 @@ func TestPrecondAllocations(t *testing.T) {
 	}
 	if p.Bytes() < 8*300*100 {
 		t.Errorf("Bytes: %d", p.Bytes())
+	}
+}
+
+// TestEmptyEngine: an engine that computes nothing is told by name, not by a nil pointer.
+func TestEmptyEngineP(t *testing.T) {
+	k, noise := randomCov("matern32", 10, 2, 1e-2, 32)
+	for _, e := range []*Engine{nil, {}} {
+		func() {
+			defer func() {
+				if s, ok := recover().(string); !ok || !strings.Contains(s, "NewEngine") {
+					t.Error(s)
+				}
+			}()
+			_, _ = NewPrecond(context.Background(), e, k, noise, PrecondOptions{})
+		}()
 	}
 }

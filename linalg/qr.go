@@ -21,11 +21,11 @@ const (
 // which are matrix products only; where the Gram matrix is too close to
 // singular, block Gram-Schmidt, twice, with each panel column by column.
 // NaN or Inf in w give NaN in Q or R.
-func (e *Engine) ThinQR(w Matrix) (r Matrix, rank int) { return e.thinQR(w, 0) }
+func (e *Engine) ThinQR(w Matrix) (r Matrix, rank int) { return e.ThinQRWithin(w, 0) }
 
-// thinQR is ThinQR, but one round is enough where that leaves
+// ThinQRWithin is ThinQR, but one round is enough where that leaves
 // ‖Q'Q - I‖ ‖W‖_F below loss.
-func (e *Engine) thinQR(w Matrix, loss float64) (r Matrix, rank int) {
+func (e *Engine) ThinQRWithin(w Matrix, loss float64) (r Matrix, rank int) {
 	n, p := w.Rows, w.Cols
 	r = NewMatrix(p, p)
 	if n == 0 || p == 0 {
@@ -81,7 +81,7 @@ func symNorm(g Matrix) float64 {
 // inverseTrace is tr (L L')^-1, at least ‖(L L')^-1‖.
 func (e *Engine) inverseTrace(l Matrix) (t float64) {
 	inv := l.Clone()
-	e.invertLower(inv)
+	e.InvertLower(inv)
 	for i := range inv.Rows {
 		row := inv.Row(i)[:i+1]
 		t += e.Impl.F64.Dot(row, row)

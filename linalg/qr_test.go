@@ -99,3 +99,29 @@ func TestThinQR(t *testing.T) {
 		}
 	})
 }
+
+// TestThinQRCondition factors matrices whose singular values fall evenly to
+// 1e-14: rank decisions are free, W = Q R and the orthogonality of Q are not.
+func TestThinQRCondition(t *testing.T) {
+	engines(t, func(t *testing.T, e *Engine) {
+		for _, s := range [][2]int{{1, 1}, {2, 2}, {30, 30}, {700, 50}, {1000, 200}, {1000, 1000}} {
+			n, p := s[0], s[1]
+			if p > 60 && e.Impl.Name != "avx512" && e.Impl.Name != "neon" {
+				continue
+			}
+			left, right := randMatrix(newRand(31), n, p), randMatrix(newRand(32), p, p)
+			e.ThinQR(left)
+			e.ThinQR(right)
+			for i := range n {
+				for j := range p {
+					left.Data[i*left.Stride+j] *= math.Pow(1e-14, float64(j)/float64(max(1, p-1)))
+				}
+			}
+			w := NewMatrix(n, p)
+			e.GemmTo(w, 1, left, false, right, true, 0)
+			q := w.Clone()
+			r, rank := e.ThinQR(q)
+			checkQR(t, e, fmt.Sprintf("%d×%d", n, p), w, q, r, rank)
+		}
+	})
+}

@@ -51,9 +51,9 @@ func (e *Engine) Share(count int) (from, to int) {
 	return shareStart(count, e.Rank(), e.Ranks()), shareStart(count, e.Rank()+1, e.Ranks())
 }
 
-// ownRows returns the rows from..to-1 of n that this rank holds, whole groups.
-func (e *Engine) ownRows(n int) (from, to int) {
-	from, to = e.Share(groupsOf(n))
+// OwnRows returns the rows from..to-1 of n that this rank holds, whole groups.
+func (e *Engine) OwnRows(n int) (from, to int) {
+	from, to = e.Share(Groups(n))
 	return min(from*GroupRows(n), n), min(to*GroupRows(n), n)
 }
 

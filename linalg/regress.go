@@ -18,7 +18,7 @@ import (
 // errors gets coefficient 0, and the variance is at least that of the noise or of
 // rounding. It returns a *NotPDError if K_ii + noise_i is not positive for some
 // row, and ctx.Err() if ctx ends first.
-func (e *Engine) Regress(ctx context.Context, k ColOp, l Matrix, noise []float64, rows []int32, coef Matrix,
+func Regress(ctx context.Context, e *Engine, k ColOp, l Matrix, noise []float64, rows []int32, coef Matrix,
 	variance []float64) error {
 	count, nn := coef.Rows, coef.Cols
 	if len(rows) != count*(1+nn) || len(variance) != count || len(noise) != k.Dim() ||

@@ -10,7 +10,7 @@ import (
 // TestRegress compares with dense solves of R, also where K - L L' is definite
 // together with the noise only, as after a projection of K + noise.
 func TestRegress(t *testing.T) {
-	e, ctx := newTestEngine(t), context.Background()
+	e, ctx := testEngine(t, nil, 0), context.Background()
 	const n, count, noise = 300, 11, 1e-2
 	k := pointsCov(n, 3, "matern32")
 	noises := make([]float64, n)
@@ -34,7 +34,7 @@ func TestRegress(t *testing.T) {
 			}
 			lists[nn] = -1
 			coef, v := NewMatrix(count, nn), make([]float64, count)
-			if err := e.Regress(ctx, k, l, noises, lists, coef, v); err != nil {
+			if err := Regress(ctx, e, k, l, noises, lists, coef, v); err != nil {
 				t.Fatal(err)
 			}
 			for i := range count {
@@ -52,7 +52,7 @@ func TestRegress(t *testing.T) {
 	}
 	var bad *NotPDError
 	noises[3] = -2
-	if err := e.Regress(ctx, k, Matrix{Rows: n}, noises, []int32{1, 2}, NewMatrix(1, 1),
+	if err := Regress(ctx, e, k, Matrix{Rows: n}, noises, []int32{1, 2}, NewMatrix(1, 1),
 		make([]float64, 1)); !errors.As(err, &bad) || bad.Pivot != 3 {
 		t.Errorf("negative noise: %v", err)
 	}

@@ -1,6 +1,9 @@
 package linalg
 
-import "bbgp.dev/asm"
+import (
+	"bbgp.dev/asm"
+	"bbgp.dev/linalg/internal/room"
+)
 
 const (
 	tileRows = BlockUnit // rows of a tile
@@ -10,7 +13,7 @@ const (
 // A tiled is an r×m matrix packed for products with blocks of few columns:
 // groups of 96 columns, [group][r padded to RowUnit][96], so that asm's
 // accumulation routines run over it without repacking. It takes
-// 8·roundUp(r, 24)·roundUp(m, 96) bytes.
+// 8·room.RoundUp(r, 24)·room.RoundUp(m, 96) bytes.
 //
 // A block with q columns comes in two forms, q padded to a multiple of ColUnit:
 // tall, [rows padded][q], and flat, [group][q][96].
@@ -32,11 +35,11 @@ type tiled struct {
 
 // newTiled returns a matrix of zeros. Where spread, each rank holds its own rows, and products bring them together.
 func newTiled(e *Engine, rows, cols int, spread bool) *tiled {
-	t := &tiled{e: e, rows: rows, cols: cols, rp: roundUp(rows, asm.RowUnit), cp: roundUp(cols, tileCols),
+	t := &tiled{e: e, rows: rows, cols: cols, rp: room.RoundUp(rows, asm.RowUnit), cp: room.RoundUp(cols, tileCols),
 		spread: spread}
 	t.hi = t.rp
 	if spread {
-		if t.lo, t.hi = e.ownRows(rows); t.hi == rows {
+		if t.lo, t.hi = e.OwnRows(rows); t.hi == rows {
 			t.hi = t.rp
 		}
 	}
@@ -51,7 +54,7 @@ func (t *tiled) bind() { t.sumPart, t.sumTile, t.addTile = t.transPart, t.addPar
 
 // set copies the matrix from m.
 func (t *tiled) set(m Matrix) {
-	t.e.Par.forRows(min(t.hi, t.rows)-t.lo, func(i int) {
+	t.e.Par.ForRows(min(t.hi, t.rows)-t.lo, func(i int) {
 		row := m.Row(t.lo + i)
 		for j := 0; j < t.cols; j += tileCols {
 			copy(t.tile(j/tileCols, t.lo+i, 1), row[j:min(j+tileCols, t.cols)])
@@ -74,7 +77,7 @@ func (t *tiled) transMul(flat, tall []float64, q int) {
 		t.e.Par.For(t.cp/tileCols, t.sumPart)
 		t.parts = nil
 	} else {
-		buf := t.e.reserveParts(parts * q * t.cp)
+		buf := t.e.Scratch(parts * q * t.cp)
 		t.parts = buf
 		groups := t.cp / tileCols
 		if t.spread {
@@ -120,7 +123,7 @@ func (t *tiled) mulAdd(tall, flat []float64, q int) {
 	t.q, t.tall, t.flat = q, tall, flat
 	t.e.Par.For((t.hi-t.lo+tileRows-1)/tileRows, t.addTile)
 	if t.spread {
-		t.e.CompleteRows(Matrix{Rows: t.rows, Cols: q, Stride: q, Data: tall}, groupsOf(t.rows), GroupRows(t.rows))
+		t.e.CompleteRows(Matrix{Rows: t.rows, Cols: q, Stride: q, Data: tall}, Groups(t.rows), GroupRows(t.rows))
 	}
 	t.tall, t.flat = nil, nil
 }

@@ -1,5 +1,7 @@
 package linalg
 
+import "bbgp.dev/linalg/internal/room"
+
 // Triangular systems and triangular products, by recursion: a triangle is cut
 // in two, [L11 0; L21 L22], the square between goes through GemmTo, and
 // triangles of order triLeaf are left to leaf.go. Substitution, not products
@@ -18,9 +20,9 @@ const (
 // triSplit is where a triangle of order n is cut.
 func triSplit(n int) int {
 	if n > triLeaf {
-		return roundUp(n/2, triLeaf)
+		return room.RoundUp(n/2, triLeaf)
 	}
-	return roundUp(n/2, triUnit)
+	return room.RoundUp(n/2, triUnit)
 }
 
 func cut(l Matrix, h int) (l11, l21, l22 Matrix) {
@@ -111,9 +113,13 @@ func (e *Engine) mulLeftTrans(l, b Matrix) {
 // were a full matrix: three times the work, in one product.
 const wholeLeaf = 96
 
-// invertLower overwrites the lower triangle of l with that of L^-1.
-func (e *Engine) invertLower(l Matrix) {
+// InvertLower overwrites the lower triangle of l (n×n) with that of L^-1, n³/3 multiply-adds. What is above the
+// diagonal is not read and stays as it is.
+func (e *Engine) InvertLower(l Matrix) {
 	n := l.Rows
+	if l.Cols != n {
+		panic("linalg: InvertLower: not square")
+	}
 	if n <= wholeLeaf {
 		x := NewMatrix(n, n)
 		for i := range n {
@@ -127,8 +133,8 @@ func (e *Engine) invertLower(l Matrix) {
 	e.solve(onLeft, l22, false, l21)
 	l21.scale(-1, gemmFull)
 	e.SolveRight(l21, l11, false)
-	e.invertLower(l11)
-	e.invertLower(l22)
+	e.InvertLower(l11)
+	e.InvertLower(l22)
 }
 
 // squareLower overwrites the lower triangle of l with that of L'L.

@@ -28,7 +28,7 @@ func TestVecchiaThreads(t *testing.T) {
 		var want []float64
 		for _, im := range asm.All() {
 			for _, threads := range []int{1, 2, 8} {
-				v := newVecchia(t, vecchiaEngine(t, im, threads), k, l, noise, 13)
+				v := newVecchia(t, testEngine(t, im, threads), k, l, noise, 13)
 				got := append([]float64{v.LogDet()}, v.w...)
 				for _, p := range []int{1, 7, 8, 9, 33} {
 					x, y := randomBlock(203, p, 1), NewMatrix(203, p)
@@ -54,7 +54,7 @@ func TestVecchiaThreads(t *testing.T) {
 func TestVecchiaStrides(t *testing.T) {
 	const n, p = 90, 5
 	k, noise := randomCov("matern52", n, 2, 0.1, 6)
-	v := newVecchia(t, vecchiaEngine(t, nil, 2), k, Matrix{}, noise, 9)
+	v := newVecchia(t, testEngine(t, nil, 2), k, Matrix{}, noise, 9)
 	x := randomBlock(n, p, 3)
 	wide, out := randomBlock(n, p+4, 4), randomBlock(n, p+4, 5)
 	wide.Sub(0, n, 2, 2+p).CopyFrom(x)
@@ -79,7 +79,7 @@ func TestVecchiaStrides(t *testing.T) {
 // TestVecchiaDuplicates has each row many times over.
 func TestVecchiaDuplicates(t *testing.T) {
 	const n = 60
-	e := vecchiaEngine(t, nil, 2)
+	e := testEngine(t, nil, 2)
 	for _, noise := range []float64{1, 1e-3, 1e-6} {
 		// Equal rows: det(1 1' + s I) = s^(n-1) (s + n), and any neighbour tells all.
 		k, s := randomCov("matern32", n, 2, 1, 1)
@@ -137,7 +137,7 @@ func checkFinite(t *testing.T, v *Vecchia, k scalarCov, noise []float64) {
 func TestVecchiaFullRank(t *testing.T) {
 	const n = 40
 	k, noise := randomCov("matern32", n, 3, 1e-3, 9)
-	v := newVecchia(t, vecchiaEngine(t, nil, 2), k, nystrom(k, n), noise, 12)
+	v := newVecchia(t, testEngine(t, nil, 2), k, nystrom(k, n), noise, 12)
 	want := 0.0
 	for _, s := range noise {
 		want += math.Log(s)
@@ -148,12 +148,12 @@ func TestVecchiaFullRank(t *testing.T) {
 	for i := range noise {
 		noise[i] = 0
 	}
-	checkFinite(t, newVecchia(t, vecchiaEngine(t, nil, 1), k, nystrom(k, n), noise, 12), k, noise)
+	checkFinite(t, newVecchia(t, testEngine(t, nil, 1), k, nystrom(k, n), noise, 12), k, noise)
 }
 
 // TestVecchiaReuse builds a factor with the neighbours of another one.
 func TestVecchiaReuse(t *testing.T) {
-	e, ctx := vecchiaEngine(t, nil, 2), context.Background()
+	e, ctx := testEngine(t, nil, 2), context.Background()
 	k, noise := randomCov("matern32", 150, 3, 0.01, 3)
 	first := newVecchia(t, e, k, Matrix{}, noise, 11)
 	again, err := NewVecchiaWith(ctx, e, k, Matrix{}, noise, first.Neighbours())
@@ -185,7 +185,7 @@ func TestVecchiaReuse(t *testing.T) {
 }
 
 func TestVecchiaFailures(t *testing.T) {
-	e := vecchiaEngine(t, nil, 2)
+	e := testEngine(t, nil, 2)
 	k, noise := randomCov("matern32", 30, 3, 0.01, 3)
 	ctx, stop := context.WithCancel(context.Background())
 	stop()
@@ -221,7 +221,7 @@ func TestVecchiaFailures(t *testing.T) {
 
 func TestVecchiaAllocs(t *testing.T) {
 	k, noise := randomCov("matern32", 130, 3, 0.01, 3)
-	v := newVecchia(t, vecchiaEngine(t, nil, 2), k, Matrix{}, noise, 16)
+	v := newVecchia(t, testEngine(t, nil, 2), k, Matrix{}, noise, 16)
 	x, y := randomBlock(130, 9, 1), NewMatrix(130, 9)
 	if n := testing.AllocsPerRun(20, func() { v.MulTo(y, x); v.MulTransTo(x, y) }); n != 0 {
 		t.Errorf("%v allocations", n)

@@ -220,14 +220,6 @@ func applied(v *Vecchia, trans bool) Matrix {
 	return out
 }
 
-func vecchiaEngine(t testing.TB, im *asm.Impl, threads int) *Engine {
-	e, err := NewEngine(im, threads)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return e
-}
-
 func newVecchia(t testing.TB, e *Engine, k ColOp, l Matrix, noise []float64, nn int) *Vecchia {
 	v, err := NewVecchia(context.Background(), e, k, l, noise, nn, 7)
 	if err != nil {
@@ -253,7 +245,7 @@ func TestVecchiaDense(t *testing.T) {
 							if family == "gaussian" {
 								m = min(m, 5) // more columns would be rounding
 							}
-							checkVecchia(t, vecchiaEngine(t, im, 2), k, nystrom(k, m), noise, nn)
+							checkVecchia(t, testEngine(t, im, 2), k, nystrom(k, m), noise, nn)
 						})
 					}
 				}

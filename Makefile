@@ -2,7 +2,7 @@
 STATICCHECK = go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
-PKGS = ./asm ./linalg ./kernelmv ./internal/evidence/... ./bbgp
+PKGS = ./asm ./linalg/... ./kernelmv ./internal/evidence/... ./bbgp
 COUNT ?= 10
 FUZZTIME ?= 20s
 
@@ -39,7 +39,7 @@ cover:
 race: test-purego
 test-purego:
 	CGO_ENABLED=1 go test -race -short -tags purego ./asm ./internal/comm ./cmd/bbgp/internal/...
-	CGO_ENABLED=1 go test -race -short -tags purego -run 'Thread|Par|SmallEval|SaveLoad|MultiCG|SharedModels|ProductsOverRanks|GradientsOverRanks' ./linalg ./kernelmv ./internal/evidence/... ./bbgp
+	CGO_ENABLED=1 go test -race -short -tags purego -run 'Thread|Par|SmallEval|SaveLoad|MultiCG|SharedModels|ProductsOverRanks|GradientsOverRanks' ./linalg/... ./kernelmv ./internal/evidence/... ./bbgp
 
 # Every routine under emulation, on CPUs that this machine need not be.
 test-avx512:

@@ -14,6 +14,7 @@ import (
 	"bbgp.dev/internal/posterior"
 	"bbgp.dev/kernelmv"
 	"bbgp.dev/linalg"
+	"bbgp.dev/linalg/krylov"
 )
 
 // The bounds of predictions on the UCI sets against dense ones. The reference is
@@ -57,8 +58,8 @@ func (r *referee) solve(t *testing.T, b linalg.Matrix) (x, rest linalg.Matrix) {
 	ctx, n := context.Background(), b.Rows
 	x, rest = linalg.NewMatrix(n, b.Cols), linalg.NewMatrix(n, b.Cols)
 	wide := r.op.With(kernelmv.F64)
-	if _, err := linalg.NewCG(r.e, n, b.Cols).Solve(ctx, wide, r.chol, x, b.Clone(),
-		linalg.CGOptions{Tol: 1e-10 * math.Sqrt(r.m.Parameters.Variance), Verify: true, MaxPasses: 20}); err != nil {
+	if _, err := krylov.NewCG(r.e, n, b.Cols).Solve(ctx, wide, r.chol, x, b.Clone(),
+		krylov.CGOptions{Tol: 1e-10 * math.Sqrt(r.m.Parameters.Variance), Verify: true, MaxPasses: 20}); err != nil {
 		t.Fatal(err)
 	}
 	if err := wide.MulTo(ctx, rest, x.Clone()); err != nil {

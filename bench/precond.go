@@ -7,6 +7,7 @@ import (
 	"bbgp.dev/asm"
 	"bbgp.dev/kernelmv"
 	"bbgp.dev/linalg"
+	"bbgp.dev/linalg/precond"
 )
 
 // precondCases are the preconditioner's operations. precond-apply-9 is the product
@@ -58,30 +59,30 @@ func preparePivoted(e *linalg.Engine, rng *rand.Rand, n, m int) (func(), func(co
 		if failure != nil {
 			return failure
 		}
-		_, _, _, err := linalg.PivotedCholesky(ctx, e, op, linalg.PivotOptions{MaxRank: m, Seed: 1})
+		_, _, _, err := precond.PivotedCholesky(ctx, e, op, precond.PivotOptions{MaxRank: m, Seed: 1})
 		return err
 	}
 }
 
 func prepareRank(greedy bool, neighbours int) prepareFunc {
 	return func(e *linalg.Engine, rng *rand.Rand, n, m int) (func(), func(context.Context) error) {
-		return prepareBuild(e, rng, n, 8, linalg.PrecondOptions{Rank: m,
+		return prepareBuild(e, rng, n, 8, precond.Options{Rank: m,
 			Greedy: greedy, Neighbours: neighbours, Seed: 1})
 	}
 }
 
 func prepareVecchia(e *linalg.Engine, rng *rand.Rand, n, nn int) (func(), func(context.Context) error) {
-	return prepareBuild(e, rng, n, 17, linalg.PrecondOptions{Neighbours: nn, Seed: 1})
+	return prepareBuild(e, rng, n, 17, precond.Options{Neighbours: nn, Seed: 1})
 }
 
-func prepareBuild(e *linalg.Engine, rng *rand.Rand, n, inputs int, opt linalg.PrecondOptions) (func(),
+func prepareBuild(e *linalg.Engine, rng *rand.Rand, n, inputs int, opt precond.Options) (func(),
 	func(context.Context) error) {
 	op, noise, failure := covariance(e, rng, n, inputs)
 	return nothing, func(ctx context.Context) error {
 		if failure != nil {
 			return failure
 		}
-		_, err := linalg.NewPrecond(ctx, e, op, noise, opt)
+		_, err := precond.New(ctx, e, op, noise, opt)
 		return err
 	}
 }
@@ -89,9 +90,9 @@ func prepareBuild(e *linalg.Engine, rng *rand.Rand, n, inputs int, opt linalg.Pr
 func prepareApply(e *linalg.Engine, rng *rand.Rand, n, m int) (func(), func(context.Context) error) {
 	op, noise, failure := covariance(e, rng, n, 8)
 	x, y := normal(rng, n, 9), linalg.NewMatrix(n, 9)
-	var p *linalg.Precond
+	var p *precond.Precond
 	if failure == nil {
-		p, failure = linalg.NewPrecond(context.Background(), e, op, noise, linalg.PrecondOptions{Rank: m, Seed: 1})
+		p, failure = precond.New(context.Background(), e, op, noise, precond.Options{Rank: m, Seed: 1})
 	}
 	return nothing, func(context.Context) error {
 		if failure == nil {

@@ -10,6 +10,8 @@ import (
 	"bbgp.dev/internal/comm"
 	"bbgp.dev/internal/comm/commtest"
 	"bbgp.dev/linalg"
+	"bbgp.dev/linalg/krylov"
+	"bbgp.dev/linalg/precond"
 )
 
 func rankCounts() []int {
@@ -132,7 +134,7 @@ func TestGradientsOverRanks(t *testing.T) {
 
 func TestLanczosOverRanks(t *testing.T) {
 	c := rankCase{500, 4, 1, 1}
-	for _, set := range []linalg.PrecondOptions{
+	for _, set := range []precond.Options{
 		{Rank: 100, Seed: 3}, {Rank: 30, Neighbours: 8, Seed: 3}, {Rank: 20, Greedy: true}, {Neighbours: 12, Seed: 4},
 	} {
 		for _, most := range []int{0, 18} {
@@ -142,12 +144,12 @@ func TestLanczosOverRanks(t *testing.T) {
 				if err != nil {
 					return nil, err
 				}
-				p, err := linalg.NewPrecond(ctx, e, op, op.Noise(), set)
+				p, err := precond.New(ctx, e, op, op.Noise(), set)
 				if err != nil {
 					return nil, err
 				}
 				w := normals(rng, c.n, 9)
-				l := linalg.NewLanczos(e, c.n, 9, linalg.LanczosOptions{MaxCols: most})
+				l := krylov.NewLanczos(e, c.n, 9, krylov.LanczosOptions{MaxCols: most})
 				l.Start(op, p, w)
 				for range 5 {
 					if err := l.Step(ctx); err != nil {

@@ -11,7 +11,7 @@ import (
 
 // The Vecchia likelihood: the sum over rows q, in a random order, of the log density
 // of y_q given the nearest m of the rows before it. With A = K̂ of these rows, q the
-// last of them, b = N^-1 a and v as in linalg.Vecchia, w = [-b; 1]/√v, and the
+// last of them, b = N^-1 a and v as in precond.Vecchia, w = [-b; 1]/√v, and the
 // residuals r = y - c of these rows,
 //
 //	L_q = -log(2π v)/2 - z²/2,   z = w'r.

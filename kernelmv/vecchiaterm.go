@@ -52,7 +52,7 @@ func (s *vecchiaWork) reserve(n, d int) {
 }
 
 // diagonal gathers residuals and noise, and adds the noise to the diagonals. The guards
-// of the pivots are those of linalg.Vecchia.
+// of the pivots are those of precond.Vecchia.
 func (v *Vecchia) diagonal(s *vecchiaWork, rows []int32) {
 	const L = asm.CholLanes
 	n, s2 := v.near.width, v.op.kernel.Variance

@@ -1,30 +1,21 @@
-// Package linalg is linear algebra on operators that are known by their
-// products, and the dense factorisations that they need.
+// Package linalg is dense linear algebra on blocks of few columns and on whole matrices, what it computes on
+// (routines of one CPU, threads, ranks), and what an operator and a preconditioner are. Preconditioners are made in
+// [bbgp.dev/linalg/precond], Krylov methods stand in [bbgp.dev/linalg/krylov]; they do not know each other.
 //
 // # Symbols
 //
 //	K̂          SymOp, ColOp           n×n: by its products, by its entries
-//	P = F F'    Preconditioner         n×n, near K̂; Precond makes it, Identity is none
-//	L           PivotedCholesky        n×m, the low-rank part of P
-//	W           Vecchia                n×n sparse, W'W ≈ (K - L L' + noise)⁻¹
-//	A           Lanczos                F⁻¹K̂F⁻ᵀ, n×n, never formed
-//	T, H        Lanczos, BlockTri      basis n×k with orthonormal columns, T'A T = H
-//	c_i         BlockTri.R0            coordinates of start column i in the basis
-//	a           Quad.RadauTo, node     a lower end of the spectrum of A
-//	G ≈ Y Y'    LogGrad                k×R, the derivative of Σ_i c_i' log(H) c_i by H
-//	X, B, r     CG, MultiCG            n×p: solution, right-hand sides, residual B - K̂X
-//	C C'        Cholesky               of a dense matrix, beside EigenSym, the thin QR and Gemm
+//	P = F F'    Preconditioner         n×n, near K̂; Identity is none, Solver has P⁻¹ alone
+//	A, B, C     GemmTo, SyrkTo         products of whole matrices
+//	X'Y         GramTo, Dot            sums over the n rows
+//	L           Cholesky               L L' = A, beside EigenSym and the thin QR W = Q R
+//	L⁻¹B, B L⁻¹ SolveLeft, SolveRight  triangular solves, InvertLower
 //
 // # The way of the data
 //
-// An [Engine] (routines of one CPU, threads, ranks) is handed to everything that computes.
-// A [SymOp] gives products, a [ColOp] entries → [NewPrecond]: [Engine] and ColOp →
-// PivotedCholesky (pivchol.go) → Vecchia of what that leaves (vecchia.go and its
-// vecchia_build.go, vecchia_apply.go) → thin QR (qr.go) → P → [Lanczos.Start] on a block of columns,
-// then a step a product: orthogonalisation (orth.go) against the basis (basis.go), one block
-// more of H (blocktri.go) → [Quad]: bounds of w'log(A)w from H by its eigenvalues
-// (bandeig.go) → [LogGrad]: their derivative (loewner.go). Solves go the shorter way, SymOp
-// and P → [CG]. [Engine.Regress] regresses rows on their neighbours by the routines of
-// Vecchia. Sums over rows are made in an order that depends on n alone (inner.go), so that the
-// bits are the same for every number of threads.
+// An [Engine] is handed to everything that computes; its [Par] starts goroutines, and nothing else does (par.go).
+// Products cut and pack their operands (pack.go), and call the micro-kernels of asm (gemm.go); triangular solves
+// (trsm.go, leaf.go), factors (chol.go) and QR (qr.go) are made of products. Sums over rows are finished in groups
+// that depend on n alone (groups.go, inner.go), so that the bits are the same for every number of threads, and over
+// ranks, which own whole groups and gather (ranks.go).
 package linalg

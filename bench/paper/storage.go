@@ -11,6 +11,8 @@ import (
 	"bbgp.dev/internal/gp"
 	"bbgp.dev/kernelmv"
 	"bbgp.dev/linalg"
+	"bbgp.dev/linalg/krylov"
+	"bbgp.dev/linalg/precond"
 )
 
 // gradColumns is the number of columns that a gradient takes from the basis, about.
@@ -19,8 +21,8 @@ const gradColumns = 32
 // A process is a block Lanczos process on the study's rows, run as an evaluation
 // runs it, with a basis of the cell's storage: what bbgp itself chooses is not asked.
 type process struct {
-	lanczos *linalg.Lanczos
-	pre     *linalg.Precond
+	lanczos *krylov.Lanczos
+	pre     *precond.Precond
 	y       linalg.Matrix // F⁻¹(y - c) is the last column of the start block
 	probes  int
 }
@@ -83,16 +85,16 @@ func newProcess(ctx context.Context, e *linalg.Engine, d *bbgp.Data, c *cell) (*
 		return nil, nil, err
 	}
 	op.SetPrecision(kernelmv.F64)
-	pre, err := linalg.NewPrecond(ctx, e, op, noise, linalg.PrecondOptions{Rank: min(c.Rank, x.Rows/4), Seed: 1})
+	pre, err := precond.New(ctx, e, op, noise, precond.Options{Rank: min(c.Rank, x.Rows/4), Seed: 1})
 	if err != nil {
 		return nil, nil, err
 	}
-	opt := linalg.LanczosOptions{Wide: c.Storage == "f64"}
+	opt := krylov.LanczosOptions{Wide: c.Storage == "f64"}
 	if c.Storage == "two-pass" {
 		opt.MaxCols = -1
 	}
 	pr := &process{pre: pre, probes: c.Probes, y: linalg.NewMatrix(x.Rows, 1),
-		lanczos: linalg.NewLanczos(e, x.Rows, c.Probes+1, opt)}
+		lanczos: krylov.NewLanczos(e, x.Rows, c.Probes+1, opt)}
 	s.YTo(pr.y.Data, d.Y)
 	pre.FInvTo(pr.y, pr.y)
 	return pr, op, nil
@@ -101,7 +103,7 @@ func newProcess(ctx context.Context, e *linalg.Engine, d *bbgp.Data, c *cell) (*
 // run makes passes until Gauss and Gauss-Radau agree to 2 in the mean over the probes.
 func (pr *process) run(ctx context.Context, c *cell) (gauss, radau float64, err error) {
 	g, r := make([]float64, pr.probes), make([]float64, pr.probes)
-	var quad linalg.Quad
+	var quad krylov.Quad
 	for next := 1; ; {
 		if err := pr.lanczos.Step(ctx); err != nil {
 			return 0, 0, err
@@ -116,7 +118,7 @@ func (pr *process) run(ctx context.Context, c *cell) (gauss, radau float64, err 
 			return 0, 0, err
 		}
 		// A low-rank P alone: the node 1 is below the spectrum.
-		if err := quad.RadauTo(r, pr.lanczos.H, min(linalg.NodeOne(quad.High), quad.Low*(1-1e-9))); err != nil {
+		if err := quad.RadauTo(r, pr.lanczos.H, min(krylov.NodeOne(quad.High), quad.Low*(1-1e-9))); err != nil {
 			return 0, 0, err
 		}
 		gauss, radau = mean(g), mean(r)

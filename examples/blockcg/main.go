@@ -10,6 +10,7 @@ import (
 
 	"bbgp.dev/kernelmv"
 	"bbgp.dev/linalg"
+	"bbgp.dev/linalg/krylov"
 )
 
 const n, columns = 5000, 4
@@ -42,7 +43,7 @@ func run(ctx context.Context) error {
 	for i := range b.Data {
 		b.Data[i] = r.NormFloat64()
 	}
-	res, err := linalg.NewCG(engine, n, columns).Solve(ctx, op, linalg.Identity(n), x, b, linalg.CGOptions{Tol: 1e-6})
+	res, err := krylov.NewCG(engine, n, columns).Solve(ctx, op, linalg.Identity(n), x, b, krylov.CGOptions{Tol: 1e-6})
 	if err != nil {
 		return err
 	}

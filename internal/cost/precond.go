@@ -6,7 +6,7 @@ import (
 
 	"bbgp.dev/internal/gp"
 	"bbgp.dev/kernelmv"
-	"bbgp.dev/linalg"
+	"bbgp.dev/linalg/precond"
 )
 
 // The size of the preconditioner is decided when its low-rank part is there,
@@ -177,8 +177,8 @@ func ActiveInputs(p gp.Params) int {
 // Precond returns how P is made for n rows at p, whose noise is given;
 // Decide of the result fills in the reason.
 func Precond(n int, p gp.Params, noise []float64, prec kernelmv.Precision,
-	opt Request) (set linalg.PrecondOptions, reason *string) {
-	set = linalg.PrecondOptions{Rank: opt.Rank, Neighbours: opt.Neighbours}
+	opt Request) (set precond.Options, reason *string) {
+	set = precond.Options{Rank: opt.Rank, Neighbours: opt.Neighbours}
 	reason = new(string)
 	*reason = "as asked"
 	if set.Rank >= 0 && set.Neighbours >= 0 {

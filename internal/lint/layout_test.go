@@ -48,6 +48,15 @@ var inside = map[string][]string{
 	"train":                 {"gp", "cost", "evidence", "checkpoint", "usage"},
 }
 
+// algebra says which packages of linalg/ one of them may import, tests apart.
+var algebra = map[string][]string{
+	"linalg":               {"linalg/internal/room"},
+	"linalg/internal/room": {},
+	"linalg/precond":       {"linalg", "linalg/internal/room"},
+	"linalg/krylov":        {"linalg", "linalg/internal/room"},
+	"linalg/linalgtest":    {"linalg"},
+}
+
 // theirs says which files may import a module of others; tests may import gonum
 // and x/sys besides.
 var theirs = map[string][]string{
@@ -151,6 +160,8 @@ func forbidden(path, name string) string {
 			return ""
 		case top == "internal" && !test:
 			return withinInternal(path, strings.TrimPrefix(name, "bbgp.dev/"), to)
+		case top == "linalg" && to == top && !test:
+			return withinLinalg(path, strings.TrimPrefix(name, "bbgp.dev/"))
 		case to == top:
 			return ""
 		case test && to == "bench":
@@ -177,6 +188,18 @@ func forbidden(path, name string) string {
 		return "only " + strings.Join(places, ", ") + " may"
 	}
 	return "a new dependency; add it to this test if it is wanted"
+}
+
+// withinLinalg says why a file of a package of linalg/ must not import another of them.
+func withinLinalg(path, name string) string {
+	of, known := algebra[path[:strings.LastIndex(path, "/")]]
+	switch {
+	case !known:
+		return "its package is not in the table of linalg"
+	case !slices.Contains(of, name):
+		return "against the table of linalg"
+	}
+	return ""
 }
 
 // withinInternal says why a file of a package of internal/ must not import another package of ours.

@@ -8,6 +8,7 @@ import (
 
 	"bbgp.dev/kernelmv"
 	"bbgp.dev/linalg"
+	"bbgp.dev/linalg/krylov"
 )
 
 // Variances by iteration: for few rows, and for those that regressions leave too
@@ -25,7 +26,7 @@ import (
 const (
 	cgBatch   = 32
 	cgNearest = 128
-	// formSlack: P is K̂ >= P up to what its Q is not orthonormal by (linalg/precond.go,
+	// formSlack: P is K̂ >= P up to what its Q is not orthonormal by (linalg/precond/precond.go,
 	// preLoss), ten times: of a form in P⁻¹ that is the whole variance nothing is left.
 	formSlack = 1e-5
 	// float32Variance is the ratio σ_f²/σ_n² above which float32 products could be
@@ -50,7 +51,7 @@ type cgInterval struct {
 	p          *Posterior
 	fast, wide linalg.SymOp
 	tol        float64
-	cg         *linalg.CG
+	cg         *krylov.CG
 	near       int     // nearest rows to start from; 0 for none
 	all        []int32 // 0..n-1
 	lo, hi     []float64
@@ -66,7 +67,7 @@ func newCGInterval(p *Posterior, tol float64, lo, hi []float64, xs linalg.Matrix
 	n := p.N()
 	w := &cgInterval{p: p, tol: tol, lo: lo, hi: hi, size: make([]float64, len(lo)),
 		entry: make([]float64, len(lo)),
-		cg:    linalg.NewCG(p.e, n, cgBatch)}
+		cg:    krylov.NewCG(p.e, n, cgBatch)}
 	if err := p.op.EntryRounding(w.entry, xs); err != nil {
 		return nil, err
 	}
@@ -243,12 +244,12 @@ func (w *cgInterval) iterate(ctx context.Context, op linalg.SymOp, tol float64, 
 	delta := linalg.NewMatrix(k.Rows, k.Cols)
 	lo, hi := make([]float64, k.Cols), make([]float64, k.Cols)
 	w.anew(lo, hi)
-	_, err := w.cg.Solve(ctx, op, w.p.variancePrecond, delta, rho, linalg.CGOptions{
+	_, err := w.cg.Solve(ctx, op, w.p.variancePrecond, delta, rho, krylov.CGOptions{
 		Tol: 1e-3 * w.tol * math.Sqrt(w.p.params.Noise),
 		OnPass: func(_ int, d, r linalg.Matrix, rpr []float64) bool {
 			return w.bounds(tol, w.quadratic(k, x, d, r), rpr, lo, hi)
 		}})
-	if err != nil && !errors.Is(err, linalg.ErrNotDefinite) {
+	if err != nil && !errors.Is(err, krylov.ErrNotDefinite) {
 		return err
 	}
 	for i := range x.Rows {

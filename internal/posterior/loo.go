@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"bbgp.dev/linalg"
+	"bbgp.dev/linalg/precond"
 )
 
 // Leaving one row out, at the parameters of the model: the prediction of y_i from
@@ -149,7 +150,8 @@ func (p *Posterior) looRegress(ctx context.Context, g *gapProbes, rows []int, nn
 		}
 	}
 	coef, upper := linalg.NewMatrix(len(rows), nn), make([]float64, len(rows))
-	if err := p.e.Regress(ctx, p.op, linalg.Matrix{Rows: p.N()}, p.op.Noise(), lists, coef, upper); err != nil {
+	if err := precond.Regress(ctx, p.e, p.op, linalg.Matrix{Rows: p.N()}, p.op.Noise(), lists, coef,
+		upper); err != nil {
 		return err
 	}
 	p.e.Par.For(len(rows), func(_, a int) {

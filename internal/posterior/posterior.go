@@ -9,6 +9,7 @@ import (
 	"bbgp.dev/internal/gp"
 	"bbgp.dev/kernelmv"
 	"bbgp.dev/linalg"
+	"bbgp.dev/linalg/precond"
 )
 
 // A Posterior is a Gaussian process given the rows of a table, at fixed parameters. What
@@ -135,7 +136,7 @@ func (p *Posterior) prepare(ctx context.Context, e *linalg.Engine, solver bool) 
 
 // precondition makes pre.
 func (p *Posterior) precondition(ctx context.Context) error {
-	set := linalg.PrecondOptions{Rank: p.spec.Rank, Neighbours: p.spec.Neighbours, Seed: p.spec.Seed}
+	set := precond.Options{Rank: p.spec.Rank, Neighbours: p.spec.Neighbours, Seed: p.spec.Seed}
 	if p.spec.Rank < 0 {
 		set, _ = cost.Precond(p.N(), p.params, p.op.Noise(), kernelmv.F64,
 			cost.Request{Rank: -1, Neighbours: -1, Costs: p.costs})
@@ -145,7 +146,7 @@ func (p *Posterior) precondition(ctx context.Context) error {
 		16*float64(p.N())*float64(set.Rank+set.Neighbours)); err != nil {
 		return err
 	}
-	pre, err := linalg.NewPrecond(ctx, p.e, p.op, p.op.Noise(), set)
+	pre, err := precond.New(ctx, p.e, p.op, p.op.Noise(), set)
 	if err != nil {
 		return err
 	}
@@ -194,8 +195,8 @@ func (p *Posterior) preconditionVariances(ctx context.Context) error {
 	if !p.pre.NodeIsOne() || rank == p.pre.Rank() {
 		return nil
 	}
-	pre, err := linalg.NewPrecond(ctx, p.e, p.op, p.op.Noise(),
-		linalg.PrecondOptions{Rank: rank, Seed: p.spec.Seed})
+	pre, err := precond.New(ctx, p.e, p.op, p.op.Noise(),
+		precond.Options{Rank: rank, Seed: p.spec.Seed})
 	if err == nil {
 		p.variancePrecond = pre
 	}

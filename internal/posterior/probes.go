@@ -10,6 +10,8 @@ import (
 
 	"bbgp.dev/kernelmv"
 	"bbgp.dev/linalg"
+	"bbgp.dev/linalg/krylov"
+	"bbgp.dev/linalg/precond"
 )
 
 // What a regression of f* on part of the data leaves unexplained, measured by
@@ -89,7 +91,7 @@ func (p *Posterior) newGapProbes(ctx context.Context, basis bool) (*gapProbes, e
 	lowQ, highQ := chiSquareBounds(probeCount, probeRisk)
 	g.least, g.most = 1/(highQ*rootSlack), rootSlack/lowQ
 	omega, err := p.drawProbes(ctx, g)
-	if errors.Is(err, linalg.ErrNotDefinite) {
+	if errors.Is(err, krylov.ErrNotDefinite) {
 		return nil, fmt.Errorf("%w: %w", errNoProbes, err)
 	}
 	if err != nil {
@@ -139,14 +141,14 @@ func (p *Posterior) drawProbes(ctx context.Context, g *gapProbes) (linalg.Matrix
 	if p.params.Variance <= float32Variance*p.params.Noise {
 		op = p.op.With(kernelmv.F32)
 	}
-	l := linalg.NewLanczos(p.e, n, probeCount, linalg.LanczosOptions{MaxCols: max(probeBytes/(4*n), 4*probeCount)})
+	l := krylov.NewLanczos(p.e, n, probeCount, krylov.LanczosOptions{MaxCols: max(probeBytes/(4*n), 4*probeCount)})
 	l.Start(op, p.pre, z)
 	for {
 		if err := l.Step(ctx); err != nil {
 			return z, err
 		}
 		g.passes++
-		worst, err := linalg.SolveResidual(l.H)
+		worst, err := krylov.SolveResidual(l.H)
 		if err != nil {
 			return z, err
 		}
@@ -157,7 +159,7 @@ func (p *Posterior) drawProbes(ctx context.Context, g *gapProbes) (linalg.Matrix
 			return z, errNoProbes
 		}
 	}
-	root, err := linalg.InvSqrt(l.H, 1e-3)
+	root, err := krylov.InvSqrt(l.H, 1e-3)
 	if err != nil {
 		return z, err
 	}
@@ -172,8 +174,8 @@ func (p *Posterior) drawProbes(ctx context.Context, g *gapProbes) (linalg.Matrix
 // without.
 func (p *Posterior) spanBasis(ctx context.Context, g *gapProbes) error {
 	n := p.N()
-	v, _, _, err := linalg.PivotedCholesky(ctx, p.e, p.op,
-		linalg.PivotOptions{MaxRank: min(spanRank, n/8), Seed: p.spec.Seed})
+	v, _, _, err := precond.PivotedCholesky(ctx, p.e, p.op,
+		precond.PivotOptions{MaxRank: min(spanRank, n/8), Seed: p.spec.Seed})
 	if err != nil || v.Cols == 0 {
 		return err
 	}

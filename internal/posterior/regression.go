@@ -7,6 +7,7 @@ import (
 	"bbgp.dev/internal/gp"
 	"bbgp.dev/kernelmv"
 	"bbgp.dev/linalg"
+	"bbgp.dev/linalg/precond"
 )
 
 // Variances from above by regression on near rows, and on V: what a combination
@@ -148,7 +149,8 @@ func (r *regression) single(ctx context.Context, at []int, near []int32, nn int)
 		lists = append(lists, near[a*nn:(a+1)*nn]...)
 	}
 	coef, variance := linalg.NewMatrix(len(at), nn), make([]float64, len(at))
-	if err := p.e.Regress(ctx, r.ext, r.low, p.probes.noise[:n+len(r.rows)], lists, coef, variance); err != nil {
+	if err := precond.Regress(ctx, p.e, r.ext, r.low, p.probes.noise[:n+len(r.rows)], lists, coef,
+		variance); err != nil {
 		return err
 	}
 	p.e.Par.For(len(at), func(_, a int) {

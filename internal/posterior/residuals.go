@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"bbgp.dev/linalg"
+	"bbgp.dev/linalg/precond"
 )
 
 // Rows that the others do not explain, at a cost that does not count: each candidate is
@@ -148,7 +149,8 @@ func (l *lookout) residuals(ctx context.Context) error {
 		}
 	}
 	coef, variance := linalg.NewMatrix(count, outlyingNear), make([]float64, count)
-	if err := p.e.Regress(ctx, p.op, linalg.Matrix{Rows: p.N()}, p.op.Noise(), lists, coef, variance); err != nil {
+	if err := precond.Regress(ctx, p.e, p.op, linalg.Matrix{Rows: p.N()}, p.op.Noise(), lists, coef,
+		variance); err != nil {
 		return err
 	}
 	l.at = l.at[:0]

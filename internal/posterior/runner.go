@@ -7,6 +7,7 @@ import (
 	"bbgp.dev/internal/gp"
 	"bbgp.dev/kernelmv"
 	"bbgp.dev/linalg"
+	"bbgp.dev/linalg/precond"
 )
 
 // A runner is what one kind of engine, by its routines and its number of threads, computes
@@ -15,11 +16,11 @@ import (
 type runner struct {
 	e    *linalg.Engine
 	op   *kernelmv.Op
-	pre  *linalg.Precond  // unless dense
+	pre  *precond.Precond // unless dense
 	chol *linalg.Cholesky // if dense
 	// variancePrecond is the preconditioner for variances, whose many solves pay for a
 	// larger rank: on elevators (n = 11121) rank 600 saves 2 of 5 passes.
-	variancePrecond *linalg.Precond
+	variancePrecond *precond.Precond
 	source          *kernelmv.Source // of the weights, once enough means were asked for
 }
 

@@ -9,6 +9,8 @@ import (
 	"bbgp.dev/internal/gp"
 	"bbgp.dev/kernelmv"
 	"bbgp.dev/linalg"
+	"bbgp.dev/linalg/krylov"
+	"bbgp.dev/linalg/precond"
 )
 
 // Draws of the function by pathwise conditioning (Wilson et al. 2020, Matheron's
@@ -112,7 +114,7 @@ func (p *Posterior) drawExact(ctx context.Context, x, f linalg.Matrix, rng *rand
 	if err != nil {
 		return err
 	}
-	l, _, _, err := linalg.PivotedCholesky(ctx, p.e, op, linalg.PivotOptions{MaxRank: x.Rows})
+	l, _, _, err := precond.PivotedCholesky(ctx, p.e, op, precond.PivotOptions{MaxRank: x.Rows})
 	if err != nil {
 		return err
 	}
@@ -172,12 +174,12 @@ func (p *Posterior) condition(ctx context.Context, xs, f linalg.Matrix, rng *ran
 func (p *Posterior) solveDraws(ctx context.Context, w, f linalg.Matrix, s *Draws, tol float64) error {
 	const batch = 32
 	n := p.N()
-	cg := linalg.NewCG(p.e, n, min(batch, f.Cols))
+	cg := krylov.NewCG(p.e, n, min(batch, f.Cols))
 	for c := 0; c < f.Cols; c += batch {
 		to := min(c+batch, f.Cols)
 		b, x := f.Sub(0, n, c, to).Clone(), linalg.NewMatrix(n, to-c)
 		res, err := cg.Solve(ctx, p.op.With(kernelmv.F64), p.pre, x, b,
-			linalg.CGOptions{Tol: tol * math.Sqrt(p.node/p.params.Variance), Verify: true})
+			krylov.CGOptions{Tol: tol * math.Sqrt(p.node/p.params.Variance), Verify: true})
 		if err != nil {
 			return fmt.Errorf("solving for the draws: %w", err)
 		}

@@ -10,6 +10,7 @@ import (
 	"bbgp.dev/internal/gp"
 	"bbgp.dev/kernelmv"
 	"bbgp.dev/linalg"
+	"bbgp.dev/linalg/krylov"
 )
 
 // Refine solves for the weights K̂α = y - c in float64, from those that are there,
@@ -101,9 +102,9 @@ func (p *Posterior) residualWeights(ctx context.Context) (linalg.Matrix, error) 
 		return x, err
 	}
 	p.pre.SolveTo(pr, r)
-	_, err = linalg.NewCG(p.e, n, 1).Solve(ctx, p.op.With(kernelmv.F64), p.pre, x, r,
-		linalg.CGOptions{Tol: lookTol * math.Sqrt(max(p.e.Dot(r.Data, pr.Data), 0)), MaxPasses: lookPasses})
-	if err != nil && !errors.Is(err, linalg.ErrNotDefinite) {
+	_, err = krylov.NewCG(p.e, n, 1).Solve(ctx, p.op.With(kernelmv.F64), p.pre, x, r,
+		krylov.CGOptions{Tol: lookTol * math.Sqrt(max(p.e.Dot(r.Data, pr.Data), 0)), MaxPasses: lookPasses})
+	if err != nil && !errors.Is(err, krylov.ErrNotDefinite) {
 		return x, err
 	}
 	p.left = x.Data
@@ -184,8 +185,8 @@ func (p *Posterior) improve(ctx context.Context, tol float64) error {
 		f, node, tol = p.chol, 1, min(tol, denseTol)
 	}
 	copy(x.Data, p.weights)
-	res, err := linalg.NewCG(p.e, n, 1).Solve(ctx, p.op.With(kernelmv.F64), f, x, b,
-		linalg.CGOptions{Tol: tol * math.Sqrt(node/p.params.Variance), Warm: p.weights != nil, Verify: true})
+	res, err := krylov.NewCG(p.e, n, 1).Solve(ctx, p.op.With(kernelmv.F64), f, x, b,
+		krylov.CGOptions{Tol: tol * math.Sqrt(node/p.params.Variance), Warm: p.weights != nil, Verify: true})
 	if err != nil {
 		return fmt.Errorf("solving for the weights: %w", err)
 	}

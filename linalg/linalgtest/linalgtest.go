@@ -1,4 +1,4 @@
-// Package linalgtest holds the checks that every operator must pass.
+// Package linalgtest holds the checks that every operator must pass, and what tests of linear algebra share.
 package linalgtest
 
 import (
@@ -8,8 +8,59 @@ import (
 	"runtime"
 	"testing"
 
+	"bbgp.dev/asm"
 	"bbgp.dev/linalg"
 )
+
+// Engines runs f with every implementation of this CPU, on two threads.
+func Engines(t *testing.T, f func(*testing.T, *linalg.Engine)) {
+	t.Helper()
+	for _, im := range asm.All() {
+		t.Run(im.Name, func(t *testing.T) { f(t, NewEngine(t, im, 2)) })
+	}
+}
+
+// NewEngine is linalg.NewEngine in a test.
+func NewEngine(t testing.TB, im *asm.Impl, threads int) *linalg.Engine {
+	t.Helper()
+	e, err := linalg.NewEngine(im, threads)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// NewRand returns random numbers that follow from a seed.
+func NewRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }
+
+// GuardedMatrix returns an r×c matrix of standard normal numbers inside a larger one, whose other elements are NaN: a
+// read outside shows.
+func GuardedMatrix(rng *rand.Rand, r, c int) linalg.Matrix {
+	m := linalg.Matrix{Rows: r, Cols: c, Stride: c + 3}
+	if r > 0 {
+		m.Data = make([]float64, r*m.Stride-3)
+	}
+	for i := range m.Data {
+		m.Data[i] = math.NaN()
+	}
+	for i := range r {
+		for j := range c {
+			m.Set(i, j, rng.NormFloat64())
+		}
+	}
+	return m
+}
+
+// Transposed returns m'.
+func Transposed(m linalg.Matrix) linalg.Matrix {
+	r := linalg.NewMatrix(m.Cols, m.Rows)
+	for i := range m.Rows {
+		for j, v := range m.Row(i) {
+			r.Set(j, i, v)
+		}
+	}
+	return r
+}
 
 // RandMatrix returns an r×c matrix of standard normal numbers.
 func RandMatrix(rng *rand.Rand, r, c int) linalg.Matrix {

@@ -13,6 +13,7 @@ import (
 	"bbgp.dev/internal/usage"
 	"bbgp.dev/kernelmv"
 	"bbgp.dev/linalg"
+	"bbgp.dev/linalg/precond"
 )
 
 // Costs are measured as the least CPU time of a few runs of each piece of work, the
@@ -253,7 +254,7 @@ func (m *costMeter) addPrecond(x linalg.Matrix, ops [2]*kernelmv.Op) error {
 		return err
 	}
 	for i, r := range m.sizes.rank {
-		p, err := linalg.NewPrecond(m.ctx, m.e, ops[1], noise, linalg.PrecondOptions{Rank: r, Seed: costSeed})
+		p, err := precond.New(m.ctx, m.e, ops[1], noise, precond.Options{Rank: r, Seed: costSeed})
 		if err != nil {
 			return err
 		}
@@ -273,9 +274,9 @@ func (m *costMeter) addVecchia(x linalg.Matrix, noise []float64) error {
 	for i := range low.Data {
 		low.Data[i] = 1e-3 * float64(i%5-2)
 	}
-	add := func(least *float64, op *kernelmv.Op, l linalg.Matrix, near *linalg.Neighbours) {
+	add := func(least *float64, op *kernelmv.Op, l linalg.Matrix, near *precond.Neighbours) {
 		m.add(least, func() error {
-			_, err := linalg.NewVecchiaWith(m.ctx, m.e, op, l, noise, near)
+			_, err := precond.NewVecchiaWith(m.ctx, m.e, op, l, noise, near)
 			return err
 		})
 	}
@@ -288,11 +289,11 @@ func (m *costMeter) addVecchia(x linalg.Matrix, noise []float64) error {
 		return err
 	}
 	for i, k := range m.sizes.near {
-		near, err := linalg.FindNeighbours(m.ctx, few, k, costSeed)
+		near, err := precond.FindNeighbours(m.ctx, few, k, costSeed)
 		if err != nil {
 			return err
 		}
-		w, err := linalg.NewVecchiaWith(m.ctx, m.e, few, linalg.Matrix{}, noise, near)
+		w, err := precond.NewVecchiaWith(m.ctx, m.e, few, linalg.Matrix{}, noise, near)
 		if err != nil {
 			return err
 		}

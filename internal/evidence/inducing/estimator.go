@@ -10,6 +10,8 @@ import (
 	"bbgp.dev/internal/gp"
 	"bbgp.dev/kernelmv"
 	"bbgp.dev/linalg"
+	"bbgp.dev/linalg/krylov"
+	"bbgp.dev/linalg/precond"
 )
 
 // The variational bounds with m inducing points among the training rows:
@@ -49,7 +51,7 @@ type Estimator struct {
 	conjugate bool
 
 	pivots []int32
-	cg     *linalg.CG
+	cg     *krylov.CG
 	v      linalg.Matrix // of the last evaluation, the start of the next
 }
 
@@ -63,7 +65,7 @@ func New(e *linalg.Engine, d *gp.Table, p gp.Params, rank int, conjugate bool) (
 	n := d.X.Rows
 	s := &Estimator{e: e, op: op, d: d, rank: min(rank, n), conjugate: conjugate, v: linalg.NewMatrix(n, 1)}
 	if conjugate {
-		s.cg = linalg.NewCG(e, n, 1)
+		s.cg = krylov.NewCG(e, n, 1)
 	}
 	return s, nil
 }
@@ -73,7 +75,7 @@ func (s *Estimator) Rebuild(ctx context.Context, p gp.Params, _ evidence.Options
 	if err := s.op.Reset(gp.KernelOf(p), gp.NoiseOf(p, s.d)); err != nil {
 		return err
 	}
-	_, pivots, _, err := linalg.PivotedCholesky(ctx, s.e, s.op, linalg.PivotOptions{MaxRank: s.rank, Greedy: true})
+	_, pivots, _, err := precond.PivotedCholesky(ctx, s.e, s.op, precond.PivotOptions{MaxRank: s.rank, Greedy: true})
 	if err != nil {
 		return err
 	}
@@ -136,7 +138,7 @@ func (s *Estimator) boundConjugate(ctx context.Context, ev *evidence.Value, f *s
 	opt evidence.Options) error {
 	n := s.d.X.Rows
 	b := r.Clone()
-	res, err := s.cg.Solve(ctx, s.op, f, s.v, b, linalg.CGOptions{Tol: math.Sqrt(2 * opt.Eps), Warm: true})
+	res, err := s.cg.Solve(ctx, s.op, f, s.v, b, krylov.CGOptions{Tol: math.Sqrt(2 * opt.Eps), Warm: true})
 	if err != nil {
 		return err
 	}

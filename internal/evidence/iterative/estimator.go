@@ -11,6 +11,8 @@ import (
 	"bbgp.dev/internal/gp"
 	"bbgp.dev/kernelmv"
 	"bbgp.dev/linalg"
+	"bbgp.dev/linalg/krylov"
+	"bbgp.dev/linalg/precond"
 )
 
 // The estimators without a bound on their bias, for comparison.
@@ -78,13 +80,13 @@ func (s *Estimator) Evaluate(ctx context.Context, p gp.Params, opt evidence.Opti
 	if rank < 0 {
 		rank = iterativeRank
 	}
-	f, err := linalg.NewPrecond(ctx, s.e, s.op, noise, linalg.PrecondOptions{Rank: rank, Greedy: true})
+	f, err := precond.New(ctx, s.e, s.op, noise, precond.Options{Rank: rank, Greedy: true})
 	if err != nil {
 		return nil, err
 	}
 	b := s.block(p, f, opt.Probes)
 	weight, cg := s.schedule()
-	res, err := s.e.MultiCG(ctx, s.op, f, b, cg)
+	res, err := krylov.MultiCG(ctx, s.e, s.op, f, b, cg)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +116,7 @@ func (s *Estimator) Evaluate(ctx context.Context, p gp.Params, opt evidence.Opti
 }
 
 // block returns [w_1 .. w_s, F⁻¹(y - c)] with sign vectors w.
-func (s *Estimator) block(p gp.Params, f *linalg.Precond, probes int) linalg.Matrix {
+func (s *Estimator) block(p gp.Params, f *precond.Precond, probes int) linalg.Matrix {
 	n := s.d.X.Rows
 	b, r := linalg.NewMatrix(n, probes+1), linalg.NewMatrix(n, 1)
 	for i, y := range s.d.Y {
@@ -132,9 +134,9 @@ func (s *Estimator) block(p gp.Params, f *linalg.Precond, probes int) linalg.Mat
 }
 
 // schedule returns the weight of each pass and the settings of the solves.
-func (s *Estimator) schedule() (weight func(j int) float64, opt linalg.MultiCGOptions) {
+func (s *Estimator) schedule() (weight func(j int) float64, opt krylov.MultiCGOptions) {
 	if !s.roulette {
-		return func(int) float64 { return 1 }, linalg.MultiCGOptions{Tol: iterativeTol, MinPasses: iterativeMin,
+		return func(int) float64 { return 1 }, krylov.MultiCGOptions{Tol: iterativeTol, MinPasses: iterativeMin,
 			MaxPasses: iterativeMax}
 	}
 	passes := rouletteMin
@@ -144,14 +146,14 @@ func (s *Estimator) schedule() (weight func(j int) float64, opt linalg.MultiCGOp
 	weight = func(j int) float64 { // 1/P(J > j)
 		return math.Pow(rouletteSurvive, -float64(max(0, j+1-rouletteMin)))
 	}
-	return weight, linalg.MultiCGOptions{Tol: 1e-14, MaxPasses: passes, Weight: weight}
+	return weight, krylov.MultiCGOptions{Tol: 1e-14, MaxPasses: passes, Weight: weight}
 }
 
 // value sets the estimate and its standard error.
-func (s *Estimator) value(ev *evidence.Value, f *linalg.Precond, b linalg.Matrix, res *linalg.MultiCGResult,
+func (s *Estimator) value(ev *evidence.Value, f *precond.Precond, b linalg.Matrix, res *krylov.MultiCGResult,
 	weight func(int) float64) error {
 	n, probes := b.Rows, b.Cols-1
-	var quad linalg.Quad
+	var quad krylov.Quad
 	sum, sq := 0.0, 0.0
 	for c := range probes {
 		h, v, last := res.Tri[c], 0.0, 0.0

@@ -6,6 +6,7 @@ import (
 
 	"bbgp.dev/internal/evidence"
 	"bbgp.dev/linalg"
+	"bbgp.dev/linalg/krylov"
 )
 
 // Two-sided bounds of L from a block Lanczos process (Burt, Artemev and van der
@@ -17,7 +18,7 @@ import (
 //	q <= Q <= q + r'Nr <= q + r'P⁻¹r/a,   q = 2 r'v + v'K̂v,   a <= the spectrum of A
 //
 // r'P⁻¹r/a is CGLB's bound. r'Nr is Gauss-Radau again, for 1/x and with the same
-// node: N = F⁻ᵀT_t+1 M⁻¹ T_t+1'F⁻¹ (linalg.Quad.ErrorTo), where F⁻¹r = -T_t+1 B_t
+// node: N = F⁻ᵀT_t+1 M⁻¹ T_t+1'F⁻¹ (krylov.Quad.ErrorTo), where F⁻¹r = -T_t+1 B_t
 // (H⁻¹[R0_y; 0])_t needs no product. It saves a pass or two where y converges last.
 //
 // The node a is 1 where K̂ >= P, which holds for a low-rank P at the parameters
@@ -47,8 +48,8 @@ const (
 type bounds struct {
 	nodeOne bool // K̂ >= P is certain
 
-	quad         linalg.Quad
-	ldl          linalg.BlockLDL
+	quad         krylov.Quad
+	ldl          krylov.BlockLDL
 	gauss, radau []float64 // of each probe
 	coord        []float64 // H⁻¹ of the coordinates of the last start column
 	tail         []float64 // B_t times the last block of coord
@@ -74,7 +75,7 @@ var errIndefinite = errors.New("the whitened covariance matrix came out indefini
 
 // reset begins an evaluation with s probes on the process of h; known is the part
 // of q that was known before.
-func (b *bounds) reset(h *linalg.BlockTri, s int, known float64, nodeOne bool) {
+func (b *bounds) reset(h *krylov.BlockTri, s int, known float64, nodeOne bool) {
 	*b = bounds{quad: b.quad, ldl: b.ldl, coord: b.coord, tail: b.tail, weighted: b.weighted,
 		gauss: append(b.gauss[:0], make([]float64, s)...), radau: append(b.radau[:0], make([]float64, s)...),
 		nodeOne: nodeOne, lastLow: math.Inf(1), shrink: largestShare, lastG: math.Inf(1),
@@ -84,7 +85,7 @@ func (b *bounds) reset(h *linalg.BlockTri, s int, known float64, nodeOne bool) {
 
 // quadratic updates q and r'P⁻¹r from H: no product is needed, since
 // F⁻¹r = -T_t+1 B_t (H⁻¹ [R0_y; 0])_t.
-func (b *bounds) quadratic(h *linalg.BlockTri) error {
+func (b *bounds) quadratic(h *krylov.BlockTri) error {
 	if !b.ldl.Extend() {
 		return errIndefinite
 	}
@@ -119,7 +120,7 @@ func (b *bounds) quadratic(h *linalg.BlockTri) error {
 }
 
 // logarithms updates the two quadratures and the node.
-func (b *bounds) logarithms(h *linalg.BlockTri) error {
+func (b *bounds) logarithms(h *krylov.BlockTri) error {
 	if err := b.quad.GaussTo(b.gauss, h); err != nil {
 		return errIndefinite
 	}
@@ -135,7 +136,7 @@ func (b *bounds) logarithms(h *linalg.BlockTri) error {
 	case exact:
 		b.node, b.settled = b.low, true
 	case b.nodeOne:
-		b.node, b.settled = linalg.NodeOne(b.high), true
+		b.node, b.settled = krylov.NodeOne(b.high), true
 		// Rounding in float32 can push a Ritz value below 1; the bound must exist.
 		b.node = min(b.node, b.low*(1-1e-9))
 	default:

@@ -12,6 +12,8 @@ import (
 	"bbgp.dev/internal/gp"
 	"bbgp.dev/kernelmv"
 	"bbgp.dev/linalg"
+	"bbgp.dev/linalg/krylov"
+	"bbgp.dev/linalg/precond"
 )
 
 // The objective of Burt, Artemev and van der Wilk (2021), section 3, in block
@@ -47,12 +49,12 @@ type Estimator struct {
 	v       []float64 // of the last evaluation, about K̂⁻¹(y-c): where the next one starts
 	seconds float64   // of the last Rebuild, charged to the next evaluation
 
-	lanczos *linalg.Lanczos
+	lanczos *krylov.Lanczos
 	start   linalg.Matrix // [probes, F⁻¹(y-c)]
 	most    int           // columns of the basis that are stored; 0: all
 	b       bounds
-	loewner linalg.LogGrad
-	cg      *linalg.CG
+	loewner krylov.LogGrad
+	cg      *krylov.CG
 	phases  phases
 	detail  detail
 }
@@ -95,7 +97,7 @@ func newEstimator(e *linalg.Engine, d *gp.Table, p gp.Params, keep detail) (*Est
 	if err != nil {
 		return nil, err
 	}
-	return &Estimator{e: e, d: d, n: d.X.Rows, op: op, loewner: linalg.LogGrad{Engine: e}, detail: keep}, nil
+	return &Estimator{e: e, d: d, n: d.X.Rows, op: op, loewner: krylov.LogGrad{Engine: e}, detail: keep}, nil
 }
 
 // Rebuild makes a new preconditioner at p and new probes.
@@ -117,7 +119,7 @@ func (o *Estimator) Rebuild(ctx context.Context, p gp.Params, opt evidence.Optio
 	opt.RowWork, opt.H2 = work/float64(o.n), h2
 	set, reason := cost.Precond(o.n, p, o.op.Noise(), prec, opt.Request)
 	set.Seed = opt.Seed
-	pre, err := linalg.NewPrecond(ctx, o.e, o.op, o.op.Noise(), set)
+	pre, err := precond.New(ctx, o.e, o.op, o.op.Noise(), set)
 	if err != nil {
 		return fmt.Errorf("preconditioner: %w", err)
 	}
@@ -144,7 +146,7 @@ func (o *Estimator) setProbes(w linalg.Matrix, memory int64) {
 	}
 	if o.lanczos == nil || o.start.Cols != w.Cols+1 || o.most != most {
 		o.start, o.most = linalg.NewMatrix(o.n, w.Cols+1), most
-		o.lanczos = linalg.NewLanczos(o.e, o.n, w.Cols+1, linalg.LanczosOptions{Wide: o.detail.wide, MaxCols: most})
+		o.lanczos = krylov.NewLanczos(o.e, o.n, w.Cols+1, krylov.LanczosOptions{Wide: o.detail.wide, MaxCols: most})
 	}
 	o.probes = w
 }

@@ -11,10 +11,11 @@ import (
 	"bbgp.dev/internal/gp"
 	"bbgp.dev/kernelmv"
 	"bbgp.dev/linalg"
+	"bbgp.dev/linalg/krylov"
 )
 
 // What follows the last pass. The log determinant has the derivative tr(G dH)
-// with G ≈ Y Y', k×R (linalg.LogGrad), so with U = F⁻ᵀT Y, n×R, and u = P⁻¹r/a
+// with G ≈ Y Y', k×R (krylov.LogGrad), so with U = F⁻ᵀT Y, n×R, and u = P⁻¹r/a
 //
 //	dL~ = -1/2 Σ_r u_r'dK̂ u_r + 1/2 (v+u)'dK̂(v+u) - 1/2 u'dK̂ u,   dL~/dc = Σ_i (v+u)_i
 //
@@ -182,7 +183,7 @@ func (r *process) refine(t *solution) error {
 		if step, known = r.knownStep(t, known); !known {
 			step, left, err = r.cgStep(t, max(0.8*room, bad/1e4))
 		}
-		if errors.Is(err, linalg.ErrNotDefinite) {
+		if errors.Is(err, krylov.ErrNotDefinite) {
 			return nil // the caller sees the residual
 		}
 		if err != nil {
@@ -228,11 +229,11 @@ func (r *process) cgStep(t *solution, rest float64) (step, left linalg.Matrix, e
 	o := r.o
 	step, left = linalg.NewMatrix(o.n, 1), t.r.Clone()
 	if o.cg == nil {
-		o.cg = linalg.NewCG(o.e, o.n, 1)
+		o.cg = krylov.NewCG(o.e, o.n, 1)
 	}
 	defer lapTime(time.Now(), &o.phases.product)
 	res, err := o.cg.Solve(r.ctx, r.op, o.pre, step, t.r,
-		linalg.CGOptions{Tol: math.Sqrt(o.b.node * rest), MaxPasses: 40,
+		krylov.CGOptions{Tol: math.Sqrt(o.b.node * rest), MaxPasses: 40,
 			OnPass: func(_ int, _, now linalg.Matrix, _ []float64) bool { left.CopyFrom(now); return false }})
 	r.products += res.Passes
 	return step, left, err

@@ -1,0 +1,109 @@
+package krylov
+
+import (
+	"fmt"
+	"math"
+
+	"bbgp.dev/linalg"
+)
+
+// InvSqrt returns H^-1/2 [R0; 0], k×p, to the relative accuracy tol: in the basis
+// T of the process it stands for A^-1/2 W0. From
+//
+//	λ^-1/2 = 1/π ∫_0^∞ x^-1/2 / (λ + x) dx
+//
+// by the trapezoidal rule in log x, as in loewner.go: the poles at log λ ± iπ make
+// the error 2 exp(-2π²/h) for step h, and what is left out below x_0 and above x_1
+// is 2/π (x_0/λ)^1/2 and 2/π (λ/x_1)^1/2. It fails with ErrNotDefinite.
+func InvSqrt(h *BlockTri, tol float64) (linalg.Matrix, error) {
+	if !(tol > 0 && tol < 1) {
+		panic("krylov: InvSqrt: bad tolerance")
+	}
+	low, high, err := enclose(h)
+	if err != nil {
+		return linalg.Matrix{}, err
+	}
+	k, p := h.Dim(), h.R0.Cols
+	sum, col := linalg.NewMatrix(k, p), linalg.NewMatrix(k, p)
+	step := 2 * math.Pi * math.Pi / math.Log(8/tol)
+	cut := 2 * math.Log(8/(math.Pi*tol))
+	from, to := math.Log(low)-cut, math.Log(high)+cut
+	var ldl BlockLDL
+	for q := range int(math.Ceil((to-from)/step)) + 1 {
+		x := math.Exp(from + float64(q)*step)
+		if !ldl.Reset(h, -x) {
+			return linalg.Matrix{}, fmt.Errorf("inverse root: %w", ldl.Err())
+		}
+		col.Zero()
+		for i := range h.R0.Rows {
+			copy(col.Row(i), h.R0.Row(i))
+		}
+		ldl.SolveTo(col)
+		axpyRow(sum.Data, step*math.Sqrt(x)/math.Pi, col.Data)
+	}
+	return sum, nil
+}
+
+// enclose returns bounds of the eigenvalues of H, the lower one within a factor 4.
+func enclose(h *BlockTri) (low, high float64, err error) {
+	for j := range h.Blocks() {
+		for i := range h.Diag(j).Rows {
+			s := 0.0
+			for _, v := range h.Diag(j).Row(i) {
+				s += math.Abs(v)
+			}
+			if j > 0 {
+				for _, v := range h.Sub(j - 1).Row(i) {
+					s += math.Abs(v)
+				}
+			}
+			if j+1 < h.Blocks() {
+				for r := range h.Sub(j).Rows {
+					s += math.Abs(h.Sub(j).At(r, i))
+				}
+			}
+			high = max(high, s)
+		}
+	}
+	var ldl BlockLDL
+	for low = high; low > 1e-30*high; low /= 4 {
+		if ldl.Reset(h, low) {
+			return low, high, nil
+		}
+	}
+	return 0, 0, ldl.Err()
+}
+
+// SolveResidual returns the largest |w_i - A x_i| / |w_i| over the columns of the
+// start block, where x_i = T H^-1 c_i approximates A^-1 w_i: the residual lies in
+// the next block, B_t (H^-1 c_i)_t. 0 once the space is exhausted. It fails with
+// ErrNotDefinite.
+func SolveResidual(h *BlockTri) (float64, error) {
+	k, p := h.Dim(), h.R0.Cols
+	var ldl BlockLDL
+	if !ldl.Reset(h, 0) {
+		return 0, ldl.Err()
+	}
+	x := linalg.NewMatrix(k, p)
+	for i := range h.R0.Rows {
+		copy(x.Row(i), h.R0.Row(i))
+	}
+	ldl.SolveTo(x)
+	b := h.Coupling()
+	res := linalg.NewMatrix(b.Rows, p)
+	addMul(res, 0, b, x, k-b.Cols, 1)
+	worst := 0.0
+	for c := range p {
+		r, w := 0.0, 0.0
+		for i := range b.Rows {
+			r += res.At(i, c) * res.At(i, c)
+		}
+		for i := range h.R0.Rows {
+			w += h.R0.At(i, c) * h.R0.At(i, c)
+		}
+		if w > 0 {
+			worst = max(worst, math.Sqrt(r/w))
+		}
+	}
+	return worst, nil
+}

@@ -1,0 +1,129 @@
+package precond
+
+import (
+	"bbgp.dev/asm"
+	"bbgp.dev/linalg"
+)
+
+// vecchiaRows is the number of rows of W in one call of a routine, and the unit
+// of work.
+const vecchiaRows = 64
+
+// A vecchiaApply holds what a product with W needs beside W: the dense block in
+// groups of asm.SparseCols columns, a tile for each worker, and the loop
+// bodies, made once so that a product allocates nothing.
+type vecchiaApply struct {
+	v        *Vecchia
+	dst, src linalg.Matrix
+	block    []float64 // [group][n][SparseCols]
+	tiles    []float64 // [worker][vecchiaRows][SparseCols]
+
+	pack, gather, scatter func(worker, i int)
+}
+
+func (a *vecchiaApply) init(v *Vecchia) {
+	a.v = v
+	a.tiles = make([]float64, v.e.Par.Threads()*vecchiaRows*asm.SparseCols)
+	a.pack, a.gather, a.scatter = a.packRows, a.gatherRows, a.scatterGroup
+}
+
+// begin checks the shapes and makes room; it returns the number of column
+// groups.
+func (a *vecchiaApply) begin(dst, src linalg.Matrix) int {
+	n := a.v.near.n
+	if dst.Rows != n || src.Rows != n || dst.Cols != src.Cols {
+		panic("precond: Vecchia: shapes differ")
+	}
+	groups := (src.Cols + asm.SparseCols - 1) / asm.SparseCols
+	if need := groups * n * asm.SparseCols; len(a.block) < need {
+		a.block = make([]float64, need)
+	}
+	a.dst, a.src = dst, src
+	return groups
+}
+
+// MulTo sets dst = W src, where dst and src are n×p and do not overlap: rows of
+// src in the original order, of dst in that of the rows of W. It allocates nothing
+// once a block of this width has been seen.
+func (v *Vecchia) MulTo(dst, src linalg.Matrix) {
+	a := &v.apply
+	if a.begin(dst, src) == 0 {
+		return
+	}
+	units := (v.near.n + vecchiaRows - 1) / vecchiaRows
+	v.e.Par.For(units, a.pack)
+	v.e.ForShare(units, 1, a.gather)
+	v.e.CompleteRows(dst, units, vecchiaRows)
+	a.dst, a.src = linalg.Matrix{}, linalg.Matrix{}
+}
+
+// MulTransTo sets dst = W'src, where dst and src are n×p and do not overlap:
+// rows of src in the order of the rows of W, of dst in the original one. Column
+// groups are the unit of work, so that W need not be stored a second time.
+func (v *Vecchia) MulTransTo(dst, src linalg.Matrix) {
+	a := &v.apply
+	groups := a.begin(dst, src)
+	v.e.Par.For(groups, a.scatter)
+	a.dst, a.src = linalg.Matrix{}, linalg.Matrix{}
+}
+
+// columns returns the range of columns of group g.
+func (a *vecchiaApply) columns(g int) (int, int) {
+	return g * asm.SparseCols, min((g+1)*asm.SparseCols, a.src.Cols)
+}
+
+// load copies rows i0..i1-1 of columns c0..c1-1 of m to dst, rows of SparseCols.
+func load(dst []float64, m linalg.Matrix, i0, i1, c0, c1 int) {
+	for i := i0; i < i1; i++ {
+		out := dst[(i-i0)*asm.SparseCols:][:asm.SparseCols]
+		k := copy(out, m.Data[i*m.Stride+c0:i*m.Stride+c1])
+		clear(out[k:])
+	}
+}
+
+// store is the inverse of load.
+func store(m linalg.Matrix, src []float64, i0, i1, c0, c1 int) {
+	for i := i0; i < i1; i++ {
+		copy(m.Data[i*m.Stride+c0:i*m.Stride+c1], src[(i-i0)*asm.SparseCols:])
+	}
+}
+
+func (a *vecchiaApply) packRows(_, unit int) {
+	n := a.v.near.n
+	i0, i1 := unit*vecchiaRows, min((unit+1)*vecchiaRows, n)
+	for g := 0; g*asm.SparseCols < a.src.Cols; g++ {
+		c0, c1 := a.columns(g)
+		load(a.block[(g*n+i0)*asm.SparseCols:], a.src, i0, i1, c0, c1)
+	}
+}
+
+func (a *vecchiaApply) gatherRows(worker, unit int) {
+	v, n, width := a.v, a.v.near.n, a.v.near.width
+	i0, i1 := unit*vecchiaRows, min((unit+1)*vecchiaRows, n)
+	tile := a.tile(worker)
+	for g := 0; g*asm.SparseCols < a.src.Cols; g++ {
+		c0, c1 := a.columns(g)
+		x := a.block[g*n*asm.SparseCols : (g+1)*n*asm.SparseCols]
+		v.e.Impl.GatherRows(tile, v.w[i0*width:], v.near.rows[i0*width:], x, i1-i0, width)
+		store(a.dst, tile, i0, i1, c0, c1)
+	}
+}
+
+func (a *vecchiaApply) scatterGroup(worker, g int) {
+	v, n, width := a.v, a.v.near.n, a.v.near.width
+	tile := a.tile(worker)
+	c0, c1 := a.columns(g)
+	y := a.block[g*n*asm.SparseCols : (g+1)*n*asm.SparseCols]
+	clear(y)
+	for i0 := 0; i0 < n; i0 += vecchiaRows {
+		i1 := min(i0+vecchiaRows, n)
+		load(tile, a.src, i0, i1, c0, c1)
+		v.e.Impl.ScatterRows(y, v.w[i0*width:], v.near.rows[i0*width:], tile, i1-i0, width)
+	}
+	store(a.dst, y, 0, n, c0, c1)
+}
+
+func (a *vecchiaApply) tile(worker int) []float64 {
+	const size = vecchiaRows * asm.SparseCols
+	return a.tiles[worker*size : (worker+1)*size]
+}

@@ -1,5 +1,8 @@
 // Vulndb lays out the Go vulnerability database of the module golang.org/x/vulndb, which
-// module proxies have, as govulncheck -db file://FOLDER reads it.
+// module proxies have, as govulncheck -db file://FOLDER reads it, and writes to a LIST the
+// least version of each module that has none of the holes known by then in what bbgp links.
+// The test of this package holds go.mod to the list that is here: it asks no network, and
+// what is reported after the date of the list cannot fail it.
 package main
 
 import (
@@ -10,7 +13,7 @@ import (
 	"path/filepath"
 )
 
-// An entry is what the index needs of a report.
+// An entry is what the index and the list need of a report.
 type entry struct {
 	ID       string `json:"id"`
 	Modified string `json:"modified"`
@@ -18,6 +21,16 @@ type entry struct {
 		Package struct {
 			Name string `json:"name"`
 		} `json:"package"`
+		Ranges []struct {
+			Events []struct {
+				Fixed string `json:"fixed"`
+			} `json:"events"`
+		} `json:"ranges"`
+		Specific struct {
+			Imports []struct {
+				Path string `json:"path"`
+			} `json:"imports"`
+		} `json:"ecosystem_specific"`
 	} `json:"affected"`
 }
 
@@ -32,18 +45,18 @@ type module struct {
 }
 
 func main() {
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: vulndb FOLDER")
+	if len(os.Args) != 3 {
+		fmt.Fprintln(os.Stderr, "usage: vulndb FOLDER LIST")
 		os.Exit(2)
 	}
-	if err := layOut(os.Args[1]); err != nil {
+	if err := layOut(os.Args[1], os.Args[2]); err != nil {
 		fmt.Fprintln(os.Stderr, "vulndb:", err)
 		os.Exit(1)
 	}
 }
 
-// layOut fetches the newest version of the module and writes reports and index.
-func layOut(folder string) error {
+// layOut fetches the newest version of the module and writes reports, index and list.
+func layOut(folder, list string) error {
 	out, err := exec.Command("go", "mod", "download", "-json", "golang.org/x/vulndb@latest").Output()
 	if err != nil {
 		return fmt.Errorf("go mod download: %w: %s", err, out)
@@ -62,6 +75,7 @@ func layOut(folder string) error {
 		}
 	}
 	var all []indexed
+	var reports []entry
 	by := map[string][]indexed{}
 	for _, f := range files {
 		b, err := os.ReadFile(f)
@@ -75,6 +89,7 @@ func layOut(folder string) error {
 		if err := os.WriteFile(filepath.Join(folder, "ID", e.ID+".json"), b, 0o644); err != nil {
 			return err
 		}
+		reports = append(reports, e)
 		one, last := indexed{e.ID, e.Modified}, ""
 		all = append(all, one)
 		for _, a := range e.Affected {
@@ -99,5 +114,5 @@ func layOut(folder string) error {
 			return err
 		}
 	}
-	return nil
+	return writeLeast(list, from.Version, reports)
 }

@@ -110,6 +110,9 @@ func FuzzFit(f *testing.F) {
 			return
 		}
 		r := bbgpRun(t, "", "predict", model, d, "--sd", "--quiet", "--out", out)
+		if r.code == exitData && strings.Contains(r.err, "too far from the training rows") {
+			return // a row without a target, which the fit did not take
+		}
 		if r.code != exitOK {
 			t.Fatalf("exit %d: %s", r.code, r.err)
 		}

@@ -76,6 +76,7 @@ var theirs = map[string][]string{
 	"golang.org/x/tools":                    {"gen/"},
 	"golang.org/x/sys": {"bench/cpu_linux.go",
 		"cmd/bbgp/internal/table/quiet_unix.go", "internal/outfile/"},
+	"golang.org/x/mod":  {"bench/vulndb/"},
 	"golang.org/x/arch": {},
 }
 

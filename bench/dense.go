@@ -81,7 +81,7 @@ func microKernel[T asm.Float](kit *asm.Kit[T], a, b []T) (func(), func(context.C
 	}
 }
 
-// denseCases are the operations at the sizes of the design card.
+// denseCases are the operations at sizes that fits have.
 var denseCases = []denseCase{
 	{op: "micro-kernel", n: kernelDepth, flopsOf: kernelFlops(asm.GemmCols), prepare: prepareKernel},
 	{op: "gemm", n: 2000, flopsOf: gemmFlops, prepare: prepareGemm},

@@ -32,7 +32,7 @@ const (
 
 var (
 	leftOut = regexp.MustCompile(`^(bench/|examples)|test$`)
-	core    = regexp.MustCompile(`^(linalg|kernelmv|internal/(evidence|train|posterior)(/.*)?)$`)
+	core    = regexp.MustCompile(`^(kernelmv|(linalg|internal/(evidence|train|posterior))(/.*)?)$`)
 	block   = regexp.MustCompile(`^bbgp\.dev/([^:]+):(\d+)\.\d+,\d+\.\d+ (\d+) (\d+)$`)
 )
 

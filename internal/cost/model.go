@@ -10,8 +10,8 @@ import (
 )
 
 // Costs are what the parts of a computation cost one thread, all in one unit. Only
-// their ratios enter the choices of method, rank, neighbours and probes (choose.go,
-// choosemethod.go, chooseprobes.go). With n rows, D inputs, k neighbours and r
+// their ratios enter the choices of method, rank, neighbours and probes (method.go,
+// precond.go, probes.go). With n rows, D inputs, k neighbours and r
 // columns of the low-rank part, a row of the table costs
 //
 //	in a pass of 8 columns      n Pair(D) + k Neighbour + r Column

@@ -16,7 +16,8 @@ var (
 	aFile = regexp.MustCompile(`[\w*./-]*[\w*]\.(md|go)\b`)
 	aLink = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	// elsewhere are papers of the workshop, which readers of the project do not have.
-	elsewhere = regexp.MustCompile(`(?i)\bissues? (#?[0-9]+|[A-Z])\b|\b(design|method|kernels?) cards?\b|\bshared/design\b`)
+	elsewhere = regexp.MustCompile(`(?i)\bissues? (#?[0-9]+|[A-Z])\b|` +
+		`\b(design|method|kernels?) cards?\b|\bshared/design\b`)
 	aHeading  = regexp.MustCompile("(?m)^#+ +(.*)$")
 	aTest     = regexp.MustCompile(`\b(Test|Benchmark|Fuzz)[A-Z][A-Za-z0-9]+`)
 	notInLink = regexp.MustCompile("[^\\p{L}\\p{N} _-]")

@@ -176,6 +176,11 @@ func newDraft(target string, st fs.FileInfo) (*draft, error) {
 		lock(f)
 		return &draft{f: f}, nil
 	}
+	return namedDraft(target, perm)
+}
+
+// namedDraft begins a draft with a hidden name, for file systems without files that have none.
+func namedDraft(target string, perm fs.FileMode) (*draft, error) {
 	for range 100 {
 		name := dirOf(target) + draftName(target)
 		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)

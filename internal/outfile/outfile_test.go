@@ -115,13 +115,11 @@ func TestClean(t *testing.T) {
 func TestNamedDraft(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f")
-	name := filepath.Join(dir, draftName(path))
-	f, err := os.Create(name)
+	d, err := namedDraft(path, 0o600)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &draft{f, name}
-	if _, err := f.WriteString("x"); err != nil {
+	if err := say("x")(d.f); err != nil {
 		t.Fatal(err)
 	}
 	if err := d.commit(path, nil); err != nil {
@@ -129,6 +127,9 @@ func TestNamedDraft(t *testing.T) {
 	}
 	holds(t, path, "x")
 	only(t, dir, "f")
+	if _, err := namedDraft(filepath.Join(dir, "none", "f"), 0o600); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a folder that is not there: %v", err)
+	}
 }
 
 func TestSame(t *testing.T) {

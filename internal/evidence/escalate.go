@@ -65,7 +65,7 @@ func NotFinite(err error) bool {
 // for a better preconditioner.
 var ErrPrecision = errors.New("the arithmetic is not accurate enough here")
 
-// A StagnationError says that the bounds of an evaluation stopped to improve
+// A StagnationError says that the bounds of an evaluation stopped improving
 // before they were eps apart.
 type StagnationError struct {
 	Passes           int

@@ -33,7 +33,11 @@ func (o *Op) DenseGradTo(ctx context.Context, dst []float64, m linalg.Matrix) (f
 		t.scratch[w].cov = grow(t.scratch[w].cov, len(t.scratch[w].tile))
 	}
 	t.m, t.scale, t.every = m, 1, true
-	t.direct2 = o.isLossy(math.Sqrt(squareSum(m)))
+	square, err := squareSum(ctx, m)
+	if err != nil {
+		return 0, err
+	}
+	t.direct2 = o.isLossy(math.Sqrt(square))
 	sums, err := t.run(ctx)
 	t.m = linalg.Matrix{}
 	if err != nil {
@@ -52,14 +56,17 @@ func (o *Op) DenseGradTo(ctx context.Context, dst []float64, m linalg.Matrix) (f
 	return 2 * o.kernel.Variance * mk, nil
 }
 
-func squareSum(m linalg.Matrix) float64 {
+func squareSum(ctx context.Context, m linalg.Matrix) (float64, error) {
 	sum := 0.0
 	for i := range m.Rows {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
 		for _, v := range m.Row(i) {
 			sum += v * v
 		}
 	}
-	return sum
+	return sum, nil
 }
 
 // timesDense turns a tile of squared distances into weights times M and adds

@@ -115,10 +115,11 @@ func (c *Cholesky) InverseTo(dst Matrix) {
 	if dst.Rows != c.l.Rows || dst.Cols != c.l.Cols {
 		panic("linalg: InverseTo: shapes do not fit")
 	}
-	copyLower(dst, c.l)
+	par := c.e.Par
+	par.ForRows(dst.Rows, func(i int) { copy(dst.Row(i)[:i+1], c.l.Row(i)) })
 	c.e.InvertLower(dst)
 	c.e.squareLower(dst)
-	dst.Mirror()
+	par.For((dst.Rows+mirrorBlock-1)/mirrorBlock, func(_, b int) { dst.mirrorRows(b) })
 }
 
 // On returns the factor on e: the numbers are shared, the work areas are not, so that both may be used at the same

@@ -43,6 +43,7 @@ const (
 type gemmJob[T asm.Float] struct {
 	kit    *asm.Kit[T]
 	nr     int // columns of a micro-tile, in three panels of B
+	par    *Par
 	shape  gemmShape
 	c      Matrix
 	add    bool // to c, which is set otherwise
@@ -134,15 +135,23 @@ func (m Matrix) Mirror() {
 	if m.Rows != m.Cols {
 		panic("linalg: Mirror: not square")
 	}
-	// By blocks: a whole column at a time would touch a page for each element.
-	const nb = 64
-	for i0 := 0; i0 < m.Rows; i0 += nb {
-		for j0 := 0; j0 <= i0; j0 += nb {
-			for i := i0; i < min(i0+nb, m.Rows); i++ {
-				row := m.Data[i*m.Stride:]
-				for j := j0; j < min(j0+nb, i); j++ {
-					m.Data[j*m.Stride+i] = row[j]
-				}
+	for b := 0; b*mirrorBlock < m.Rows; b++ {
+		m.mirrorRows(b)
+	}
+}
+
+// mirrorBlock is the order of the blocks that Mirror takes: a whole column at a time would
+// touch a page for each element.
+const mirrorBlock = 64
+
+// mirrorRows does what Mirror does for block b of the rows.
+func (m Matrix) mirrorRows(b int) {
+	i0 := b * mirrorBlock
+	for j0 := 0; j0 <= i0; j0 += mirrorBlock {
+		for i := i0; i < min(i0+mirrorBlock, m.Rows); i++ {
+			row := m.Data[i*m.Stride:]
+			for j := j0; j < min(j0+mirrorBlock, i); j++ {
+				m.Data[j*m.Stride+i] = row[j]
 			}
 		}
 	}
@@ -186,7 +195,7 @@ func (g *gemmJob[T]) run(par *Par, m, n, k int, beta float64) {
 		g.ready = nil
 		return
 	}
-	g.self = g.shape == gemmLower && n <= gemmNC
+	g.par, g.self = par, g.shape == gemmLower && n <= gemmNC
 	g.mc, g.blocks = rowBlocks(m, par.Threads())
 	g.step = depthStep(k)
 	if g.ready != nil {
@@ -257,7 +266,7 @@ func (g *gemmJob[T]) multiplyBlock(worker, i int) {
 	if g.shape == gemmLower && i1 <= g.j0 {
 		return
 	}
-	for j0 := 0; j0 < g.jn; j0 += gemmNS {
+	for j0 := 0; j0 < g.jn && !g.par.left(); j0 += gemmNS {
 		for r := i0; r < i1; r += gemmMR {
 			if at := r - i0; j0 == 0 && at%packRows == 0 && g.ready == nil && !g.self {
 				g.pack(g.rows[worker][at*g.kn:], gemmMR, g.a, g.ta, r, min(packRows, i1-r))

@@ -93,7 +93,7 @@ func (p *Par) work(worker int) {
 // Until lets loops skip the iterations that are left once ctx has ended, until the
 // function that it returns is called. What they compute is incomplete then: the caller
 // looks at ctx.Err() and throws it away. It is for dense computations, which take long
-// and know no contexts: an iteration is a strip of a product, 50 ms at n = 10000.
+// and know no contexts: a product looks for every 96 columns of a block, some 2 ms.
 func (p *Par) Until(ctx context.Context) (done func()) {
 	outer, ended := p.ended, new(atomic.Bool)
 	stop := context.AfterFunc(ctx, func() { ended.Store(true) })

@@ -131,7 +131,7 @@ func (e *Engine) InvertLower(l Matrix) {
 	}
 	l11, l21, l22 := cut(l, triSplit(n))
 	e.solve(onLeft, l22, false, l21)
-	l21.scale(-1, gemmFull)
+	e.Par.ForRows(l21.Rows, func(i int) { l21.Sub(i, i+1, 0, l21.Cols).scale(-1, gemmFull) })
 	e.SolveRight(l21, l11, false)
 	e.InvertLower(l11)
 	e.InvertLower(l22)

@@ -58,5 +58,18 @@ func TestUntil(t *testing.T) {
 		if some := calls.Load(); some > 10+int64(threads) || whole < 20 {
 			t.Errorf("%d threads: %d of %d iterations after an interrupt", threads, some, whole)
 		}
+
+		// An inverse, and what of it is no product.
+		ctx, cancel = context.WithCancel(t.Context())
+		calls.Store(0)
+		done = e.Par.Until(ctx)
+		b := NewMatrix(n, n)
+		b.Set(0, n-1, 7)
+		c.InverseTo(b)
+		done()
+		cancel()
+		if some := calls.Load(); some > 10+int64(threads) || b.At(0, n-1) != 7 {
+			t.Errorf("%d threads: %d iterations of an inverse after an interrupt, %v", threads, some, b.At(0, n-1))
+		}
 	}
 }

@@ -48,6 +48,7 @@ func (o *Exact) Evaluate(ctx context.Context, p gp.Params, opt Options) (*Value,
 	if err := o.Factor(ctx, p); err != nil {
 		return nil, err
 	}
+	defer o.Engine.Par.Until(ctx)() // what the end of ctx leaves incomplete is thrown away
 	n := o.Table.X.Rows
 	r := linalg.NewMatrix(n, 1)
 	for i, y := range o.Table.Y {
@@ -61,6 +62,9 @@ func (o *Exact) Evaluate(ctx context.Context, p gp.Params, opt Options) (*Value,
 	}
 	quad := o.Engine.Dot(r.Data, alpha.Data)
 	lml := -0.5 * (float64(n)*math.Log(2*math.Pi) + o.Chol.LogDet() + quad)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	if !gp.Finite(lml) {
 		return nil, fmt.Errorf("%w: value %v", gp.ErrNotFinite, lml)
 	}
@@ -74,6 +78,9 @@ func (o *Exact) Evaluate(ctx context.Context, p gp.Params, opt Options) (*Value,
 		}
 		ev.Gradient = g
 		ev.MeanInfo = gp.MeanInfo(o.Engine, n, o.Chol.SolveTo)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
 	ev.Seconds = time.Since(start).Seconds()
 	return ev, nil
@@ -116,9 +123,7 @@ func (o *Exact) gradient(ctx context.Context, p gp.Params, alpha []float64, quad
 	if o.M.Rows != n {
 		o.M = linalg.NewMatrix(n, n)
 	}
-	done := o.Engine.Par.Until(ctx)
 	o.Chol.InverseTo(o.M)
-	done()
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

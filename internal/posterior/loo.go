@@ -64,6 +64,9 @@ func (p *Posterior) looDense(ctx context.Context, l *LeftOut) error {
 		return err
 	}
 	for i := range n {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		v := 1 / inverse.At(i, i)
 		c := round.alone(round.entry[i])
 		for j, a := range inverse.Row(i) {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -84,6 +85,9 @@ type cvReport struct {
 	MeanWidth  float64           `json:"mean_width"` // and half width of that of a mean, in sd_obs of its row
 	Seconds    float64           `json:"seconds"`    // wall time
 	Notes      []string          `json:"notes"`      // what was found in the table
+
+	time  allowance
+	short int // models whose training the time ended
 }
 
 // A cvResult holds the predictions of the rows of the table that were used.
@@ -115,10 +119,13 @@ func (a *app) crossValidate(ctx context.Context, data string, f *cvFlags) error 
 	if g := f.split.group; g != "" && !slices.Contains(f.fit.read.features, g) {
 		f.fit.read.ignore = append(f.fit.read.ignore, g)
 	}
+	w, read := a.timed(opt.Time)
+	defer read()
 	ts, err := a.training(data, &f.fit.read, false)
 	if err != nil {
 		return err
 	}
+	read()
 	n := ts.data.X.Rows
 	if f.outliers < 0 {
 		return usagef("--outliers %d is negative", f.outliers)
@@ -133,11 +140,33 @@ func (a *app) crossValidate(ctx context.Context, data string, f *cvFlags) error 
 	if f.loo {
 		run = a.runLOO
 	}
+	r.time = w
+	ctx, done := w.within(ctx, opt.Engine)
+	defer done()
 	res, err := run(ctx, f, ts, opt, r)
 	if err != nil {
 		return err
 	}
-	return a.finishCV(f, r, res)
+	err = a.finishCV(f, r, res)
+	if err == nil && r.short > 0 {
+		err = &budgetError{fmt.Sprintf("the time budget ended the training of %d of %d models: their scores are "+
+			"those of the best so far", r.short, max(len(r.Folds), 1))}
+	}
+	return err
+}
+
+// fit trains one of so many models that are still to come, on what is left of the time.
+func (r *cvReport) fit(ctx context.Context, a *app, d *bbgp.Data, opt bbgp.Options, models int) (*bbgp.Model, error) {
+	left, err := r.time.left(a)
+	if err != nil {
+		return nil, err
+	}
+	opt.Time = left * 4 / time.Duration(5*models) // a fifth is for the predictions
+	m, err := bbgp.Fit(ctx, d, opt)
+	if err == nil && m.Result.Stopped == "time" {
+		r.short++
+	}
+	return m, err
 }
 
 // finishCV scores, writes and prints what was predicted.
@@ -210,7 +239,7 @@ func (a *app) runFolds(ctx context.Context, f *cvFlags, ts *trainingSet,
 			}
 		}
 		train, test := ts.data.Rows(rest), ts.data.Rows(out)
-		m, err := bbgp.Fit(ctx, train, opt)
+		m, err := r.fit(ctx, a, train, opt, len(folds)-k)
 		if err != nil {
 			return nil, err
 		}
@@ -250,7 +279,7 @@ func (r *cvReport) widen(sdLo, sdHi, lo, hi, obs float64) {
 func (a *app) runLOO(ctx context.Context, f *cvFlags, ts *trainingSet,
 	opt bbgp.Options, r *cvReport) (*cvResult, error) {
 	r.Kind = "loo"
-	m, err := bbgp.Fit(ctx, ts.data, opt)
+	m, err := r.fit(ctx, a, ts.data, opt, 2) // the leaving out costs about as much
 	if err != nil {
 		return nil, err
 	}

@@ -107,30 +107,18 @@ func (a *app) fit(ctx context.Context, data string, f *fitFlags) error {
 	if err != nil {
 		return err
 	}
-	share, err := f.share()
+	w, read := a.timed(opt.Time)
+	defer read()
+	ts, err := a.fitTables(data, f, opt.Seed)
 	if err != nil {
 		return err
 	}
-	ts, err := a.training(data, &f.read, false)
-	if err != nil {
+	read()
+	if opt.Time, err = w.left(a); err != nil {
 		return err
 	}
-	switch {
-	case share > 0:
-		err = ts.holdOut(share, opt.Seed)
-	case f.holdout != "":
-		err = a.heldTable(ts, f)
-	case f.heldOut != "":
-		err = usagef("--holdout-out needs --holdout")
-	}
-	if err != nil {
-		return err
-	}
-	if !f.progress.quiet {
-		for _, n := range ts.notes {
-			a.say("%s", n)
-		}
-	}
+	work, done := w.within(ctx, opt.Engine) // what comes after the training, which has its own end
+	defer done()
 	a.keeps.Store(true)
 	defer a.keeps.Store(false)
 	m, err := a.search(ctx, f, ts, opt)
@@ -141,8 +129,8 @@ func (a *app) fit(ctx context.Context, data string, f *fitFlags) error {
 	m.Extra, m.Writer = ts.plan.Encode(), "bbgp "+versionString()
 	a.sayConstant(m, ts)
 	if ended == nil && m.Result.Stopped != "time" {
-		err := advise(ctx, f, ts, m, opt.Engine)
-		if ended = ctx.Err(); err != nil && ended == nil {
+		err := advise(work, f, ts, m, opt.Engine)
+		if ended = work.Err(); err != nil && ended == nil {
 			return err
 		}
 	}
@@ -154,12 +142,44 @@ func (a *app) fit(ctx context.Context, data string, f *fitFlags) error {
 		}
 	}
 	if ended == nil {
-		if err := a.afterFit(ctx, f, ts, m, opt.Engine, rep); err != nil {
+		a.keeps.Store(false) // the model is saved
+		err := a.afterFit(work, f, ts, m, opt.Engine, rep)
+		if err != nil && (ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded)) {
 			return err
 		}
+		ended = err
 	}
 	rep.Result, rep.Total = m.Result, usage.CPUSeconds()
 	return a.closeFit(f, m, rep, ended)
+}
+
+// fitTables reads the table to fit, and what is held out of it or beside it.
+func (a *app) fitTables(data string, f *fitFlags, seed uint64) (*trainingSet, error) {
+	share, err := f.share()
+	if err != nil {
+		return nil, err
+	}
+	ts, err := a.training(data, &f.read, false)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case share > 0:
+		err = ts.holdOut(share, seed)
+	case f.holdout != "":
+		err = a.heldTable(ts, f)
+	case f.heldOut != "":
+		err = usagef("--holdout-out needs --holdout")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !f.progress.quiet {
+		for _, n := range ts.notes {
+			a.say("%s", n)
+		}
+	}
+	return ts, nil
 }
 
 // closeFit prints the report and returns how the fit ended.
@@ -176,8 +196,11 @@ func (a *app) closeFit(f *fitFlags, m *bbgp.Model, rep *fitReport, ended error) 
 	case ended != nil && errors.Is(ended, context.Canceled):
 		a.say("the best so far: LML %.6g%s%s", m.Result.LML, kept(f.out), f.goOn())
 		return ended
-	case ended != nil || m.Result.Stopped == "time":
+	case m.Result.Stopped == "time":
 		return &budgetError{"the time budget ended the training; the model is the best so far" + f.goOn()}
+	case ended != nil:
+		return &budgetError{"the training is complete; the time budget was over before its rows were judged or those " +
+			"held out scored: bbgp report MODEL --data TABLE does"}
 	}
 	return nil
 }

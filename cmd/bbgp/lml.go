@@ -67,6 +67,8 @@ func (a *app) lml(ctx context.Context, data string, f *lmlFlags) error {
 	if err != nil {
 		return err
 	}
+	w, read := a.timed(f.model.time)
+	defer read()
 	ts, err := a.training(data, &f.read, true)
 	if err != nil {
 		return err
@@ -86,11 +88,9 @@ func (a *app) lml(ctx context.Context, data string, f *lmlFlags) error {
 			a.say("%s", n)
 		}
 	}
-	if f.model.time > 0 {
-		var stop context.CancelFunc
-		ctx, stop = context.WithTimeout(ctx, f.model.time)
-		defer stop()
-	}
+	read()
+	ctx, stop := w.within(ctx, e)
+	defer stop()
 	rep, err := bbgp.LogMarginalLikelihood(ctx, ts.data, *p, opt)
 	if err != nil {
 		return ts.locate(err)

@@ -34,6 +34,7 @@ const (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), interrupts()...)
 	a := newApp(os.Stdin, os.Stdout, os.Stderr)
+	a.quit = os.Exit
 	if err := a.join(); err != nil {
 		a.last(err.Error())
 		a.end(exitUsage)
@@ -99,7 +100,8 @@ func (a *app) run(ctx context.Context, args []string) (code int) {
 	if code == exitInterrupted {
 		return a.interrupted(ctx)
 	}
-	a.last(oneLine(optionText(err))) // errors that were joined have a line each
+	text := oneLine(optionText(err)) // errors that were joined have a line each
+	a.last(strings.ReplaceAll(text, context.DeadlineExceeded.Error(), errTimeOver.Error()))
 	return code
 }
 
@@ -120,7 +122,8 @@ type app struct {
 	started  bool        // a command's own code runs: flags and arguments were right
 	keeps    atomic.Bool // there is or will be something that an interrupt must not lose
 	farewell sync.Once
-	ranks    *team // nil alone
+	quit     func(code int) // ends the process; nil where it is not ours to end
+	ranks    *team          // nil alone
 }
 
 func newApp(in io.Reader, out, errw io.Writer) *app {

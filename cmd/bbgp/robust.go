@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
+	"time"
 
 	"bbgp.dev/bbgp"
+	"bbgp.dev/bbgp/enum"
 )
 
 // Noise of Student's t with ν degrees of freedom is normal noise whose variance
@@ -27,6 +30,9 @@ const (
 )
 
 func robustFit(ctx context.Context, ts *trainingSet, opt bbgp.Options) (*bbgp.Model, error) {
+	budget := allowance{time.Now(), opt.Time} // of all fits
+	work, done := budget.within(ctx, opt.Engine)
+	defer done()
 	d := *ts.data
 	base := d.NoiseScale
 	n := len(d.Y)
@@ -40,37 +46,37 @@ func robustFit(ctx context.Context, ts *trainingSet, opt bbgp.Options) (*bbgp.Mo
 	if variance == 0 { // half of the rows have one value
 		variance = max(mean(square), math.SmallestNonzeroFloat64)
 	}
-	var last *bbgp.Model
-	w := make([]float64, n)
+	w, last := make([]float64, n), (*bbgp.Model)(nil)
 	for k := range robustFits {
 		moved := reweigh(w, square, base, variance)
 		if last != nil && moved < robustRest {
 			break
 		}
-		d.NoiseScale = make([]float64, n)
-		for i := range w {
-			d.NoiseScale[i] = 1 / w[i]
-			if base != nil {
-				d.NoiseScale[i] *= base[i]
-			}
-		}
+		d.NoiseScale = noiseScale(w, base)
 		opt.Start = nil
 		if k >= robustFresh && last != nil && !last.Result.NoStructure {
 			opt.Start = &last.Parameters
 		}
-		m, err := bbgp.Fit(ctx, &d, opt)
-		if err != nil {
-			if m == nil {
-				m = last
-			}
-			if m != nil {
-				m.Result.NoiseDF = robustDF
-			}
-			return m, err
+		if budget.all > 0 {
+			opt.Time = max(budget.all-time.Since(budget.began), 1)
 		}
+		m, err := bbgp.Fit(ctx, &d, opt)
+		if m == nil || last != nil && len(m.Result.Trace) == 0 {
+			m = last // an interrupt or the end of the time came before an evaluation
+		}
+		if m == nil {
+			return nil, err
+		}
+		m.Result.NoiseDF = robustDF
 		last = m
-		p, err := m.Predict(ctx, d.X, bbgp.PredictOptions{SD: n <= robustRows, Engine: opt.Engine})
-		if err != nil {
+		var p *bbgp.Prediction
+		if err == nil && m.Result.Stopped != enum.StoppedTime {
+			p, err = m.Predict(work, d.X, bbgp.PredictOptions{SD: n <= robustRows, Engine: opt.Engine})
+		}
+		if p == nil {
+			if ctx.Err() == nil && (err == nil || errors.Is(err, context.DeadlineExceeded)) {
+				m.Result.Stopped, err = enum.StoppedTime, nil
+			}
 			return m, err
 		}
 		for i, y := range d.Y {
@@ -81,8 +87,19 @@ func robustFit(ctx context.Context, ts *trainingSet, opt bbgp.Options) (*bbgp.Mo
 		}
 		variance = m.Parameters.Noise * m.Scaling.YScale * m.Scaling.YScale
 	}
-	last.Result.NoiseDF = robustDF
 	return last, nil
+}
+
+// noiseScale are the noise ratios of rows with weights w, base without them.
+func noiseScale(w, base []float64) []float64 {
+	scale := make([]float64, len(w))
+	for i := range w {
+		scale[i] = 1 / w[i]
+		if base != nil {
+			scale[i] *= base[i]
+		}
+	}
+	return scale
 }
 
 // reweigh sets the weights and returns the largest change of their logarithms.

@@ -49,9 +49,12 @@ func writeSummary(w io.Writer, m *bbgp.Model, r *fitReport) error {
 		textf(w, "              R² %s; standardised RMSE %.4f, NLPD %s\n", known("%.4f", h.R2), h.RMSEStd,
 			known("%.4f", h.NLPDStd))
 	}
-	textf(w, "work          %d evaluations, %d passes, %.1f s, %.1f CPU s, %s, method %s, %s, %s%s\n",
-		r.Evaluations, r.Passes, r.Seconds, r.CPUSeconds, formatBytes(r.PeakBytes),
-		r.Method, r.Precision, r.ISA, costsNote(r.Costs))
+	how := string(r.Method)
+	if r.Precision != "" { // there was an evaluation
+		how += ", " + string(r.Precision)
+	}
+	textf(w, "work          %d evaluations, %d passes, %.1f s, %.1f CPU s, %s, method %s, %s%s\n",
+		r.Evaluations, r.Passes, r.Seconds, r.CPUSeconds, formatBytes(r.PeakBytes), how, r.ISA, costsNote(r.Costs))
 	for _, warn := range r.Warnings {
 		textf(w, "%s       %s\n", yellow(w, "warning"), warn)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"testing"
 
@@ -77,21 +76,22 @@ func rowsOf(n int) int {
 	return n
 }
 
-// sizeOfError returns |E|₂ of E = products in form H2 less exact ones, for variance 1, by
-// some steps of a power iteration with four columns.
-func sizeOfError(t *testing.T, o *Op, prec Precision, tol float64, steps int) (norm float64) {
+// sizeOfError returns the greatest entry seen and |E|₂ of E = products in form H2 less exact ones, for
+// variance 1, by some steps of a power iteration from a constant column and seven columns of the identity.
+func sizeOfError(t *testing.T, o *Op, prec Precision, tol float64, steps int) (entry, norm float64) {
 	t.Helper()
+	const cols = 8
 	n, ctx := o.Dim(), context.Background()
 	rng := rand.New(rand.NewPCG(3, 5))
-	v := linalg.NewMatrix(n, 4)
-	for i := range v.Data {
-		v.Data[i] = float64(1 - 2*rng.IntN(2))
-	}
+	v := linalg.NewMatrix(n, cols)
 	for i := range n {
 		v.Set(i, 0, 1)
 	}
-	a, b := linalg.NewMatrix(n, 4), linalg.NewMatrix(n, 4)
-	for range steps {
+	for c := 1; c < cols; c++ {
+		v.Set(rng.IntN(n), c, 1)
+	}
+	a, b := linalg.NewMatrix(n, cols), linalg.NewMatrix(n, cols)
+	for step := range steps {
 		for c, s := range columnNorms(v) {
 			for i := range n {
 				v.Set(i, c, v.At(i, c)/s)
@@ -109,12 +109,15 @@ func sizeOfError(t *testing.T, o *Op, prec Precision, tol float64, steps int) (n
 		}
 		for i := range a.Data {
 			v.Data[i] = a.Data[i] - b.Data[i]
+			if step == 0 && i%cols > 0 {
+				entry = max(entry, math.Abs(v.Data[i]))
+			}
 		}
 		for _, s := range columnNorms(v) {
 			norm = max(norm, s)
 		}
 	}
-	return norm
+	return entry, norm
 }
 
 func columnNorms(m linalg.Matrix) []float64 {
@@ -130,36 +133,6 @@ func columnNorms(m linalg.Matrix) []float64 {
 	return s
 }
 
-// The error of a product is below tau n s2 / 2, as h2.go says: four families, one to three
-// inputs, four kinds of points, lengthscales from .02 to 2.
-func TestH2Error(t *testing.T) {
-	n, steps := rowsOf(10000), 2
-	if os.Getenv("BBGP_LONG") != "" {
-		n, steps = 40000, 4
-	}
-	lengths, tols := []float64{0.02, 0.1, 0.3, 2}, []float64{1e-4, 1e-6, 1e-8, 1e-9}
-	for i, kind := range []string{"uniform", "clusters", "curves", "grid"} {
-		for j, f := range families {
-			for d := 1; d <= 3; d++ {
-				l, tol := lengths[(i+j+d)%4], tols[(i+2*j+d)%4]
-				k := Kernel{f, 1, []float64{l, 1.3 * l, 0.8 * l}[:d]}
-				if d == 1 && f != Gaussian {
-					continue // O(n) otherwise
-				}
-				if testing.Short() && (i+2*j+d)%5 > 0 {
-					continue
-				}
-				o := newOp(t, engine(t, nil, 2), h2Points(kind, n, d, uint64(i)), k, nil)
-				norm := sizeOfError(t, o, F64, tol, steps)
-				if !(norm <= tol*float64(n)/2) {
-					t.Errorf("%s, %v, %d inputs, l %g, tau %g: |E| = %.2g, %.2g allowed", kind, f, d, l, tol, norm,
-						tol*float64(n)/2)
-				}
-			}
-		}
-	}
-}
-
 // So it is in float32, whose rounding adds to it.
 func TestH2Error32(t *testing.T) {
 	for d := 2; d <= 3; d++ {
@@ -167,39 +140,9 @@ func TestH2Error32(t *testing.T) {
 		n := rowsOf(6000)
 		o := newOp(t, engine(t, nil, 2), h2Points("clusters", n, d, 4), Kernel{Matern32, 1, []float64{.1, .2, .3}[:d]},
 			nil)
-		if norm := sizeOfError(t, o, F32, tol, 3); norm > (tol+1e-6)*math.Sqrt(float64(n)) {
+		if _, norm := sizeOfError(t, o, F32, tol, 3); norm > (tol+1e-6)*math.Sqrt(float64(n)) {
 			t.Errorf("%d inputs: |E| = %.2g", d, norm)
 		}
-	}
-}
-
-// Repeated rows, rows far away from all others, all rows in one place, and inputs that
-// are not in the distance.
-func TestH2Strange(t *testing.T) {
-	const tol = 1e-7
-	n, inf := rowsOf(3000), math.Inf(1)
-	for name, change := range map[string]func(x linalg.Matrix){
-		"repeats":   func(x linalg.Matrix) { copy(x.Data[len(x.Data)/2:], x.Data) },
-		"far away":  func(x linalg.Matrix) { x.Set(7, 1, 1e9); x.Set(8, 3, -1e7); x.Set(9, 1, 1e12) },
-		"one place": func(x linalg.Matrix) { copyRows(x, 1, n-2) },
-		"a line":    func(x linalg.Matrix) { setColumn(x, 3, func(i int) float64 { return x.At(i, 1) }) },
-	} {
-		for _, f := range families {
-			x := h2Points("uniform", n, 10, 3)
-			change(x)
-			l := []float64{inf, 0.1, inf, 0.2, inf, inf, inf, inf, inf, inf}
-			o := newOp(t, engine(t, nil, 2), x, Kernel{f, 1, l}, nil)
-			norm := sizeOfError(t, o, F64, tol, 2)
-			if !(norm <= tol*float64(n)/2) {
-				t.Errorf("%s, %v: |E| = %.2g", name, f, norm)
-			}
-		}
-	}
-}
-
-func copyRows(x linalg.Matrix, from, to int) {
-	for i := from; i < to; i++ {
-		copy(x.Row(i), x.Row(0))
 	}
 }
 

@@ -25,20 +25,25 @@ const (
 	// D = 2, n = 20000, ℓ .3, noise 1e-4: -4 nats with tau 1e-5, .26 with 1e-6, .002 with 1e-7.
 	tolShare, tolRows = 1e-3, 2e4
 	mostTol, leastTol = 1e-5, 1e-10
+	smoothTol         = 1e-3  // times that for the Gaussian, whose small eigenvalues lie close to the noise
 	tolStep           = 1e-2  // from float32 to float64, and from one tolerance to the next finer one
 	finestTol         = 1e-12 // beyond it nothing is gained
 )
 
 // tolerance is tau for n rows whose least noise is given.
-func tolerance(n int, noise, variance float64) float64 {
-	return min(max(tolShare*noise/variance*math.Sqrt(tolRows/float64(n)), leastTol), mostTol)
+func tolerance(n int, noise float64, p gp.Params) float64 {
+	tol, most := tolShare*noise/p.Variance*math.Sqrt(tolRows/float64(n)), mostTol
+	if p.Kernel == "gaussian" {
+		tol, most = smoothTol*tol, smoothTol*most
+	}
+	return min(max(tol, leastTol), most)
 }
 
 // setForm sets the form of the products at p, whose noise the operator has.
 func (o *Estimator) setForm(p gp.Params, opt evidence.Options) {
 	tol := opt.Tolerance
 	if tol == 0 {
-		tol = tolerance(o.n, slices.Min(o.op.Noise()), p.Variance)
+		tol = tolerance(o.n, slices.Min(o.op.Noise()), p)
 	}
 	tol = max(tol*math.Pow(tolStep, float64(o.finer)), finestTol)
 	if o.finer < 0 {

@@ -6,7 +6,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
 
 	"bbgp.dev/asm"
@@ -48,7 +47,6 @@ type denseCase struct {
 	flops   float64
 	prepare prepareFunc
 	flopsOf func(n, m float64) float64
-	single  bool // in float32, and so its peak
 	once    bool // takes long: run once, and only where it is asked for
 }
 
@@ -65,13 +63,8 @@ func prepareKernel(e *linalg.Engine, rng *rand.Rand, n, _ int) (func(), func(con
 	return microKernel(&e.Impl.F64, normal(rng, n, asm.GemmRows).Data, normal(rng, n, asm.GemmCols).Data)
 }
 
-func prepareKernel32(e *linalg.Engine, rng *rand.Rand, n, _ int) (func(), func(context.Context) error) {
-	return microKernel(&e.Impl.F32, normal(rng, n, asm.GemmRows).Float32().Data,
-		normal(rng, n, 2*asm.GemmCols).Float32().Data)
-}
-
-func microKernel[T asm.Float](kit *asm.Kit[T], a, b []T) (func(), func(context.Context) error) {
-	width := asm.GemmWidth[T]()
+func microKernel(kit *asm.Kit[float64], a, b []float64) (func(), func(context.Context) error) {
+	const width = asm.GemmCols
 	c := make([]float64, asm.GemmRows*width)
 	return nothing, func(context.Context) error {
 		for range kernelCalls {
@@ -83,7 +76,7 @@ func microKernel[T asm.Float](kit *asm.Kit[T], a, b []T) (func(), func(context.C
 
 // denseCases are the operations at sizes that fits have.
 var denseCases = []denseCase{
-	{op: "micro-kernel", n: kernelDepth, flopsOf: kernelFlops(asm.GemmCols), prepare: prepareKernel},
+	{op: "micro-kernel", n: kernelDepth, flopsOf: kernelFlops, prepare: prepareKernel},
 	{op: "gemm", n: 2000, flopsOf: gemmFlops, prepare: prepareGemm},
 	{op: "syrk", n: 2000, m: 2000, flopsOf: func(n, m float64) float64 { return n * (n + 1) * m },
 		prepare: prepareSyrk},
@@ -93,14 +86,9 @@ var denseCases = []denseCase{
 	{op: "qr", n: 11121, m: 1000, flopsOf: func(n, m float64) float64 { return 4 * n * m * m }, prepare: prepareQR},
 	{op: "syrk-tall", n: 11121, m: 1000, flopsOf: func(n, m float64) float64 { return n * m * (m + 1) },
 		prepare: prepareTallSyrk},
-	{op: "micro-kernel-f32", n: kernelDepth, single: true, flopsOf: kernelFlops(2 * asm.GemmCols),
-		prepare: prepareKernel32},
-	{op: "gemm-f32", n: 2000, single: true, flopsOf: gemmFlops, prepare: prepareGemm32},
 }
 
-func kernelFlops(width float64) func(n, m float64) float64 {
-	return func(n, _ float64) float64 { return 2 * asm.GemmRows * width * n * kernelCalls }
-}
+func kernelFlops(n, _ float64) float64 { return 2 * asm.GemmRows * asm.GemmCols * n * kernelCalls }
 
 func gemmFlops(n, _ float64) float64 { return 2 * n * n * n }
 
@@ -166,17 +154,13 @@ func (c *denseCase) measure(ctx context.Context, e *linalg.Engine, limit time.Du
 	if limit == 0 {
 		limit = time.Second
 	}
-	prec := kernelmv.F64
-	if c.single {
-		prec = kernelmv.F32
-	}
 	r := DenseReport{
-		Op: strings.TrimSuffix(c.op, "-f32"), N: c.n, M: c.m, Precision: prec.String(), Threads: e.Par.Threads(),
+		Op: c.op, N: c.n, M: c.m, Precision: kernelmv.F64.String(), Threads: e.Par.Threads(),
 		ISA:   e.Impl.Name,
 		Flops: c.flops, CPUSeconds: math.Inf(1), Seconds: math.Inf(1),
 	}
 	reset, run := c.prepare(e, rand.New(rand.NewPCG(1, uint64(c.n))), c.n, c.m)
-	m := newMeter(e, prec)
+	m := newMeter(e, kernelmv.F64)
 	var shares []float64
 	least := 3
 	if c.once {
@@ -205,14 +189,6 @@ func prepareGemm(e *linalg.Engine, rng *rand.Rand, n, _ int) (func(), func(conte
 	a, b, c := normal(rng, n, n), normal(rng, n, n), linalg.NewMatrix(n, n)
 	return nothing, func(context.Context) error {
 		e.GemmTo(c, 1, a, false, b, false, 0)
-		return nil
-	}
-}
-
-func prepareGemm32(e *linalg.Engine, rng *rand.Rand, n, _ int) (func(), func(context.Context) error) {
-	a, b, c := normal(rng, n, n).Float32(), normal(rng, n, n).Float32(), linalg.NewMatrix(n, n)
-	return nothing, func(context.Context) error {
-		e.Gemm32To(c, 1, a, false, b, false, 0)
 		return nil
 	}
 }

@@ -14,8 +14,7 @@ type Engine struct {
 	// Comm joins the ranks that compute together, in the same calls with the same arguments; nil means alone.
 	Comm comm.Comm
 
-	job   *gemmJob[float64] // work areas, made when they are needed
-	job32 *gemmJob[float32]
+	job   *gemmJob // work areas, made when they are needed
 	gram  *gramJob
 	leaf  *triJob
 	parts []float64

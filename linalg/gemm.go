@@ -25,7 +25,7 @@ const (
 	gemmMC = 672  // rows of a packed block of A: a strip of B meets them all
 	gemmNC = 2688 // columns of a packed block of B
 	gemmMR = asm.GemmRows
-	gemmNR = asm.GemmCols // for float64; asm.GemmWidth for both types
+	gemmNR = asm.GemmCols
 )
 
 // gemmShape says which elements of C a product computes.
@@ -36,47 +36,44 @@ const (
 	gemmLower           // only elements (i, j) with j <= i
 )
 
-// A gemmJob is the state of the product that is running, for operands of type T
-// and a float64 result, and its work areas: NC·KX + threads·MC·KX numbers of
-// type T, for float64 at most 12.9 MB + 3.2 MB a thread. Float32 sums run over a
-// step of the depth; the steps are added in float64.
-type gemmJob[T asm.Float] struct {
-	kit    *asm.Kit[T]
-	nr     int // columns of a micro-tile, in three panels of B
+// A gemmJob is the state of the product that is running, and its work areas: NC·KX +
+// threads·MC·KX numbers, at most 12.9 MB + 3.2 MB a thread.
+type gemmJob struct {
+	kit    *asm.Kit[float64]
 	par    *Par
 	shape  gemmShape
 	c      Matrix
 	add    bool // to c, which is set otherwise
 	alpha  float64
-	a, b   rect[T]
+	a, b   Matrix
 	ta, tb bool
 
-	ready [][]T // A, if it is packed already: the steps of PackedRows
-	self  bool  // op(a) = op(b)', and all of op(b) is packed at once: for both
+	ready [][]float64 // A, if it is packed already: the steps of PackedRows
+	self  bool        // op(a) = op(b)', and all of op(b) is packed at once: for both
 
 	j0, jn, k0, kn, mc, blocks int // the block of B and the step that is packed
 	step                       int // depth of all steps but the last
 
-	packed []T         // B: [jn/NR][3][kn][NR/3]
-	rows   [][]T       // A, for each worker: [mc/MR][kn][MR]
+	packed []float64   // B: [jn/NR][3][kn][NR/3]
+	rows   [][]float64 // A, for each worker: [mc/MR][kn][MR]
 	tile   [][]float64 // for each worker: a micro-tile of C that is not written whole
 
 	packB, block func(worker, i int) // bound once: a loop allocates nothing
 }
 
 // gemm returns the work areas for products, made at the first call.
-func (e *Engine) gemm() *gemmJob[float64] {
+func (e *Engine) gemm() *gemmJob {
 	if e.job == nil {
 		e.job = newGemmJob(&e.Impl.F64, e.Par.Threads())
 	}
 	return e.job
 }
 
-func newGemmJob[T asm.Float](kit *asm.Kit[T], threads int) *gemmJob[T] {
-	g := &gemmJob[T]{kit: kit, nr: asm.GemmWidth[T]()}
-	g.rows, g.tile = make([][]T, threads), make([][]float64, threads)
+func newGemmJob(kit *asm.Kit[float64], threads int) *gemmJob {
+	g := &gemmJob{kit: kit}
+	g.rows, g.tile = make([][]float64, threads), make([][]float64, threads)
 	for w := range threads {
-		g.tile[w] = make([]float64, gemmMR*g.nr)
+		g.tile[w] = make([]float64, gemmMR*gemmNR)
 	}
 	g.packB, g.block = g.packPanels, g.multiplyBlock
 	return g
@@ -86,33 +83,13 @@ func newGemmJob[T asm.Float](kit *asm.Kit[T], threads int) *gemmJob[T] {
 // says so, x'. c is m×n, op(a) m×k, op(b) k×n; c overlaps neither a nor b. With
 // beta = 0, c need not be set. NaN and Inf in a and b pass through if alpha ≠ 0.
 func (e *Engine) GemmTo(c Matrix, alpha float64, a Matrix, transA bool, b Matrix, transB bool, beta float64) {
-	m, k := shapeOf(rect[float64](a), transA)
-	kb, n := shapeOf(rect[float64](b), transB)
+	m, k := shapeOf(a, transA)
+	kb, n := shapeOf(b, transB)
 	if c.Rows != m || c.Cols != n || k != kb {
 		panic("linalg: GemmTo: shapes do not fit")
 	}
 	g := e.gemm()
-	g.shape, g.c, g.alpha, g.a, g.ta, g.b, g.tb = gemmFull, c, alpha, rect[float64](a), transA, rect[float64](b), transB
-	g.run(e.Par, m, n, k, beta)
-}
-
-// Gemm32To is GemmTo for float32 a and b and a float64 c: products and sums over
-// at most 600 terms in float32, the rest of the sum in float64, so that
-//
-//	|error of c_ij| <= 600 · 2^-24 · |alpha| Σ_l |op(a)_il op(b)_lj|
-//
-// to first order, for any depth.
-func (e *Engine) Gemm32To(c Matrix, alpha float64, a Matrix32, transA bool, b Matrix32, transB bool, beta float64) {
-	m, k := shapeOf(rect[float32](a), transA)
-	kb, n := shapeOf(rect[float32](b), transB)
-	if c.Rows != m || c.Cols != n || k != kb {
-		panic("linalg: Gemm32To: shapes do not fit")
-	}
-	if e.job32 == nil {
-		e.job32 = newGemmJob(&e.Impl.F32, e.Par.Threads())
-	}
-	g := e.job32
-	g.shape, g.c, g.alpha, g.a, g.ta, g.b, g.tb = gemmFull, c, alpha, rect[float32](a), transA, rect[float32](b), transB
+	g.shape, g.c, g.alpha, g.a, g.ta, g.b, g.tb = gemmFull, c, alpha, a, transA, b, transB
 	g.run(e.Par, m, n, k, beta)
 }
 
@@ -120,13 +97,12 @@ func (e *Engine) Gemm32To(c Matrix, alpha float64, a Matrix32, transA bool, b Ma
 // alpha a' a + beta c (a k×n) if trans. The part above the diagonal is left as
 // it is: Mirror fills it. c does not overlap a.
 func (e *Engine) SyrkTo(c Matrix, alpha float64, a Matrix, trans bool, beta float64) {
-	n, k := shapeOf(rect[float64](a), trans)
+	n, k := shapeOf(a, trans)
 	if c.Rows != n || c.Cols != n {
 		panic("linalg: SyrkTo: shapes do not fit")
 	}
 	g := e.gemm()
-	whole := rect[float64](a)
-	g.shape, g.c, g.alpha, g.a, g.ta, g.b, g.tb = gemmLower, c, alpha, whole, trans, whole, !trans
+	g.shape, g.c, g.alpha, g.a, g.ta, g.b, g.tb = gemmLower, c, alpha, a, trans, a, !trans
 	g.run(e.Par, n, n, k, beta)
 }
 
@@ -157,7 +133,7 @@ func (m Matrix) mirrorRows(b int) {
 	}
 }
 
-func shapeOf[T asm.Float](a rect[T], trans bool) (rows, cols int) {
+func shapeOf(a Matrix, trans bool) (rows, cols int) {
 	if trans {
 		return a.Cols, a.Rows
 	}
@@ -186,7 +162,7 @@ func (m Matrix) scale(beta float64, shape gemmShape) {
 
 // run sets c to the product plus beta c: for each block of columns and each step
 // in depth, pack B, then let every block of rows pack its part of A and multiply.
-func (g *gemmJob[T]) run(par *Par, m, n, k int, beta float64) {
+func (g *gemmJob) run(par *Par, m, n, k int, beta float64) {
 	nothing := m == 0 || n == 0 || k == 0 || g.alpha == 0
 	if nothing || beta != 0 {
 		g.c.scale(beta, g.shape)
@@ -201,7 +177,7 @@ func (g *gemmJob[T]) run(par *Par, m, n, k int, beta float64) {
 	if g.ready != nil {
 		g.step = gemmKC
 	}
-	g.packed = room.Reserve(g.packed, min(gemmNC, room.RoundUp(n, g.nr))*min(g.step, k))
+	g.packed = room.Reserve(g.packed, min(gemmNC, room.RoundUp(n, gemmNR))*min(g.step, k))
 	for w := range g.rows {
 		if g.self || g.ready != nil {
 			break
@@ -216,7 +192,7 @@ func (g *gemmJob[T]) run(par *Par, m, n, k int, beta float64) {
 			par.For(g.blocks, g.block)
 		}
 	}
-	g.c, g.a, g.b, g.ready = Matrix{}, rect[T]{}, rect[T]{}, nil // do not keep the operands alive
+	g.c, g.a, g.b, g.ready = Matrix{}, Matrix{}, Matrix{}, nil // do not keep the operands alive
 }
 
 // depthStep cuts a depth k into steps of equal size, so that C is not read and
@@ -238,14 +214,14 @@ func rowBlocks(m, threads int) (size, count int) {
 }
 
 // packPanels packs packCols columns of the block of B, zero beyond the end.
-func (g *gemmJob[T]) packPanels(_, i int) {
+func (g *gemmJob) packPanels(_, i int) {
 	j := i * packCols
 	width := min(packCols, g.jn-j)
-	g.pack(g.packed[j*g.kn:], g.nr/3, g.b, !g.tb, g.j0+j, width)
+	g.pack(g.packed[j*g.kn:], gemmNR/3, g.b, !g.tb, g.j0+j, width)
 }
 
 // pack packs width columns (along) or rows of m from j on, for the step in depth.
-func (g *gemmJob[T]) pack(dst []T, w int, m rect[T], along bool, j, width int) {
+func (g *gemmJob) pack(dst []float64, w int, m Matrix, along bool, j, width int) {
 	if along {
 		packAlong(dst, w, m, j, width, g.k0, g.kn)
 		return
@@ -257,7 +233,7 @@ func (g *gemmJob[T]) pack(dst []T, w int, m rect[T], along bool, j, width int) {
 
 // multiplyBlock packs block i of the rows of A, while the first strip of B meets
 // them, and adds its product with the packed block of B to C.
-func (g *gemmJob[T]) multiplyBlock(worker, i int) {
+func (g *gemmJob) multiplyBlock(worker, i int) {
 	if g.shape == gemmLower {
 		i = g.blocks - 1 - i // the longest rows first: the threads end together
 	}
@@ -273,8 +249,8 @@ func (g *gemmJob[T]) multiplyBlock(worker, i int) {
 			}
 			a := g.panel(worker, i0, r)
 			next := g.panel(worker, i0, min(r+gemmMR, (i1-1)/gemmMR*gemmMR))
-			for j := j0; j < min(j0+gemmNS, g.jn); j += g.nr {
-				t := gemmTile{r, min(gemmMR, i1-r), g.j0 + j, min(g.nr, g.jn-j)}
+			for j := j0; j < min(j0+gemmNS, g.jn); j += gemmNR {
+				t := gemmTile{r, min(gemmMR, i1-r), g.j0 + j, min(gemmNR, g.jn-j)}
 				if g.shape == gemmLower && t.col >= r+gemmMR {
 					break // above the diagonal
 				}
@@ -285,7 +261,7 @@ func (g *gemmJob[T]) multiplyBlock(worker, i int) {
 }
 
 // panel returns the packed rows of A from r on, of the block from i0 on.
-func (g *gemmJob[T]) panel(worker, i0, r int) []T {
+func (g *gemmJob) panel(worker, i0, r int) []float64 {
 	switch {
 	case g.self:
 		return g.packed[r*g.kn:]
@@ -299,13 +275,13 @@ func (g *gemmJob[T]) panel(worker, i0, r int) []T {
 type gemmTile struct{ row, height, col, width int }
 
 // multiplyTile adds the product of two panels to a micro-tile of C.
-func (g *gemmJob[T]) multiplyTile(worker int, t gemmTile, a, b, next []T) {
-	if t.height == gemmMR && t.width == g.nr && (g.shape == gemmFull || t.col+t.width-1 <= t.row) {
+func (g *gemmJob) multiplyTile(worker int, t gemmTile, a, b, next []float64) {
+	if t.height == gemmMR && t.width == gemmNR && (g.shape == gemmFull || t.col+t.width-1 <= t.row) {
 		g.kit.GemmPanels(g.c.Data[t.row*g.c.Stride+t.col:], g.c.Stride, g.alpha, a, b, next, g.kn, g.add)
 		return
 	}
 	tile := g.tile[worker]
-	g.kit.GemmPanels(tile, g.nr, g.alpha, a, b, next, g.kn, false)
+	g.kit.GemmPanels(tile, gemmNR, g.alpha, a, b, next, g.kn, false)
 	for i := range t.height {
 		w := t.width
 		if g.shape == gemmLower {
@@ -316,10 +292,10 @@ func (g *gemmJob[T]) multiplyTile(worker int, t gemmTile, a, b, next []T) {
 		}
 		out := g.c.Data[(t.row+i)*g.c.Stride+t.col:][:w]
 		if !g.add {
-			copy(out, tile[i*g.nr:])
+			copy(out, tile[i*gemmNR:])
 			continue
 		}
-		for j, v := range tile[i*g.nr:][:w] {
+		for j, v := range tile[i*gemmNR:][:w] {
 			out[j] += v
 		}
 	}
@@ -344,7 +320,7 @@ func (p *PackedRows) Append(e *Engine, m Matrix) {
 		width, step := min(m.Cols-done, gemmKC-at), p.steps[p.k/gemmKC]
 		e.Par.For(panels, func(_, i int) {
 			dst := step[(i*gemmKC+at)*gemmMR:][:width*gemmMR]
-			packAcross(&e.Impl.F64, dst, rect[float64](m), i*gemmMR, min(gemmMR, p.n-i*gemmMR), done, width)
+			packAcross(&e.Impl.F64, dst, m, i*gemmMR, min(gemmMR, p.n-i*gemmMR), done, width)
 		})
 		done, p.k = done+width, p.k+width
 	}
@@ -356,6 +332,6 @@ func (e *Engine) MulPacked(c Matrix, alpha float64, a *PackedRows, b Matrix) {
 		panic("linalg: MulPacked: shapes do not fit")
 	}
 	g := e.gemm()
-	g.shape, g.c, g.alpha, g.ready, g.b, g.tb = gemmFull, c, alpha, a.steps, rect[float64](b), true
+	g.shape, g.c, g.alpha, g.ready, g.b, g.tb = gemmFull, c, alpha, a.steps, b, true
 	g.run(e.Par, c.Rows, c.Cols, a.k, 1)
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"bbgp.dev/asm"
@@ -59,7 +58,7 @@ func elem(m Matrix, trans bool, i, j int) float64 {
 func checkProduct(t *testing.T, c, c0 Matrix, alpha float64, a Matrix, ta bool, b Matrix, tb bool, beta float64,
 	lower bool, unit float64) {
 	t.Helper()
-	_, depth := shapeOf(rect[float64](a), ta)
+	_, depth := shapeOf(a, ta)
 	for i := range c.Rows {
 		for j := range c.Cols {
 			if lower && j > i {
@@ -116,70 +115,6 @@ func TestGemmTo(t *testing.T) {
 					checkProduct(t, c, c0, f[0], a, ta, b, tb, f[1], false, 0x1p-53)
 				}
 			}
-		}
-	})
-}
-
-// narrowed rounds m to float32, and returns it in both types.
-func narrowed(m Matrix) Matrix32 {
-	n := m.Float32()
-	for i, v := range n.Data {
-		m.Data[i] = float64(v)
-	}
-	return n
-}
-
-func TestGemm32To(t *testing.T) {
-	sizes := [][3]int{{0, 3, 2}, {3, 0, 2}, {3, 2, 0}, {1, 1, 1}, {13, 17, 257}, {251, 49, 40}, {24, 96, 600},
-		{9, 100, 300}}
-	var first Matrix
-	engines(t, func(t *testing.T, e *Engine) {
-		for _, s := range sizes {
-			for form := range 4 {
-				rng := newRand(uint64(100*s[0] + form))
-				if form > 0 && tooSlow(e, s[2]) {
-					break
-				}
-				ta, tb := form&1 != 0, form&2 != 0
-				a, b := operands(rng, s, ta, tb)
-				a32, b32 := narrowed(a), narrowed(b)
-				for _, f := range [][2]float64{{-1, 1}, {0.5, 0}, {0, 3}} {
-					c := randMatrix(rng, s[0], s[1])
-					c0 := c.Clone()
-					e.Gemm32To(c, f[0], a32, ta, b32, tb, f[1])
-					checkProduct(t, c, c0, f[0], a, ta, b, tb, f[1], false, 0x1p-24)
-					if s[2] == 600 && form == 0 && f[0] == -1 {
-						if first.Rows == 0 {
-							first = c.Clone()
-						}
-						for i := range c.Rows {
-							if !slices.Equal(c.Row(i), first.Row(i)) {
-								t.Fatalf("row %d has other bits than that of the first implementation", i)
-							}
-						}
-					}
-				}
-			}
-		}
-	})
-}
-
-// TestGemm32Deep sums equal numbers, which all round the same way: a float32 sum
-// over the whole depth would be off by a hundred times the bound.
-func TestGemm32Deep(t *testing.T) {
-	engines(t, func(t *testing.T, e *Engine) {
-		const depth = 1 << 17
-		if tooSlow(e, depth) {
-			t.Skip("takes seconds")
-		}
-		a, c := Matrix32{Rows: 1, Cols: depth, Stride: depth, Data: make([]float32, depth)}, NewMatrix(1, 1)
-		for i := range a.Data {
-			a.Data[i] = 0.7
-		}
-		e.Gemm32To(c, 1, a, false, a, true, 0)
-		want := float64(a.Data[0]) * float64(a.Data[0]) * depth
-		if rel := math.Abs(c.At(0, 0)-want) / want; !(rel <= 0x1p-24*gemmKX) {
-			t.Errorf("relative error %g", rel)
 		}
 	})
 }
@@ -241,9 +176,6 @@ func TestThreadsSameBits(t *testing.T) {
 		c := NewMatrix(511, 131)
 		e.GemmTo(c, 1, a, false, b, false, 0)
 		got = append(got, c.Data)
-		c32 := NewMatrix(511, 131)
-		e.Gemm32To(c32, 1, narrowed(a.Clone()), false, narrowed(b.Clone()), false, 0)
-		got = append(got, c32.Data)
 		s := NewMatrix(511, 511)
 		e.SyrkTo(s, 1, a, false, 0)
 		got = append(got, s.Data)

@@ -81,8 +81,8 @@ func (g *gramJob) sumGroup(worker, k int) {
 		depth := min(groupUnit, end-r)
 		a := g.packed[worker][:depth*g.ps]
 		b := g.packed[worker][groupUnit*g.ps:][:depth*g.qs]
-		packAlong(a, gemmMR, rect[float64](g.x), 0, g.x.Cols, r, depth)
-		packAlong(b, gemmNR, rect[float64](g.y), 0, g.y.Cols, r, depth)
+		packAlong(a, gemmMR, g.x, 0, g.x.Cols, r, depth)
+		packAlong(b, gemmNR, g.y, 0, g.y.Cols, r, depth)
 		for i := 0; i < g.ps; i += gemmMR {
 			for j := 0; j < g.qs; j += gemmNR {
 				g.kit.Gemm(sum[i*g.qs+j:], g.qs, 1, a[i*depth:][:gemmMR*depth], b[j*depth:][:gemmNR*depth], depth, true)

@@ -73,9 +73,9 @@ func (s side) count(b Matrix) int {
 func (t *triJob) load(x []float64, j int) {
 	width, n := min(triChunk, t.s.count(t.b)-j), t.l.Rows
 	if t.s == onLeft {
-		packAlong(x[:n*triChunk], gemmNR, rect[float64](t.b), j, width, 0, n)
+		packAlong(x[:n*triChunk], gemmNR, t.b, j, width, 0, n)
 	} else {
-		packAcross(&t.e.Impl.F64, x[:n*triChunk], rect[float64](t.b), j, width, 0, n)
+		packAcross(&t.e.Impl.F64, x[:n*triChunk], t.b, j, width, 0, n)
 	}
 	clear(x[n*triChunk : t.n*triChunk])
 }
@@ -115,7 +115,7 @@ func (t *triJob) packSolve(_, u int) {
 		case t.trans:
 			t.packColumns(dst, r, r0+triUnit)
 		default:
-			packAcross(&t.e.Impl.F64, dst, rect[float64](t.l), r, width, 0, depth)
+			packAcross(&t.e.Impl.F64, dst, t.l, r, width, 0, depth)
 		}
 		out = out[len(dst):]
 	}
@@ -152,7 +152,7 @@ func (t *triJob) packTriangle(out []float64, r0 int) {
 func (t *triJob) packColumns(dst []float64, r, k0 int) {
 	have := max(0, t.l.Rows-k0) * gemmMR
 	if have > 0 {
-		packAlong(dst[:have], gemmMR, rect[float64](t.l), r, min(gemmMR, t.l.Rows-r), k0, have/gemmMR)
+		packAlong(dst[:have], gemmMR, t.l, r, min(gemmMR, t.l.Rows-r), k0, have/gemmMR)
 	}
 	clear(dst[have:])
 }

@@ -6,21 +6,6 @@ type Matrix struct {
 	Data               []float64
 }
 
-// A Matrix32 is such a view of float32 numbers.
-type Matrix32 struct {
-	Rows, Cols, Stride int
-	Data               []float32
-}
-
-// Float32 returns m with its elements rounded to float32.
-func (m Matrix) Float32() Matrix32 {
-	n := Matrix32{Rows: m.Rows, Cols: m.Cols, Stride: m.Stride, Data: make([]float32, len(m.Data))}
-	for i, v := range m.Data {
-		n.Data[i] = float32(v)
-	}
-	return n
-}
-
 // NewMatrix returns a zero matrix with r rows and c columns.
 func NewMatrix(r, c int) Matrix {
 	if r < 0 || c < 0 {

@@ -13,16 +13,10 @@ const (
 	packRows = 4 * gemmMR
 )
 
-// A rect is a Matrix or a Matrix32, for code that serves both.
-type rect[T asm.Float] struct {
-	Rows, Cols, Stride int
-	Data               []T
-}
-
 // packAlong packs columns j .. j+width-1 and rows k0 .. k0+depth-1 of m as panels
-// [⌈width/w⌉][depth][w], w = gemmMR, gemmNR or 16, the last one with zeros beyond
+// [⌈width/w⌉][depth][w], w = gemmMR or gemmNR, the last one with zeros beyond
 // width.
-func packAlong[T asm.Float](dst []T, w int, m rect[T], j, width, k0, depth int) {
+func packAlong(dst []float64, w int, m Matrix, j, width, k0, depth int) {
 	for width >= w {
 		count := min(packCols/w, width/w)
 		for k := range depth {
@@ -45,23 +39,19 @@ func packAlong[T asm.Float](dst []T, w int, m rect[T], j, width, k0, depth int) 
 
 // copyPanel copies w elements, by way of an array: operands that may overlap
 // cost a call.
-func copyPanel[T asm.Float](dst, src []T, w int) {
-	switch w {
-	case gemmMR:
-		v := *(*[gemmMR]T)(src)
-		*(*[gemmMR]T)(dst) = v
-	case gemmNR:
-		v := *(*[gemmNR]T)(src)
-		*(*[gemmNR]T)(dst) = v
-	default:
-		v := *(*[16]T)(src)
-		*(*[16]T)(dst) = v
+func copyPanel(dst, src []float64, w int) {
+	if w == gemmNR {
+		v := *(*[gemmNR]float64)(src)
+		*(*[gemmNR]float64)(dst) = v
+		return
 	}
+	v := *(*[gemmMR]float64)(src)
+	*(*[gemmMR]float64)(dst) = v
 }
 
 // packAcross packs rows j .. j+width-1 and columns k0 .. k0+depth-1 of m as
 // [depth][w], w = len(dst)/depth >= width, zero beyond width.
-func packAcross[T asm.Float](kit *asm.Kit[T], dst []T, m rect[T], j, width, k0, depth int) {
+func packAcross(kit *asm.Kit[float64], dst []float64, m Matrix, j, width, k0, depth int) {
 	w, i := len(dst)/depth, 0
 	for ; i+asm.TransRows <= width; i += asm.TransRows {
 		kit.Transpose(dst[i:], w, m.Data[(j+i)*m.Stride+k0:], m.Stride, depth)

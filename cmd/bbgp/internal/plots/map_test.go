@@ -10,8 +10,9 @@ import (
 
 // A map has its colours from dark to light, its scale, its dates and the rows that lie on it.
 func TestMap(t *testing.T) {
-	m := &Map{X: []float64{0, 400, 800}, Y: []float64{1, 2}, Z: []float64{0, 1, 2, 3, 4, 5}, XName: "day", YName: "depth",
-		Title: "mean", XDates: true, DataX: []float64{100, 500, 9000}, DataY: []float64{1.5, 1.2, 1.5}}
+	m := &Map{X: []float64{0, 400, 800}, Y: []float64{1, 2}, Z: []float64{0, 1, 2, 3, 4, 5},
+		XName: "day", YName: "depth", Title: "mean", XDates: true,
+		DataX: []float64{100, 500, 9000}, DataY: []float64{1.5, 1.2, 1.5}}
 	svg, err := MapSVG(m)
 	if err != nil {
 		t.Fatal(err)
@@ -95,7 +96,8 @@ func TestDateTicks(t *testing.T) {
 			if k.Value < c.lo || k.Value > c.hi {
 				t.Errorf("%v to %v: a mark at %v", c.lo, c.hi, k.Value)
 			}
-			if labelled++; first == "" {
+			labelled++
+			if first == "" {
 				first = k.Label
 			}
 			if len(k.Label) != len(c.like) {

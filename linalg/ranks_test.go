@@ -1,0 +1,124 @@
+package linalg
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"bbgp.dev/internal/comm"
+	"bbgp.dev/internal/comm/commtest"
+)
+
+// onRanks runs f on so many ranks, each with an engine of its own.
+func onRanks(t *testing.T, ranks int, f func(e *Engine) error) {
+	t.Helper()
+	err := commtest.Run(ranks, func(c comm.Comm) error {
+		e, err := NewEngine(nil, 1)
+		if err != nil {
+			return err
+		}
+		e.Comm = c
+		return f(e)
+	})
+	if err != nil {
+		t.Errorf("%d ranks: %v", ranks, err)
+	}
+}
+
+// What ranks have made of their shares is whole on each of them, in the order of one rank alone.
+func TestShares(t *testing.T) {
+	for _, ranks := range []int{1, 2, 5} {
+		onRanks(t, ranks, func(e *Engine) error {
+			if e.Ranks() != ranks || e.Rank() < 0 || e.Rank() >= ranks {
+				return fmt.Errorf("rank %d of %d", e.Rank(), e.Ranks())
+			}
+			if got := e.FirstBytes([]byte(fmt.Sprint("rank ", e.Rank()))); string(got) != "rank 0" {
+				return fmt.Errorf("the bytes of rank 0 are %q", got)
+			}
+			for _, n := range []int{0, 1, 4, 23} {
+				want, x := make([]float64, n), make([]float64, n)
+				for i := range want {
+					want[i] = float64(i*i) - 0.5
+				}
+				e.ForShare(n, 1, func(_, i int) { x[i] = want[i] })
+				e.Complete(x, n, 1)
+				if !slices.Equal(x, want) {
+					return fmt.Errorf("shares of %d: %v", n, x)
+				}
+				for _, backwards := range []bool{false, true} {
+					const unit = 3
+					count := (n + unit - 1) / unit
+					x, whole := make([]int32, n), make([]int32, n)
+					for i := range whole {
+						whole[i] = int32(7 * i)
+					}
+					e.ForDealt(count, func(_, i int) {
+						if backwards {
+							i = count - 1 - i
+						}
+						copy(x[i*unit:min((i+1)*unit, n)], whole[i*unit:])
+					})
+					CompleteDealt(e, x, count, unit, backwards)
+					if !slices.Equal(x, whole) {
+						return fmt.Errorf("pieces of %d dealt, backwards %v: %v", n, backwards, x)
+					}
+				}
+			}
+			return nil
+		})
+	}
+}
+
+// The rows of a table are shared in whole groups, none twice and none by nobody.
+func TestOwnRows(t *testing.T) {
+	for _, n := range []int{1, BlockUnit, 20 * BlockUnit, 300*BlockUnit + 5, 4000000} {
+		if g := Groups(n); g > mostGroups || (g-1)*GroupRows(n) >= n || g*GroupRows(n) < n ||
+			GroupRows(n)%BlockRows(n) != 0 {
+			t.Errorf("%d rows in %d groups of %d", n, g, GroupRows(n))
+		}
+		onRanks(t, 3, func(e *Engine) error {
+			from, to := e.OwnRows(n)
+			at := []float64{0, 0, 0}
+			at[e.Rank()] = float64(to - from)
+			if from%GroupRows(n) != 0 && from != n || to < from {
+				return fmt.Errorf("rows %d to %d of %d", from, to, n)
+			}
+			e.Complete(at, 3, 1)
+			if sum := at[0] + at[1] + at[2]; sum != float64(n) {
+				return fmt.Errorf("%v rows of %d are owned", sum, n)
+			}
+			return nil
+		})
+	}
+}
+
+// A rank that is lost ends the others by a RankError, wherever they wait for it.
+func TestLostRank(t *testing.T) {
+	lost := errors.New("lost")
+	err := commtest.Run(2, func(c comm.Comm) (err error) {
+		e, err := NewEngine(nil, 1)
+		if err != nil || c.Rank() == 1 {
+			return errors.Join(err, lost)
+		}
+		e.Comm = c
+		for _, wait := range []func(){
+			func() { e.Complete(make([]float64, 4), 4, 1) },
+			func() { e.FirstBytes([]byte("x")) },
+		} {
+			func() {
+				defer func() {
+					bad, ok := recover().(*RankError)
+					if !ok || bad.Unwrap() == nil || bad.Error() == "" {
+						err = errors.Join(err, fmt.Errorf("rank 0 goes on: %v", bad))
+					}
+				}()
+				wait()
+			}()
+		}
+		return err
+	})
+	if err == nil || err.Error() != "rank 1: lost" {
+		t.Error(err)
+	}
+}

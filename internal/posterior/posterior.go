@@ -176,13 +176,18 @@ func (p *Posterior) factor(ctx context.Context) error {
 		return err
 	}
 	p.chol = o.Chol
+	var err error
 	switch {
 	case p.weights == nil:
-		return nil
 	case p.spec.Dense: // whose weights a dense factor has found
-		return p.measure(ctx)
+		p.delta, err = p.deltaOf(ctx, p.weights)
+	default:
+		err = p.improve(ctx, denseTol)
 	}
-	return p.improve(ctx, denseTol)
+	if err != nil {
+		p.chol = nil // what goes with it is missing
+	}
+	return err
 }
 
 // preconditionVariances makes variancePrecond.

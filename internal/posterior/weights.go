@@ -73,10 +73,10 @@ const (
 	lookRows   = 256 // of each kind of rows to look at
 )
 
-// residual returns y - c - K̂α in float64.
-func (p *Posterior) residual(ctx context.Context) (linalg.Matrix, error) {
+// residual returns y - c - K̂α in float64, α the weights.
+func (p *Posterior) residual(ctx context.Context, weights []float64) (linalg.Matrix, error) {
 	r := linalg.NewMatrix(p.N(), 1)
-	if err := p.op.With(kernelmv.F64).MulTo(ctx, r, column(p.weights)); err != nil {
+	if err := p.op.With(kernelmv.F64).MulTo(ctx, r, column(weights)); err != nil {
 		return r, err
 	}
 	for i, y := range p.data.Y {
@@ -97,7 +97,7 @@ func (p *Posterior) residualWeights(ctx context.Context) (linalg.Matrix, error) 
 	}
 	n := p.N()
 	pr, x := linalg.NewMatrix(n, 1), linalg.NewMatrix(n, 1)
-	r, err := p.residual(ctx)
+	r, err := p.residual(ctx, p.weights)
 	if err != nil {
 		return x, err
 	}
@@ -170,11 +170,7 @@ func (p *Posterior) solved(ctx context.Context, e *linalg.Engine) error {
 //
 // With a dense factor P is K̂ but for rounding, and asking for more costs nothing.
 func (p *Posterior) improve(ctx context.Context, tol float64) error {
-	p.tried, p.probes, p.left = tol, nil, nil // which was measured for the old weights
-	for _, r := range p.runners {
-		r.source = nil
-	}
-	n := p.N()
+	n, asked := p.N(), tol
 	b, x := linalg.NewMatrix(n, 1), linalg.NewMatrix(n, 1)
 	for i, y := range p.data.Y {
 		b.Data[i] = y - p.params.Mean
@@ -190,14 +186,21 @@ func (p *Posterior) improve(ctx context.Context, tol float64) error {
 	if err != nil {
 		return fmt.Errorf("solving for the weights: %w", err)
 	}
-	p.weights = x.Data
-	p.meanError = math.Sqrt(p.params.Variance * res.RPR[0] / node)
 	left, err := p.formError(ctx, x)
 	if err != nil {
 		return err
 	}
-	p.meanError += left
-	return p.measure(ctx)
+	delta, err := p.deltaOf(ctx, x.Data)
+	if err != nil {
+		return err
+	}
+	// All at once: a call that is interrupted leaves what the next one needs.
+	p.weights, p.meanError, p.delta = x.Data, math.Sqrt(p.params.Variance*res.RPR[0]/node)+left, delta
+	p.tried, p.probes, p.left = asked, nil, nil // which was measured for the old weights
+	for _, r := range p.runners {
+		r.source = nil
+	}
+	return nil
 }
 
 // sampledRows is the number of rows of K that are evaluated exactly.
@@ -230,18 +233,17 @@ func (p *Posterior) formError(ctx context.Context, alpha linalg.Matrix) (float64
 	return math.Sqrt(p.params.Variance/slices.Min(noise)) * size, nil
 }
 
-// measure sets delta, if there is a dense factor.
-func (p *Posterior) measure(ctx context.Context) error {
+// deltaOf returns K̂⁻¹r, r the residual of weights, if there is a dense factor.
+func (p *Posterior) deltaOf(ctx context.Context, weights []float64) ([]float64, error) {
 	if p.chol == nil {
-		return nil
+		return nil, nil
 	}
-	r, err := p.residual(ctx)
+	r, err := p.residual(ctx, weights)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	p.chol.SolveTo(r, r)
-	p.delta = r.Data
-	return nil
+	return r.Data, nil
 }
 
 // checkPairs is the work of checkWeights: 10 ms.

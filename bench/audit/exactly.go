@@ -50,6 +50,14 @@ func (f *exactly) solve(b []twice) []twice {
 	return x
 }
 
+func (f *exactly) forms(b [][]twice) []twice {
+	out := make([]twice, len(b))
+	for i, v := range b {
+		out[i] = dot(v, f.solve(v))
+	}
+	return out
+}
+
 func (f *exactly) logDet() float64 {
 	s := 0.0
 	for i := range f.l {

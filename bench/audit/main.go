@@ -4,6 +4,7 @@
 //	go run ./bench/audit -short             # two CPU minutes at most, what CI runs
 //	go run ./bench/audit -n 10000           # problems
 //	go run ./bench/audit -seed 1 -case 17   # one of them again
+//	go run ./bench/audit -least 300 -most 4000 -n 100000   # until interrupted
 //
 // The truth is computed in twice the precision of float64, from the inputs as they are
 // (truth.go). It ends with code 1 where bounds that are called exact or rigorous fail
@@ -12,10 +13,12 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
+	"os/signal"
 	"time"
 
 	"bbgp.dev/bbgp"
@@ -57,12 +60,14 @@ func main() {
 	}
 	t, start := newTally(), time.Now()
 	t.verbose = *verbose
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
 	done := 0
 	for i := range *n {
 		if *only >= 0 {
 			i = *only
 		}
-		if *budget > 0 && bench.CPUSeconds() > *budget {
+		if ctx.Err() != nil || *budget > 0 && bench.CPUSeconds() > *budget {
 			break
 		}
 		for _, a := range audits {

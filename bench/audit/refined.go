@@ -29,6 +29,7 @@ const (
 	refinedMost  = 4096 // for sums of parts to be exact
 	partBits     = 20
 	refineSteps  = 60
+	formTol      = 1e-7 // of the least that a form is compared with: what z may leave of it
 )
 
 // newRefined returns nil where float64 has no factor, or one that is far off.
@@ -186,6 +187,48 @@ func (r *refined) solve(b []twice) []twice {
 		r.exact = exact
 	}
 	return r.exact.solve(b)
+}
+
+// forms returns b'K̂⁻¹b from one residual: with z ≈ K̂⁻¹b in float64 and r = b - K̂z it is
+// b'z + z'r + r'K̂⁻¹r, whose last term has all the error of z, squared.
+func (r *refined) forms(b [][]twice) []twice {
+	n := len(r.k)
+	z, rest := linalg.NewMatrix(n, len(b)), linalg.NewMatrix(len(b), n)
+	for c, v := range b {
+		for i := range v {
+			z.Set(i, c, v[i].float())
+		}
+	}
+	r.chol.SolveTo(z, z)
+	out, column := make([]twice, len(b)), make([]float64, n)
+	for c, v := range b {
+		for i := range column {
+			column[i] = z.At(i, c)
+		}
+		out[c] = dotFloat(v, column)
+		for i := range column {
+			rest.Set(c, i, v[i].sub(dotFloat(r.k[i], column)).float())
+		}
+		out[c] = out[c].add(wide(r.e.Dot(column, rest.Row(c))))
+	}
+	for c := range b {
+		for i, v := range rest.Row(c) {
+			z.Set(i, c, v)
+		}
+	}
+	r.chol.SolveTo(z, z)
+	for c, v := range b {
+		last := 0.0
+		for i, w := range rest.Row(c) {
+			last += w * z.At(i, c)
+		}
+		if last > formTol*min(math.Abs(out[c].hi), math.Abs(r.k[0][0].hi-out[c].hi)) {
+			out[c] = dot(v, r.solve(v))
+			continue
+		}
+		out[c] = out[c].add(wide(last))
+	}
+	return out
 }
 
 func (r *refined) logDet() float64 { return r.log }

@@ -39,6 +39,12 @@ func TestRefined(t *testing.T) {
 		if a, b := r.logDet(), truth.f.logDet(); math.Abs(a-b) > 1e-11*math.Abs(b)+1e-9 {
 			t.Errorf("%s: log det %v, is %v", p.recipe(), a, b)
 		}
+		for j, form := range r.forms([][]twice{truth.k[0], truth.y}) {
+			want := []float64{truth.k[0][0].float(), dot(truth.y, truth.alpha).float()}[j]
+			if a := form.float(); math.Abs(a-want) > 1e-13*math.Abs(want) {
+				t.Errorf("%s: a form is %v, is %v", p.recipe(), a, want)
+			}
+		}
 		size, off := 0.0, 0.0
 		for j, v := range truth.alpha {
 			size, off = max(size, math.Abs(v.hi)), max(off, math.Abs(v.sub(x[j]).float()))

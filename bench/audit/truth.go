@@ -27,7 +27,8 @@ type truth struct {
 
 // A factor solves with K̂.
 type factor interface {
-	solve(b []twice) []twice // K̂⁻¹b
+	solve(b []twice) []twice   // K̂⁻¹b
+	forms(b [][]twice) []twice // b_i'K̂⁻¹b_i
 	logDet() float64
 	inverse() linalg.Matrix // in float64, the lower triangle
 }
@@ -140,25 +141,35 @@ func (t *truth) cov(a, b []twice) twice {
 // the data.
 func (t *truth) posterior(xs linalg.Matrix) (mean, variance []float64) {
 	s := &t.scaling
-	for i := range xs.Rows {
-		k, at := make([]twice, len(t.x)), t.place(xs.Row(i))
+	k := make([][]twice, xs.Rows)
+	for i := range k {
+		k[i] = make([]twice, len(t.x))
+		at := t.place(xs.Row(i))
 		for j, x := range t.x {
-			k[j] = t.cov(at, x)
+			k[i][j] = t.cov(at, x)
 		}
-		m := dot(k, t.alpha).add(wide(t.p.params.Mean)).mul(wide(s.YScale)).add(wide(s.YMean))
-		v := t.variance.sub(dot(k, t.f.solve(k))).mul(wide(s.YScale)).mul(wide(s.YScale))
+	}
+	for i, form := range t.f.forms(k) {
+		m := dot(k[i], t.alpha).add(wide(t.p.params.Mean)).mul(wide(s.YScale)).add(wide(s.YMean))
+		v := t.variance.sub(form).mul(wide(s.YScale)).mul(wide(s.YScale))
 		mean, variance = append(mean, m.float()), append(variance, v.float())
 	}
 	return mean, variance
 }
 
-// leftOut returns the mean and the variance of the target of row i, merged, by all
-// others, in the units of the data.
-func (t *truth) leftOut(i int) (mean, variance float64) {
+// leftOut returns the means and the variances of the targets of rows, merged, each by all others,
+// in the units of the data.
+func (t *truth) leftOut(rows []int) (mean, variance []float64) {
 	s := &t.scaling
-	e := make([]twice, len(t.x))
-	e[i] = wide(1)
-	v := wide(1).div(t.f.solve(e)[i])
-	m := t.y[i].sub(t.alpha[i].mul(v)).add(wide(t.p.params.Mean)).mul(wide(s.YScale)).add(wide(s.YMean))
-	return m.float(), v.mul(wide(s.YScale)).mul(wide(s.YScale)).float()
+	e := make([][]twice, len(rows))
+	for k, i := range rows {
+		e[k] = make([]twice, len(t.x))
+		e[k][i] = wide(1)
+	}
+	for k, form := range t.f.forms(e) {
+		v := wide(1).div(form)
+		m := t.y[rows[k]].sub(t.alpha[rows[k]].mul(v)).add(wide(t.p.params.Mean)).mul(wide(s.YScale)).add(wide(s.YMean))
+		mean, variance = append(mean, m.float()), append(variance, v.mul(wide(s.YScale)).mul(wide(s.YScale)).float())
+	}
+	return mean, variance
 }

@@ -64,23 +64,41 @@ var shares = func() (s [11]twice) {
 	return s
 }()
 
-// exp is e^x, by x = k ln 2 + r, |r| <= ln 2/2, and a Taylor series of r/2^8 that is
-// squared eight times.
+// steps are 2^(i/64), by a Taylor series of what is 2^-8 of the logarithm and eight squarings.
+var steps = func() (s [64]twice) {
+	for i := range s {
+		r := ln2.mul(wide(float64(i) / 64 / 256))
+		sum := twice{}
+		for k := len(shares) - 1; k >= 0; k-- { // e^r - 1, which keeps its digits when squared
+			sum = shares[k].add(sum).mul(r)
+		}
+		for range 8 {
+			sum = sum.mul(wide(2)).add(sum.mul(sum))
+		}
+		s[i] = sum.add(wide(1))
+	}
+	return s
+}()
+
+// exp is e^x, by x = k ln 2/64 + r, |r| <= ln 2/128, and a Taylor series of r, whose terms from the
+// seventh on are less than 2^-53 of the sum.
 func (x twice) exp() twice {
 	if x.hi < -700 {
 		return twice{}
 	}
-	k := math.Round(x.hi / math.Ln2)
-	r := x.sub(ln2.mul(wide(k))).mul(wide(1.0 / 256))
-	sum := twice{}
-	for i := len(shares) - 1; i >= 0; i-- { // e^r - 1, which keeps its digits when squared
+	k := math.Round(x.hi * (64 / math.Ln2))
+	r := x.sub(ln2.mul(wide(k / 64)))
+	tail := 0.0
+	for i := len(shares) - 1; i >= 6; i-- {
+		tail = (tail + shares[i].hi) * r.hi
+	}
+	sum := wide(tail)
+	for i := 5; i >= 0; i-- {
 		sum = shares[i].add(sum).mul(r)
 	}
-	for range 8 {
-		sum = sum.mul(wide(2)).add(sum.mul(sum))
-	}
-	e := sum.add(wide(1))
-	f := math.Ldexp(1, int(k))
+	i := int(k) & 63
+	e := steps[i].add(steps[i].mul(sum))
+	f := math.Ldexp(1, (int(k)-i)/64)
 	return twice{e.hi * f, e.lo * f}
 }
 
@@ -109,4 +127,24 @@ func (x twice) fma(a, b twice) twice {
 	s := x.hi + p
 	z := s - x.hi
 	return quickSum(s, (x.hi-(s-z))+(p-z)+e+x.lo)
+}
+
+// dotFloat adds Σ a_i b_i where b has the digits of float64 alone.
+func dotFloat(a []twice, b []float64) twice {
+	var hi, lo [4]float64
+	b = b[:len(a)]
+	for i, v := range a {
+		c := i & 3
+		p := v.hi * b[i]
+		e := math.FMA(v.lo, b[i], math.FMA(v.hi, b[i], -p))
+		s := hi[c] + p
+		z := s - hi[c]
+		lo[c] += (hi[c] - (s - z)) + (p - z) + e
+		hi[c] = s
+	}
+	sum := twice{}
+	for c, h := range hi {
+		sum = sum.add(wide(h)).add(wide(lo[c]))
+	}
+	return sum
 }

@@ -18,6 +18,11 @@ const (
 	leastSize   = 10   // nats, where these are smaller
 )
 
+const (
+	gradientRows  = 200 // below which gradients by probes are held against the truth
+	gradientSeeds = 24  // of probes whose mean gradient is
+)
+
 // manyRows is how many rows make the truth so dear that every way of computing is held
 // against it.
 const manyRows = 1500
@@ -45,6 +50,9 @@ func evidence(p *problem, t *tally) {
 	}
 	if p.number%4 == 0 {
 		p.sparse(ctx, t, lml)
+	}
+	if p.number%6 == 1 && !p.dense && len(p.data.Y) < gradientRows {
+		p.probed(ctx, t, truth)
 	}
 	if len(truth.x) < manyRows {
 		return
@@ -98,6 +106,35 @@ func (p *problem) bias(ctx context.Context, t *tally, truth *truth, got *bbgp.LM
 	if again, err := bbgp.LogMarginalLikelihood(ctx, p.data, p.params, opt); err == nil && again.Precision == "f32" {
 		_, size := truth.gradient()
 		p.gradient(t, "gradient, float32", again.Gradient, tight.Gradient, size, 0)
+	}
+}
+
+// probed holds the gradient by probes against the truth, in the mean over several seeds, by Student's
+// t of 23 degrees of freedom as a number that is normal, nearly.
+func (p *problem) probed(ctx context.Context, t *tally, truth *truth) {
+	want, size := truth.gradient()
+	opt := p.options()
+	doubt := 0.0
+	fits := make([][]float64, gradientSeeds)
+	for i := range fits {
+		opt.Seed = uint64(i)
+		got, err := bbgp.LogMarginalLikelihood(ctx, p.data, p.params, opt)
+		if err != nil || got.BoundKind == "exact" {
+			return
+		}
+		doubt = max(doubt, float64(got.Upper-got.Lower))
+		fits[i] = p.logarithmic(got.Gradient)
+	}
+	for j, v := range p.logarithmic(want)[:len(size)] {
+		mean, spread := 0.0, 0.0
+		for _, f := range fits {
+			mean += f[j] / gradientSeeds
+		}
+		for _, f := range fits {
+			spread += (f[j] - mean) * (f[j] - mean) / (gradientSeeds - 1)
+		}
+		off := max(0, math.Abs(mean-v)-gradientTol*max(size[j], leastSize)-doubt)
+		t.normal("gradient, mean over seeds", off*math.Sqrt(gradientSeeds/(spread+math.SmallestNonzeroFloat64)), p.recipe())
 	}
 }
 

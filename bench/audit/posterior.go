@@ -91,8 +91,7 @@ func (p *problem) leaveOut(ctx context.Context, m *bbgp.Model, truth *truth, t *
 	}
 }
 
-// sample holds the moments of draws: their mean is normal, their variance over the true
-// one χ²/draws, here by its cube root (Wilson and Hilferty 1931).
+// sample holds the moments of draws, at single rows and, as draws are joint, of their sum.
 func (p *problem) sample(ctx context.Context, m *bbgp.Model, truth *truth, t *tally) {
 	xs := p.test.Sub(4, 4+drawRows, 0, p.test.Cols)
 	got, err := m.Sample(ctx, xs, bbgp.SampleOptions{Draws: draws, Seed: uint64(p.number), Noise: true})
@@ -105,14 +104,27 @@ func (p *problem) sample(ctx context.Context, m *bbgp.Model, truth *truth, t *ta
 	}
 	mean, variance := truth.posterior(xs)
 	noise := m.Parameters.Noise * m.Scaling.YScale * m.Scaling.YScale
+	total := make([]float64, draws)
 	for i := range xs.Rows {
-		v, sum, squares := variance[i]+noise, 0.0, 0.0
-		for _, y := range got.Values.Row(i) {
-			sum += (y - mean[i]) / draws
-			squares += (y - mean[i]) * (y - mean[i]) / (v * draws)
+		row := got.Values.Row(i)
+		p.moments(t, "draws", row, mean[i], variance[i]+noise)
+		for c, y := range row {
+			total[c] += y
 		}
-		t.normal("mean of draws", sum/math.Sqrt(v/draws), p.recipe())
-		const c = 2.0 / (9 * draws)
-		t.normal("variance of draws", (math.Cbrt(squares)-(1-c))/math.Sqrt(c), p.recipe())
 	}
+	at, v := truth.sum(xs)
+	p.moments(t, "sums of draws", total, at, v+float64(xs.Rows)*noise)
+}
+
+// moments holds mean and variance of normal draws: the former is normal, the latter over the true
+// one χ²/draws, here by its cube root (Wilson and Hilferty 1931).
+func (p *problem) moments(t *tally, what string, ys []float64, mean, variance float64) {
+	sum, squares := 0.0, 0.0
+	for _, y := range ys {
+		sum += (y - mean) / draws
+		squares += (y - mean) * (y - mean) / (variance * draws)
+	}
+	t.normal("mean of "+what, sum/math.Sqrt(variance/draws), p.recipe())
+	const c = 2.0 / (9 * draws)
+	t.normal("variance of "+what, (math.Cbrt(squares)-(1-c))/math.Sqrt(c), p.recipe())
 }

@@ -157,6 +157,24 @@ func (t *truth) posterior(xs linalg.Matrix) (mean, variance []float64) {
 	return mean, variance
 }
 
+// sum returns the mean and the variance of the sum of f over the rows of xs, in the units of the data.
+func (t *truth) sum(xs linalg.Matrix) (mean, variance float64) {
+	all, prior, m := make([]twice, len(t.x)), twice{}, twice{}
+	for i := range xs.Rows {
+		at := t.place(xs.Row(i))
+		for j, x := range t.x {
+			c := t.cov(at, x)
+			all[j], m = all[j].add(c), m.add(c.mul(t.alpha[j]))
+		}
+		for j := range xs.Rows {
+			prior = prior.add(t.cov(at, t.place(xs.Row(j))))
+		}
+	}
+	s, n := &t.scaling, float64(xs.Rows)
+	v := prior.sub(t.f.forms([][]twice{all})[0])
+	return (m.float()+n*t.p.params.Mean)*s.YScale + n*s.YMean, v.float() * s.YScale * s.YScale
+}
+
 // leftOut returns the means and the variances of the targets of rows, merged, each by all others,
 // in the units of the data.
 func (t *truth) leftOut(rows []int) (mean, variance []float64) {

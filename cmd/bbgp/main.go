@@ -100,9 +100,14 @@ func (a *app) run(ctx context.Context, args []string) (code int) {
 	if code == exitInterrupted {
 		return a.interrupted(ctx)
 	}
-	text := oneLine(optionText(err)) // errors that were joined have a line each
-	a.last(strings.ReplaceAll(text, context.DeadlineExceeded.Error(), errTimeOver.Error()))
+	a.last(lineOf(err))
 	return code
+}
+
+// lineOf is what an error says, on one line: errors that were joined have a line each, as has a name
+// of two lines.
+func lineOf(err error) string {
+	return strings.ReplaceAll(oneLine(optionText(err)), context.DeadlineExceeded.Error(), errTimeOver.Error())
 }
 
 // last writes the one line of a failure.

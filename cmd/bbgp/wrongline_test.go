@@ -1,9 +1,15 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"bbgp.dev/cmd/bbgp/internal/table"
 )
 
 // A wrong command line is answered by one line that names the flag and what to do.
@@ -60,6 +66,36 @@ func TestWrongLines(t *testing.T) {
 		if r.code != tc.code || !strings.Contains(r.err, tc.want) || strings.Count(r.err, "\n") != 1 ||
 			strings.Contains(r.err, "strconv") {
 			t.Errorf("bbgp %s: %d %s", tc.line, r.code, r.err)
+		}
+	}
+}
+
+// TestOneLine: errors of two causes, and names of two lines, are one line.
+func TestOneLine(t *testing.T) {
+	for _, err := range []error{
+		errors.Join(errors.New("leaving one out"), errors.New("not positive definite")),
+		fmt.Errorf("evaluating: %w", errors.Join(context.DeadlineExceeded, io.ErrUnexpectedEOF)),
+		usagef("%v", errors.Join(io.EOF, errors.Join(io.EOF, io.EOF))),
+		&table.Error{File: "two\nlines.csv", Text: "no such file"},
+	} {
+		if s := lineOf(err); s == "" || strings.ContainsAny(s, "\n\r") || strings.Contains(s, "context") {
+			t.Errorf("%q is said as %q", err, s)
+		}
+	}
+	t.Chdir(t.TempDir())
+	write(t, ".", "d.csv", "\"a\nb\",y\n1,2\n2,3\n3,7\n4,1\n")
+	write(t, ".", "c", "target = y\nno = 1\n")
+	for _, args := range [][]string{
+		{"fit", "no\nfile.csv", "--target", "y"},
+		{"fit", "d.csv", "--target", "no\ncolumn"},
+		{"fit", "d.csv", "--target", "y", "--features", "a\nc"},
+		{"fit", "d.csv", "--target", "y", "--kernel", "matern\n32"},
+		{"fit", "d.csv", "--config", "c"},
+		{"fi\nt", "d.csv"},
+	} {
+		r := bbgpRun(t, "", args...)
+		if r.code == exitOK || strings.Count(r.err, "\n") != 1 {
+			t.Errorf("%q: code %d, %q", args, r.code, r.err)
 		}
 	}
 }

@@ -134,7 +134,8 @@ func (p *problem) probed(ctx context.Context, t *tally, truth *truth) {
 			spread += (f[j] - mean) * (f[j] - mean) / (gradientSeeds - 1)
 		}
 		off := max(0, math.Abs(mean-v)-gradientTol*max(size[j], leastSize)-doubt)
-		t.normal("gradient, mean over seeds", off*math.Sqrt(gradientSeeds/(spread+math.SmallestNonzeroFloat64)), p.recipe())
+		z := off * math.Sqrt(gradientSeeds/max(spread, math.SmallestNonzeroFloat64))
+		t.normal("gradient, mean over seeds", z, p.recipe())
 	}
 }
 

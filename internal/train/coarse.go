@@ -94,7 +94,7 @@ func (f *Search) coarseCandidates(ctx context.Context, extra []Candidate) ([]Can
 	if err := s.round(ctx, low, floorRound); err != nil {
 		return nil, err
 	}
-	return s.candidates(all), nil
+	return s.candidates(ctx, all)
 }
 
 // back returns live with climbs in place of those that end higher when inputs are let back that have
@@ -222,7 +222,7 @@ func thin(live []*ascent, keep int, last bool) []*ascent {
 // candidates returns all climbs, those that are left first, the better ones before. Where
 // the noise is at its floor, the same with more of it comes as well: from the floor a
 // search on all rows does not come back, and many neighbours want more noise than few.
-func (s *coarse) candidates(all []*ascent) []Candidate {
+func (s *coarse) candidates(ctx context.Context, all []*ascent) ([]Candidate, error) {
 	slices.SortStableFunc(all, func(a, b *ascent) int {
 		return cmp.Or(cmp.Compare(min(len(a.dropped), 1), min(len(b.dropped), 1)), cmp.Compare(b.value, a.value))
 	})
@@ -231,6 +231,15 @@ func (s *coarse) candidates(all []*ascent) []Candidate {
 		c := Candidate{From: a.start, By: "vecchia", Parameters: s.params(a.z), Value: evidence.Bound(a.value),
 			Rows: s.f.Raw.X.Rows,
 			LML:  unasked, Evaluations: a.evals, Dropped: a.dropped}
+		if a.dropped == "" {
+			top, gain, err := s.atTop(ctx, c.Parameters)
+			if err != nil {
+				return nil, err
+			}
+			if gain > ridgeWorth {
+				c.Parameters, c.From = top, c.From+", scale by random rows"
+			}
+		}
 		out = append(out, c)
 		if a.dropped != "" || !s.atFloor(a) {
 			continue
@@ -242,5 +251,5 @@ func (s *coarse) candidates(all []*ascent) []Candidate {
 			out = append(out, c)
 		}
 	}
-	return out
+	return out, nil
 }

@@ -133,15 +133,26 @@ func (f *Search) otherNoise(ctx context.Context, t *Trainer) (bool, error) {
 	}
 	best := t.Cur
 	t.eval.Eps = coarseEps * t.eps
+	near, err := f.compares(ctx, best.P)
+	if err != nil {
+		return false, err
+	}
 	for _, noise := range lookNoises {
 		p := best.P.Clone()
 		p.Noise = noise * scale
+		if why, err := near.drops(ctx, p); err != nil {
+			return false, err
+		} else if why != "" {
+			f.Starts = append(f.Starts, Candidate{From: noiseRaised(p), By: "check", Parameters: p, LML: unasked,
+				Rows: f.Std.X.Rows, Dropped: why})
+			continue
+		}
 		pt, err := t.bold(ctx, p, t.out, best.Ev.LML)
 		if err != nil && !evidence.NotFinite(err) {
 			return false, err
 		}
-		c := Candidate{From: fmt.Sprintf("the end of the training, noise raised to %.2g", p.Noise), By: "check",
-			Parameters: p, LML: unasked, Rows: f.Std.X.Rows, Evaluations: 1}
+		c := Candidate{From: noiseRaised(p), By: "check", Parameters: p, LML: unasked, Rows: f.Std.X.Rows,
+			Evaluations: 1}
 		if err != nil {
 			c.Dropped = "no likelihood of all rows: " + err.Error()
 			f.Starts = append(f.Starts, c)
@@ -159,6 +170,44 @@ func (f *Search) otherNoise(ctx context.Context, t *Trainer) (bool, error) {
 		f.Starts = append(f.Starts, c)
 	}
 	return false, nil
+}
+
+func noiseRaised(p gp.Params) string {
+	return fmt.Sprintf("the end of the training, noise raised to %.2g", p.Noise)
+}
+
+// A nearby compares places that differ from one in the noise alone, by neighbours.
+type nearby struct {
+	*comparer
+	parts []float64 // at the one place
+}
+
+// compares returns the comparison with p, one that drops nothing where near rows do not tell the noise.
+func (f *Search) compares(ctx context.Context, p gp.Params) (*nearby, error) {
+	if !tellsNoise(p) {
+		return &nearby{}, nil
+	}
+	c, err := newComparer(f)
+	if err != nil {
+		return nil, err
+	}
+	parts, err := c.at(ctx, p, screenNear)
+	return &nearby{c, parts}, err
+}
+
+// drops says why p need not be evaluated on all rows, "" where it has to be.
+func (c *nearby) drops(ctx context.Context, p gp.Params) (string, error) {
+	if c.comparer == nil {
+		return "", nil
+	}
+	parts, err := c.at(ctx, p, screenNear)
+	if err != nil {
+		return "", err
+	}
+	if behind, se := lead(c.parts, parts); beyond(behind, se) {
+		return fmt.Sprintf("at the check, by %d neighbours: %.4g ± %.2g nats behind", screenNear, behind, se), nil
+	}
+	return "", nil
 }
 
 // otherPlaces lets inputs without influence back in, and tries more noise and less. On success

@@ -113,7 +113,7 @@ func (c *comparer) valued(ctx context.Context, all []*Candidate) ([]screened, er
 
 // screen drops candidates that are behind beyond doubt and returns the others, the best
 // first. Candidates at one place that differ in the noise stay together: few neighbours do
-// not know how much of it there is.
+// not know how much of it there is, but for rough functions of few inputs.
 func (f *Search) screen(ctx context.Context, all []Candidate) ([]*Candidate, error) {
 	out := Live(all)
 	if len(out) < 2 {
@@ -144,14 +144,14 @@ func (f *Search) screen(ctx context.Context, all []Candidate) ([]*Candidate, err
 		}
 		differs := func(p gp.Params) bool { return differsInNoise(s.Parameters, p) }
 		switch k := slices.IndexFunc(list[:i], equal); {
-		case slices.ContainsFunc(places, differs):
+		case slices.ContainsFunc(places, differs) && !(tellsNoise(s.Parameters) && beyond(behind, se)):
 		case screenNoise*s.Parameters.Noise < list[0].Parameters.Noise:
 			// Few neighbours err towards too little noise.
 			s.Dropped = fmt.Sprintf(
 				"by %d neighbours: %.4g ± %.2g nats behind one with more noise", screenNear, behind, se)
 		case k >= 0:
 			s.Dropped = fmt.Sprintf("by %d neighbours: as good as that from %s", screenNear, list[k].From)
-		case behind > screenDoubt*se+screenSlack:
+		case beyond(behind, se):
 			s.Dropped = fmt.Sprintf("by %d neighbours: %.4g ± %.2g nats behind", screenNear, behind, se)
 		case len(places) == screenKeep:
 			s.Dropped = fmt.Sprintf(
@@ -164,6 +164,16 @@ func (f *Search) screen(ctx context.Context, all []Candidate) ([]*Candidate, err
 		}
 	}
 	return out, nil
+}
+
+// beyond says whether what is so many nats behind is so beyond doubt.
+func beyond(behind, se float64) bool { return behind > screenDoubt*se+screenSlack }
+
+// tellsNoise says whether near rows tell how much noise there is: in few inputs many of them
+// lie where a rough function has hardly changed.
+func tellsNoise(p gp.Params) bool {
+	used, _ := inUse(p)
+	return used <= ridgeInputs && (p.Kernel == "matern12" || p.Kernel == "matern32")
 }
 
 // alike says whether p and q are in one basin by all that they tell.

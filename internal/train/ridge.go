@@ -1,0 +1,148 @@
+package train
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"bbgp.dev/internal/evidence"
+	"bbgp.dev/internal/gp"
+	"bbgp.dev/linalg"
+)
+
+// The ridge. In up to three inputs near rows tell σ_f²/ℓ^(2ν) of a Matérn function and hardly
+// anything beside (Zhang 2004): θ(x) = (e^x ℓ, e^(2νx) σ_f²) is one function to them for all x.
+// So neighbours leave x open, and the training does not find it either: where lengthscales are
+// far beyond the table L falls off like e^-x, and its slope promises less than a stage is worth
+// long before the top is reached. Random rows, which lie far apart, tell x, and their dense
+// likelihood costs little. Nothing but x and c is taken from them.
+
+const (
+	ridgeInputs = 3
+	ridgeRows   = 2000
+	ridgeShare  = 10   // times as many has the table
+	ridgeLeast  = 300  // fewer tell too little
+	ridgeSteps  = 9    // of 1 in x, in either direction
+	ridgeEnd    = 0.1  // of x, to which the top is sought
+	ridgeNear   = 0.02 // sd of an input is the least lengthscale
+	ridgeWorth  = 1    // nats that a move has to gain
+)
+
+// A ridge has the dense likelihood of random rows along θ(x).
+type ridge struct {
+	chol    *gp.Cholesky
+	p       gp.Params
+	twoNu   float64
+	moves   []bool // the inputs that have influence
+	fixMean bool
+}
+
+// ridgeOf returns the ridge through p, nil where there is none or too few rows would tell of it.
+func (s *coarse) ridgeOf(p gp.Params) (*ridge, error) {
+	f, rows := s.f, min(ridgeRows, s.f.Std.X.Rows/ridgeShare)
+	used, moves := inUse(p)
+	r := &ridge{p: p, moves: moves, fixMean: f.Config.FixMean}
+	r.twoNu = map[string]float64{"matern12": 1, "matern32": 3, "matern52": 5}[p.Kernel]
+	if r.twoNu == 0 || used > ridgeInputs || rows < ridgeLeast || !f.denseFits(rows) {
+		return nil, nil
+	}
+	var err error
+	sub := f.Std.Rows(gp.Subset(f.Std.X.Rows, rows, f.Config.Seed+3))
+	r.chol, err = gp.NewCholesky(f.Config.Engine, sub, p)
+	return r, err
+}
+
+// inUse tells which inputs have more than a thirtieth of the influence of the first, and how many.
+func inUse(p gp.Params) (count int, uses []bool) {
+	shortest := slices.Min(p.Lengthscales)
+	for _, l := range p.Lengthscales {
+		uses = append(uses, l < coarseFar*shortest)
+		if l < coarseFar*shortest {
+			count++
+		}
+	}
+	return count, uses
+}
+
+// atTop returns the top of the ridge through p and what it gains there, in nats of the random rows.
+func (s *coarse) atTop(ctx context.Context, p gp.Params) (gp.Params, float64, error) {
+	r, err := s.ridgeOf(p)
+	if r == nil || err != nil {
+		return p, 0, err
+	}
+	top, start, err := r.at(ctx, 0)
+	if err != nil {
+		return p, 0, err
+	}
+	best, x := start, 0.0
+	for step := 1.0; step > ridgeEnd; step /= 2 {
+		from := x
+		for _, way := range []float64{-step, step} {
+			for range ridgeSteps {
+				if way > 0 && x < from || !s.within(r.along(x+way)) {
+					break
+				}
+				q, value, err := r.at(ctx, x+way)
+				if err != nil {
+					return p, 0, err
+				}
+				if !(value > best) {
+					break
+				}
+				top, best, x = q, value, x+way
+			}
+		}
+	}
+	return top, best - start, nil
+}
+
+// along returns θ(x).
+func (r *ridge) along(x float64) gp.Params {
+	q := r.p.Clone()
+	q.Variance *= math.Exp(r.twoNu * x)
+	for j, m := range r.moves {
+		if m {
+			q.Lengthscales[j] *= math.Exp(x)
+		}
+	}
+	return q
+}
+
+// within says whether a climb may go to p, and rows that are near each other do tell of it.
+func (s *coarse) within(p gp.Params) bool {
+	d := len(p.Lengthscales)
+	for j, l := range p.Lengthscales {
+		if s.free[j] && !(l > ridgeNear*math.Exp(s.far[j])/coarseFar) {
+			return false
+		}
+	}
+	v := math.Log(p.Variance)
+	return v > s.lo[d] && v < s.hi[d]
+}
+
+// at returns θ(x), with the most likely mean unless that is fixed, and the log likelihood of the
+// rows there, up to a constant; -Inf where float64 has none.
+func (r *ridge) at(ctx context.Context, x float64) (gp.Params, float64, error) {
+	p, d, n := r.along(x), r.chol.Table, len(r.chol.Table.Y)
+	if err := r.chol.Factor(ctx, p); evidence.NotFinite(err) {
+		return p, math.Inf(-1), nil
+	} else if err != nil {
+		return p, 0, err
+	}
+	b, z := linalg.NewMatrix(n, 2), linalg.NewMatrix(n, 2)
+	for i, y := range d.Y {
+		b.Set(i, 0, 1)
+		b.Set(i, 1, y-p.Mean)
+	}
+	r.chol.Chol.SolveLTo(z, b)
+	one, both, square := 0.0, 0.0, 0.0 // 1'K̂⁻¹1, 1'K̂⁻¹(y - c), (y - c)'K̂⁻¹(y - c)
+	for i := range n {
+		u, v := z.At(i, 0), z.At(i, 1)
+		one, both, square = one+u*u, both+u*v, square+v*v
+	}
+	if !r.fixMean && one > 0 {
+		p.Mean += both / one
+		square -= both * both / one
+	}
+	return p, -(square + r.chol.Chol.LogDet()) / 2, nil
+}

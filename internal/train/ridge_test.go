@@ -1,0 +1,71 @@
+package train
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"bbgp.dev/internal/gp"
+)
+
+// A candidate far out on the ridge, where lengths are fifty times those of the function and σ_f²
+// makes up for it, comes back to them; one that is there stays, and so do a Gaussian, four inputs
+// and a few rows.
+func TestRidge(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 8))
+	const waves = 400
+	way, phase := [waves][2]float64{}, [waves]float64{}
+	for k := range way { // the law of the frequencies of Matérn 1/2 with ℓ = .5
+		chi := math.Abs(rng.NormFloat64())
+		way[k] = [2]float64{rng.NormFloat64() / chi / 0.5, rng.NormFloat64() / chi / 0.5}
+		phase[k] = 2 * math.Pi * rng.Float64()
+	}
+	d := filled(5000, 4, func(_ int, x []float64) float64 {
+		y := 3 + 0.1*rng.NormFloat64()
+		for j := range x {
+			x[j] = rng.NormFloat64()
+		}
+		for k, w := range way {
+			y += math.Sqrt(2.0/waves) * math.Cos(w[0]*x[0]+w[1]*x[1]+phase[k])
+		}
+		return y
+	})
+	search := searchOf(t, d, false)
+	search.Config.Kernel = "matern12"
+	s, err := newCoarse(search)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inf := math.Inf(1)
+	truth := gp.Params{Kernel: "matern12", Mean: 3, Variance: 1, Noise: 0.01, Lengthscales: []float64{.5, .5, inf, inf}}
+	far := truth.Clone()
+	far.Variance, far.Lengthscales[0], far.Lengthscales[1], far.Mean = 50, 25, 25, 0
+	at := func(p gp.Params) (gp.Params, float64) {
+		top, gain, err := s.atTop(context.Background(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return top, gain
+	}
+	top, gain := at(far)
+	if l := top.Lengthscales[0]; l < 0.2 || l > 1.5 || gain < 3 || math.Abs(top.Variance/l-2) > 1e-9 ||
+		math.Abs(top.Mean-3) > 1.5 || top.Noise != far.Noise || !math.IsInf(top.Lengthscales[2], 1) {
+		t.Errorf("from far out: %+v, %.3g nats", top, gain)
+	}
+	if back, more := at(top); math.Abs(math.Log(back.Lengthscales[0]/top.Lengthscales[0])) > 0.2 || more > 0.1 {
+		t.Errorf("from the top: %+v, %.3g nats", back, more)
+	}
+	smooth, all := far.Clone(), far.Clone()
+	smooth.Kernel = "gaussian"
+	all.Lengthscales = []float64{25, 25, 25, 25}
+	for name, p := range map[string]gp.Params{"gaussian": smooth, "four inputs": all} {
+		if q, gain := at(p); gain != 0 || q.Variance != p.Variance {
+			t.Errorf("%s: moved to %+v", name, q)
+		}
+	}
+	search.Std = search.Std.Rows(gp.Subset(5000, 1000, 1))
+	if _, gain := at(far); gain != 0 {
+		t.Error("a hundred rows tell too little")
+	}
+}

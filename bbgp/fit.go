@@ -65,6 +65,9 @@ func Fit(ctx context.Context, d *Data, opt Options) (*Model, error) {
 	if m != nil && opt.Journal != nil && opt.Journal.Err != nil {
 		m.Result.warn("the checkpoint could not be written to its end: %v", opt.Journal.Err)
 	}
+	if m != nil && opt.Journal != nil && opt.Journal.PartErr != nil {
+		m.Result.warn("what an evaluation had reached could not be kept in the checkpoint: %v", opt.Journal.PartErr)
+	}
 	return m, err
 }
 

@@ -4,6 +4,9 @@ package main
 
 import (
 	"bytes"
+	"encoding/binary"
+	"hash/crc32"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"bbgp.dev/internal/checkpoint"
 	"bbgp.dev/internal/comm/commtest"
 )
 
@@ -72,42 +76,57 @@ func timeless(t *testing.T, report string) string {
 	return strings.Join(lines, "")
 }
 
+// A rankAnswer is what the commands that ranks share print and write.
+type rankAnswer struct{ report, held, predicted, drawn, lml, cv, page string }
+
+// answersOf runs on n ranks fit, predict and, where so much is asked for, the other commands.
+func answersOf(t *testing.T, dir string, n int, network []string, all bool) (a rankAnswer) {
+	t.Helper()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	table, points, model, out := at("train.csv"), at("new.csv"), at("m.bbgp"), at("out")
+	run := func(in string, args ...string) string {
+		printed, _ := wantRanks(t, exitOK, n, network, in, args...)
+		return printed
+	}
+	a.report = timeless(t, run("", "fit", table, "--config", at("c.txt"), "--method", "bbgp", "--out", model,
+		"--holdout", "10%", "--holdout-out", out, "--json", "--quiet"))
+	a.held = contents(t, out)
+	a.predicted = run(contents(t, points), "predict", model, "-", "--bounds", "--quiet")
+	if !all {
+		return a
+	}
+	a.drawn = run("", "sample", model, points, "--draws", "2", "--quiet")
+	a.lml = timeless(t, run("", "lml", table, "--target", "y", "--method", "bbgp", "--params",
+		write(t, dir, "p.json", a.report), "--json"))
+	a.cv = timeless(t, run("", "cv", table, "--target", "y", "--method", "bbgp", "--folds", "2", "--max-steps", "1",
+		"--out", out, "--json", "--quiet"))
+	a.cv += contents(t, out)
+	run("", "report", model, "--data", points, "--effects", "1", "--out", out)
+	a.page = contents(t, out)
+	return a
+}
+
 // Any number of ranks, over any network, writes the files and prints the report of the program alone, once.
 func TestRanksSame(t *testing.T) {
 	dir := t.TempDir()
-	table := sample(t, dir, "train.csv", 900, 3)
-	points, config := sample(t, dir, "new.csv", 60, 4), write(t, dir, "c.txt", "target = y\nmax-steps = 4\n")
-	type answer struct{ report, held, predicted, drawn, lml, cv string }
-	var alone answer
+	sample(t, dir, "train.csv", 600, 3)
+	sample(t, dir, "new.csv", 60, 4)
+	write(t, dir, "c.txt", "target = y\nmax-steps = 3\n")
+	alone := answersOf(t, dir, 0, nil, true)
 	for _, c := range []struct {
 		n       int
 		network []string
+		all     bool
 	}{
-		{0, nil}, {1, commtest.SharedMemory}, {2, commtest.SharedMemory}, {4, commtest.SharedMemory},
-		{2, commtest.Loopback},
+		{1, commtest.SharedMemory, false}, {2, commtest.SharedMemory, true}, {4, commtest.SharedMemory, false},
+		{2, commtest.Loopback, true},
 	} {
-		model, held := filepath.Join(dir, "m.bbgp"), filepath.Join(dir, "held.csv")
-		var a answer
-		a.report, _ = wantRanks(t, exitOK, c.n, c.network, "", "fit", table, "--config", config, "--method", "bbgp",
-			"--out", model, "--holdout", "10%", "--holdout-out", held, "--json", "--quiet")
-		a.report = timeless(t, a.report)
-		a.held = contents(t, held)
-		a.predicted, _ = wantRanks(t, exitOK, c.n, c.network, contents(t, points), "predict", model, "-", "--bounds",
-			"--quiet")
-		a.drawn, _ = wantRanks(t, exitOK, c.n, c.network, "", "sample", model, points, "--draws", "2", "--quiet")
-		if c.n != 1 {
-			a.lml, _ = wantRanks(t, exitOK, c.n, c.network, "", "lml", table, "--target", "y", "--method", "bbgp",
-				"--params", write(t, dir, "p.json", a.report), "--json")
-			a.lml = timeless(t, a.lml)
+		got, want := answersOf(t, dir, c.n, c.network, c.all), alone
+		if !c.all {
+			want = rankAnswer{report: alone.report, held: alone.held, predicted: alone.predicted}
 		}
-		if alone == (answer{}) {
-			alone = a
-		}
-		if c.n == 1 {
-			a.lml = alone.lml
-		}
-		if a != alone {
-			t.Errorf("%d ranks over %v: other answers than alone:\n%.3000v\n%.3000v", c.n, c.network, a, alone)
+		if got != want {
+			t.Errorf("%d ranks over %v: other answers than alone:\n%.3000v\n%.3000v", c.n, c.network, got, want)
 		}
 	}
 }
@@ -159,48 +178,85 @@ func children(t *testing.T, pid int) (list []int) {
 // await waits until path holds at least so many bytes, or the process has ended.
 func await(t *testing.T, c *exec.Cmd, path string, bytes int64) {
 	t.Helper()
-	for range 1000 {
-		st, err := os.Stat(path)
-		if err == nil && (st.Size() >= bytes || len(children(t, c.Process.Pid)) == 0) {
+	for range 6000 {
+		if sizeOf(path) >= bytes || len(children(t, c.Process.Pid)) == 0 && sizeOf(path) > 0 {
 			return
 		}
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(10 * time.Millisecond)
 	}
-	t.Fatal("nothing was written in 20 s")
+	t.Fatal("nothing was written in a minute")
 }
 
-// A rank that is killed ends all of them, and any number of ranks goes on from the checkpoint to the same bits. So does
-// a fit that mpirun is told to stop: all ranks stop at the same step, and the best model is kept.
+// entries counts the records of a checkpoint that are whole.
+func entries(path string) (count int) {
+	b, _ := os.ReadFile(path)
+	for at := int(checkpoint.JournalStart); at+checkpoint.RecordHead <= len(b); count++ {
+		size, sum := int(binary.LittleEndian.Uint32(b[at:])), binary.LittleEndian.Uint32(b[at+4:])
+		at += checkpoint.RecordHead
+		if at+size > len(b) || crc32.Checksum(b[at:at+size], checkpoint.Castagnoli) != sum {
+			return count
+		}
+		at += size
+	}
+	return count
+}
+
+// A rank that is killed ends all of them, and another number of ranks goes on from the checkpoint, in which nothing is
+// lost, until it is killed; the end has the bits of an undisturbed fit. So has one that mpirun is told to stop: all ranks
+// stop at the same step, and the best model is kept.
 func TestRanksKilled(t *testing.T) {
 	dir := t.TempDir()
-	train, point := sample(t, dir, "train.csv", 900, 3), sample(t, dir, "new.csv", 20, 4)
+	train, point := sample(t, dir, "train.csv", 450, 3), sample(t, dir, "new.csv", 20, 4)
 	model, check := filepath.Join(dir, "m.bbgp"), filepath.Join(dir, "check")
-	fit := []string{"fit", train, "--target", "y", "--method", "bbgp", "--out", model, "--quiet"}
-	wantRanks(t, exitOK, 0, nil, "", fit...)
-	whole, _ := wantRanks(t, exitOK, 0, nil, "", "predict", model, point, "--sd", "--quiet")
+	fit := []string{"fit", train, "--target", "y", "--method", "bbgp", "--max-steps", "3", "--out", model, "--quiet"}
+	predict := func() string {
+		t.Helper()
+		return want(t, exitOK, "predict", model, point, "--sd", "--quiet").out
+	}
+	began := time.Now()
+	wantRanks(t, exitOK, 2, commtest.SharedMemory, "", append(fit, "--checkpoint", check)...)
+	took := time.Since(began)
+	whole := predict()
 	fit = append(fit, "--checkpoint", check, "--resume")
-	sizes := []int{2, 3, 4}
-	for k := range kills(t, 2) {
-		os.Remove(check)
-		os.Remove(model)
-		c, _, errw := mpirun(t, sizes[k%3], commtest.SharedMemory, fit...)
+	rng := rand.New(rand.NewPCG(5, 1))
+	killed, runs, kept := 0, 0, 0
+	for most := kills(t, 20); killed < most; runs++ {
+		if kept == 0 {
+			os.Remove(check)
+		}
+		network := commtest.SharedMemory
+		if runs%4 == 3 {
+			network = commtest.Loopback
+		}
+		c, _, errw := mpirun(t, 2+runs%3, network, fit...)
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
 		}
-		await(t, c, check, int64(500*(k%7)))
-		list := children(t, c.Process.Pid)
-		if len(list) > 0 {
-			syscall.Kill(list[k%len(list)], syscall.SIGKILL)
+		time.Sleep(took/4 + time.Duration(rng.Float64()*float64(took)/2))
+		if list := children(t, c.Process.Pid); len(list) > 0 {
+			syscall.Kill(list[rng.IntN(len(list))], syscall.SIGKILL)
 		}
-		c.Wait()
-		wantRanks(t, exitOK, sizes[(k+1)%3], commtest.SharedMemory, "", fit...)
-		if got, _ := wantRanks(t, exitOK, 0, nil, "", "predict", model, point, "--sd", "--quiet"); got != whole {
-			t.Fatalf("kill %d: other predictions; the killed run said %s", k, errw)
+		if c.Wait() == nil { // the fit was faster
+			if got := predict(); got != whole {
+				t.Fatalf("after %d kills: other predictions: %s", killed, errw)
+			}
+			kept = 0
+			continue
+		}
+		killed++
+		if now := entries(check); now < kept {
+			t.Fatalf("after %d kills: of %d evaluations %d are left", killed, kept, now)
+		} else {
+			kept = now
 		}
 	}
+	t.Logf("%d runs, %d of them killed", runs, killed)
+	wantRanks(t, exitOK, 3, commtest.Loopback, "", fit...)
+	if got := predict(); got != whole {
+		t.Fatalf("after %d kills: other predictions", killed)
+	}
 	os.Remove(check)
-	os.Remove(model)
-	c, _, errw := mpirun(t, 2, commtest.SharedMemory, append(fit, "--method", "bbgp")...)
+	c, _, errw := mpirun(t, 2, commtest.Loopback, fit...)
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +268,7 @@ func TestRanksKilled(t *testing.T) {
 		t.Errorf("stopped by SIGUSR1: exit %d\n%s", code, errw)
 	}
 	wantRanks(t, exitOK, 1, commtest.SharedMemory, "", fit...)
-	if got, _ := wantRanks(t, exitOK, 0, nil, "", "predict", model, point, "--sd", "--quiet"); got != whole {
+	if got := predict(); got != whole {
 		t.Error("stopped by SIGUSR1 and resumed: other predictions")
 	}
 }

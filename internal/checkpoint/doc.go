@@ -4,6 +4,7 @@
 //
 //	Journal     the file: what the fit is of, then one entry a call
 //	Entry       key of a call, its value or fault, state of the estimator after it
+//	part        what a call that takes long has reached, behind the last entry
 //	Estimator   answers calls from the journal while it goes on, then by another
 //
 // # The way of the data

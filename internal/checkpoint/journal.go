@@ -55,6 +55,8 @@ type Journal struct {
 	replayed int
 	synced   time.Time
 	Err      error // of the first write that failed; nothing is written after it
+	PartErr  error // of keeping what an evaluation had reached
+	parts    parts
 }
 
 // An Entry is one call of an objective.
@@ -187,6 +189,9 @@ func (j *Journal) peek() *Entry {
 	}
 	e := new(Entry)
 	payload, ok := j.record()
+	if ok {
+		j.findParts(payload)
+	}
 	if !ok || gob.NewDecoder(bytes.NewReader(payload)).Decode(e) != nil || e.Value == nil && e.Fault == "" {
 		j.in = nil
 		return nil
@@ -224,10 +229,15 @@ func (j *Journal) Add(e *Entry) {
 	}
 }
 
-func (j *Journal) append(payload []byte) error {
+// framed is a record of the payload.
+func framed(payload []byte) []byte {
 	b := binary.LittleEndian.AppendUint32(make([]byte, 0, RecordHead+len(payload)), uint32(len(payload)))
 	b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(payload, Castagnoli))
-	if err := j.write(append(b, payload...)); err != nil {
+	return append(b, payload...)
+}
+
+func (j *Journal) append(payload []byte) error {
+	if err := j.write(framed(payload)); err != nil {
 		return err
 	}
 	if time.Since(j.synced) < syncEvery {
@@ -237,16 +247,15 @@ func (j *Journal) append(payload []byte) error {
 	return j.f.Sync()
 }
 
-// write writes at the end and cuts what is behind it.
+// write writes at the end and cuts what is behind it: in that order, for what is behind may be what this is the end of.
 func (j *Journal) write(b []byte) error {
-	if err := j.f.Truncate(j.end); err != nil {
+	n, err := j.f.WriteAt(b, j.end)
+	if err != nil {
 		return err
 	}
-	n, err := j.f.WriteAt(b, j.end)
-	if err == nil {
-		j.end += int64(n)
-	}
-	return err
+	j.end += int64(n)
+	j.parts = parts{off: j.parts.off}
+	return j.f.Truncate(j.end)
 }
 
 // callKey identifies a call of an objective.

@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"context"
+	"time"
 
 	"bbgp.dev/internal/evidence"
 	"bbgp.dev/internal/gp"
@@ -59,6 +60,7 @@ func (o *Estimator) Evaluate(ctx context.Context, p gp.Params, opt evidence.Opti
 	if err := o.live(ctx); err != nil {
 		return nil, err
 	}
+	opt.Keep = &keeper{o.Journal, key, time.Now()}
 	ev, err := o.Of.Evaluate(ctx, p, opt)
 	if ctx.Err() == nil {
 		o.Journal.Add(o.entry(key, ev, err))

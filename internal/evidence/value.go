@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"context"
+	"io"
 	"math"
 
 	"bbgp.dev/internal/cost"
@@ -74,6 +75,19 @@ type Options struct {
 	// Reject, if not nil, is asked during the evaluation with the upper bound
 	// known so far; true ends it, Rejected set.
 	Reject func(upper float64) bool
+	// Keep, if not nil, keeps what a long evaluation has reached.
+	Keep Keeper
+}
+
+// A Keeper keeps what an evaluation that takes long has reached, for the same evaluation of a later run.
+type Keeper interface {
+	// Kept is all that is kept, nil where nothing is.
+	Kept() io.Reader
+	// Due says whether it is time to keep, where the evaluation is stopping or goes on.
+	Due(stopping bool) bool
+	// Keep adds what write writes to what is kept or, where fresh, puts it in its place. A w that fails takes no more
+	// and says nothing.
+	Keep(fresh bool, write func(w io.Writer))
 }
 
 // An Estimator evaluates the log marginal likelihood of one set of data. A

@@ -14,12 +14,16 @@ import (
 	"time"
 
 	"bbgp.dev/bbgp"
+	"bbgp.dev/internal/checkpoint"
 )
 
 // The test binary plays the program, so that it can be killed.
 func TestMain(m *testing.M) {
 	switch mode := os.Getenv("BBGP_TEST_PLAYS"); mode {
-	case "bbgp":
+	case "bbgp", "keeper": // keeper keeps each pass of an evaluation
+		if mode == "keeper" {
+			checkpoint.KeepAfter = 0
+		}
 		os.Args[0] = "bbgp"
 		main()
 	case "saver": // saves a model again and again

@@ -5,11 +5,13 @@ package main
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"hash/crc32"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strconv"
 	"strings"
 	"syscall"
@@ -24,7 +26,7 @@ import (
 func mpirun(t *testing.T, n int, network []string, args ...string) (c *exec.Cmd, out, errw *bytes.Buffer) {
 	t.Helper()
 	c = commtest.Mpirun(t, n, network, args...)
-	c.Env = append(c.Env, "BBGP_TEST_PLAYS=bbgp")
+	c.Env = append(c.Env, "BBGP_TEST_PLAYS=keeper")
 	out, errw = new(bytes.Buffer), new(bytes.Buffer)
 	c.Stdout, c.Stderr = out, errw
 	return c, out, errw
@@ -83,7 +85,10 @@ type rankAnswer struct{ report, held, predicted, drawn, lml, cv, page string }
 func answersOf(t *testing.T, dir string, n int, network []string, all bool) (a rankAnswer) {
 	t.Helper()
 	at := func(name string) string { return filepath.Join(dir, name) }
-	table, points, model, out := at("train.csv"), at("new.csv"), at("m.bbgp"), at("out")
+	table, points, model, out, alone := at("train.csv"), at("new.csv"), at("m.bbgp"), at("out"), at("alone.bbgp")
+	if n == 0 {
+		model = alone
+	}
 	run := func(in string, args ...string) string {
 		printed, _ := wantRanks(t, exitOK, n, network, in, args...)
 		return printed
@@ -101,9 +106,20 @@ func answersOf(t *testing.T, dir string, n int, network []string, all bool) (a r
 	a.cv = timeless(t, run("", "cv", table, "--target", "y", "--method", "bbgp", "--folds", "2", "--max-steps", "1",
 		"--out", out, "--json", "--quiet"))
 	a.cv += contents(t, out)
-	run("", "report", model, "--data", points, "--effects", "1", "--out", out)
+	run("", "report", alone, "--data", points, "--effects", "1", "--out", out) // it draws how long the training took
 	a.page = contents(t, out)
 	return a
+}
+
+// firstDifference tells the first lines of two texts that differ.
+func firstDifference(got, want string) string {
+	a, b := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return fmt.Sprintf("line %d is %.200q, alone %.200q", i+1, a[i], b[i])
+		}
+	}
+	return fmt.Sprintf("%d lines, alone %d", len(a), len(b))
 }
 
 // Any number of ranks, over any network, writes the files and prints the report of the program alone, once.
@@ -126,7 +142,13 @@ func TestRanksSame(t *testing.T) {
 			want = rankAnswer{report: alone.report, held: alone.held, predicted: alone.predicted}
 		}
 		if got != want {
-			t.Errorf("%d ranks over %v: other answers than alone:\n%.3000v\n%.3000v", c.n, c.network, got, want)
+			a, b := reflect.ValueOf(got), reflect.ValueOf(want)
+			for i := range a.NumField() {
+				if a.Field(i).String() != b.Field(i).String() {
+					t.Errorf("%d ranks over %v, %s: %s", c.n, c.network, a.Type().Field(i).Name,
+						firstDifference(a.Field(i).String(), b.Field(i).String()))
+				}
+			}
 		}
 	}
 }
@@ -187,7 +209,7 @@ func await(t *testing.T, c *exec.Cmd, path string, bytes int64) {
 	t.Fatal("nothing was written in a minute")
 }
 
-// entries counts the records of a checkpoint that are whole.
+// entries counts the evaluations in a checkpoint.
 func entries(path string) (count int) {
 	b, _ := os.ReadFile(path)
 	for at := int(checkpoint.JournalStart); at+checkpoint.RecordHead <= len(b); count++ {
@@ -196,23 +218,33 @@ func entries(path string) (count int) {
 		if at+size > len(b) || crc32.Checksum(b[at:at+size], checkpoint.Castagnoli) != sum {
 			return count
 		}
+		if bytes.HasPrefix(b[at:], []byte("part")) {
+			return count
+		}
 		at += size
 	}
 	return count
 }
 
-// A rank that is killed ends all of them, and another number of ranks goes on from the checkpoint, in which nothing is
-// lost, until it is killed; the end has the bits of an undisturbed fit. So has one that mpirun is told to stop: all ranks
-// stop at the same step, and the best model is kept.
-func TestRanksKilled(t *testing.T) {
-	dir := t.TempDir()
+// rankFit is a short fit, and what its model predicts.
+func rankFit(t *testing.T, dir string) (args []string, predict func() string) {
+	t.Helper()
 	train, point := sample(t, dir, "train.csv", 450, 3), sample(t, dir, "new.csv", 20, 4)
-	model, check := filepath.Join(dir, "m.bbgp"), filepath.Join(dir, "check")
-	fit := []string{"fit", train, "--target", "y", "--method", "bbgp", "--max-steps", "3", "--out", model, "--quiet"}
-	predict := func() string {
+	model := filepath.Join(dir, "m.bbgp")
+	args = []string{"fit", train, "--target", "y", "--method", "bbgp", "--max-steps", "3", "--neighbours", "4",
+		"--rank", "0", "--out", model, "--quiet"}
+	return args, func() string {
 		t.Helper()
 		return want(t, exitOK, "predict", model, point, "--sd", "--quiet").out
 	}
+}
+
+// A rank that is killed ends all of them, and another number of ranks goes on from the checkpoint, in which nothing is
+// lost, until it is killed; the end has the bits of an undisturbed fit.
+func TestRanksKilled(t *testing.T) {
+	dir := t.TempDir()
+	fit, predict := rankFit(t, dir)
+	check := filepath.Join(dir, "check")
 	began := time.Now()
 	wantRanks(t, exitOK, 2, commtest.SharedMemory, "", append(fit, "--checkpoint", check)...)
 	took := time.Since(began)
@@ -255,7 +287,15 @@ func TestRanksKilled(t *testing.T) {
 	if got := predict(); got != whole {
 		t.Fatalf("after %d kills: other predictions", killed)
 	}
-	os.Remove(check)
+}
+
+// A fit that mpirun is told to stop ends at the same step on all ranks, and the best model is kept.
+func TestRanksStopped(t *testing.T) {
+	dir := t.TempDir()
+	fit, predict := rankFit(t, dir)
+	wantRanks(t, exitOK, 0, nil, "", fit...)
+	whole, check := predict(), filepath.Join(dir, "check")
+	fit = append(fit, "--checkpoint", check, "--resume")
 	c, _, errw := mpirun(t, 2, commtest.Loopback, fit...)
 	if err := c.Start(); err != nil {
 		t.Fatal(err)

@@ -14,7 +14,8 @@ import (
 //	1 byte    1 if all that belongs together ends here
 //	bytes
 //
-// The entry of the evaluation takes their place. A program that does not know them takes them for the end of the journal.
+// The entry of the evaluation takes their place. A program that does not know them takes them for the end of the
+// journal.
 
 const (
 	partMagic = "part"
@@ -22,8 +23,8 @@ const (
 	partBytes = 4 << 20
 )
 
-// KeepAfter is how long an evaluation lasts until what it has reached is kept, and until that is kept again. Tests shorten
-// it.
+// KeepAfter is how long an evaluation lasts until what it has reached is kept, and until that is kept again. Tests
+// shorten it.
 var KeepAfter = 10 * time.Minute
 
 // stopShare of KeepAfter is worth keeping where an evaluation is stopped.
@@ -41,7 +42,7 @@ type parts struct {
 func (j *Journal) findParts(payload []byte) {
 	var open []*io.SectionReader
 	at := j.end
-	for ok := true; ok && len(payload) >= partHead && bytes.HasPrefix(payload, []byte(partMagic)); payload, ok = j.record() {
+	for ok := true; ok && isPart(payload); payload, ok = j.record() {
 		key := [sha256.Size]byte(payload[len(partMagic):])
 		if at == j.end {
 			j.parts.key = key
@@ -55,6 +56,10 @@ func (j *Journal) findParts(payload []byte) {
 			j.parts.at, j.parts.end, open = append(j.parts.at, open...), at, nil
 		}
 	}
+}
+
+func isPart(payload []byte) bool {
+	return len(payload) >= partHead && bytes.HasPrefix(payload, []byte(partMagic))
 }
 
 // A keeper is the evidence.Keeper of one call.

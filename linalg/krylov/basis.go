@@ -1,6 +1,7 @@
 package krylov
 
 import (
+	"bufio"
 	"math"
 	"unsafe"
 
@@ -35,6 +36,12 @@ type krylovBasis interface {
 	ProjectOut(w linalg.Matrix)
 	// MulTo sets dst = T[:, :y.Rows] y, n×q, in float64.
 	MulTo(dst, y linalg.Matrix)
+	// Bits, SaveTo and ResumeFrom are of the file format in save.go.
+	Bits() int
+	SaveTo(w *bufio.Writer, j0, j1 int)
+	ResumeFrom(r *bufio.Reader, c int) error
+	// ColsTo sets dst to the columns from j on.
+	ColsTo(dst linalg.Matrix, j int)
 }
 
 // A basis keeps T in chunks [rows][basisCols] of type F, rows padded to whole

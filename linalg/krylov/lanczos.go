@@ -52,6 +52,8 @@ type Lanczos struct {
 
 	spill    spill
 	replayed int
+	saved    saved
+	again    *again // nil, but while steps of an earlier run are made from what it kept
 }
 
 // A spill is where the process stopped to store its basis: enough to go on from
@@ -87,7 +89,7 @@ func (l *Lanczos) Start(op linalg.SymOp, f linalg.Preconditioner, w0 linalg.Matr
 		panic("krylov: Lanczos.Start: shapes differ")
 	}
 	l.op, l.f, l.norm, l.Times = op, f, 0, LanczosTimes{}
-	l.spill, l.replayed = spill{}, 0
+	l.spill, l.replayed, l.saved, l.again = spill{}, 0, saved{}, nil
 	l.t.Reset()
 	l.prev = linalg.Matrix{Rows: l.n}
 	w := view(l.bufs[0], l.n, l.p)
@@ -142,6 +144,10 @@ func (l *Lanczos) Replayed() int { return l.replayed }
 func (l *Lanczos) Step(ctx context.Context) error {
 	if l.Exhausted() {
 		panic("krylov: Lanczos.Step: the space is exhausted")
+	}
+	if l.again != nil {
+		l.stepAgain()
+		return ctx.Err()
 	}
 	p := l.cur.Cols
 	z, w := view(l.bufs[2], l.n, p), view(l.bufs[3], l.n, p)

@@ -179,10 +179,11 @@ func (o *Estimator) Evaluate(ctx context.Context, p gp.Params, opt evidence.Opti
 		return nil, err
 	}
 	o.setForm(p, opt)
-	passes, wasted := 0, 0
+	passes, wasted, turn := 0, 0, 0
 	run := func(prec kernelmv.Precision) (*evidence.Value, error) {
-		r := &process{o: o, ctx: ctx, p: p, far: far, opt: opt, prec: prec}
+		r := &process{o: o, ctx: ctx, p: p, far: far, opt: opt, prec: prec, turn: turn}
 		ev, err := r.evaluate()
+		turn++
 		passes += r.passes
 		return ev, err
 	}

@@ -31,6 +31,8 @@ type process struct {
 	resid            linalg.Matrix // y - c
 	logConst         float64       // n log 2π + log det P
 	v0, kv0          linalg.Matrix // of a warm start: v so far and K̂v; no rows without one
+	turn             int           // of the evaluation, 0 unless others were not accurate enough
+	kept             bool          // there are passes of this turn in opt.Keep
 }
 
 func (r *process) evaluate() (*evidence.Value, error) {
@@ -102,6 +104,7 @@ func (r *process) begin() error {
 	}
 	o.phases.precond += time.Since(start).Seconds()
 	o.lanczos.Start(r.op, o.pre, o.start)
+	r.resume()
 	o.b.reset(o.lanczos.H, s, known, o.nodeOne(r.p))
 	return nil
 }
@@ -144,6 +147,7 @@ func (r *process) iterate() (rejected bool, err error) {
 		}
 		width := o.lanczos.Width()
 		if err := o.lanczos.Step(r.ctx); err != nil {
+			r.keep(true)
 			return false, err
 		}
 		r.passes++
@@ -170,6 +174,7 @@ func (r *process) iterate() (rejected bool, err error) {
 			return false, &evidence.StagnationError{Passes: r.passes, Gap: watch.best, Precision: r.prec.String(),
 				Rank: o.pre.Rank(), Neighbours: o.pre.Neighbours()}
 		}
+		r.keep(false)
 	}
 }
 

@@ -19,16 +19,17 @@ func (o *Op) DiagTo(dst []float64) {
 	}
 }
 
-// ColsTo sets dst = K[:, cols], n×len(cols).
-func (o *Op) ColsTo(ctx context.Context, dst linalg.Matrix, cols []int) error {
-	if dst.Rows != o.Dim() || dst.Cols != len(cols) {
+// ColsTo sets dst = K[from:from+dst.Rows, cols].
+func (o *Op) ColsTo(ctx context.Context, dst linalg.Matrix, from int, cols []int) error {
+	if from < 0 || from+dst.Rows > o.Dim() || dst.Cols != len(cols) {
 		panic("kernelmv: ColsTo: bad shapes")
 	}
 	index := make([]int32, len(cols))
 	for k, c := range cols {
 		index[k] = int32(c)
 	}
-	return o.entriesTo(ctx, dst, o.allRows(), o.someRows(index))
+	rows := rowSet{n: dst.Rows, x: o.pts.x[from*o.pts.dim:]}
+	return o.entriesTo(ctx, dst, rows, o.someRows(index))
 }
 
 // RowsTo sets dst = K[rows, :], len(rows)×n.

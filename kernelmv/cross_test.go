@@ -75,7 +75,7 @@ func checkSets(t *testing.T, op *Op, want linalg.Matrix, rng *rand.Rand) {
 			}
 		}
 		got := linalg.NewMatrix(n, m)
-		if err := op.ColsTo(ctx, got, cols); err != nil {
+		if err := op.ColsTo(ctx, got, 0, cols); err != nil {
 			t.Fatal(err)
 		}
 		near(t, "ColsTo", got, wantCols, 1e-14)

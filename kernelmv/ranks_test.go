@@ -136,6 +136,7 @@ func TestLanczosOverRanks(t *testing.T) {
 	c := rankCase{500, 4, 1, 1}
 	for _, set := range []precond.Options{
 		{Rank: 100, Seed: 3}, {Rank: 30, Neighbours: 8, Seed: 3}, {Rank: 20, Greedy: true}, {Neighbours: 12, Seed: 4},
+		{Rank: 120, Neighbours: 5, Decide: func(int, float64) (int, int) { return 110, 6 }},
 	} {
 		for _, most := range []int{0, 18} {
 			sameOverRanks(t, func(e *linalg.Engine) (out []float64, err error) {
@@ -190,7 +191,7 @@ func TestNeighboursOverRanks(t *testing.T) {
 				return nil, err
 			}
 			cols := linalg.NewMatrix(c.n, 2)
-			if err := op.ColsTo(ctx, cols, []int{3, 100}); err != nil {
+			if err := op.ColsTo(ctx, cols, 0, []int{3, 100}); err != nil {
 				return nil, err
 			}
 			out := append(cross.Data, cols.Data...)

@@ -26,8 +26,8 @@ type ColOp interface {
 	// DiagTo sets dst[i] = K_ii.
 	DiagTo(dst []float64)
 
-	// ColsTo sets dst = K[:, cols], n×len(cols), in float64.
-	ColsTo(ctx context.Context, dst Matrix, cols []int) error
+	// ColsTo sets dst = K[from:from+dst.Rows, cols], in float64.
+	ColsTo(ctx context.Context, dst Matrix, from int, cols []int) error
 
 	// BlockTo sets dst = K[rows, rows], len(rows)×len(rows), both triangles, in
 	// float64. Calls with different workers may run at the same time.

@@ -21,25 +21,33 @@ const (
 // which are matrix products only; where the Gram matrix is too close to
 // singular, block Gram-Schmidt, twice, with each panel column by column.
 // NaN or Inf in w give NaN in Q or R.
-func (e *Engine) ThinQR(w Matrix) (r Matrix, rank int) { return e.ThinQRWithin(w, 0) }
+func (e *Engine) ThinQR(w Matrix) (r Matrix, rank int) {
+	return e.thinQR(w, w.Rows, 0, e.rowGram, e.carefulQR)
+}
 
-// ThinQRWithin is ThinQR, but one round is enough where that leaves
-// ‖Q'Q - I‖ ‖W‖_F below loss.
-func (e *Engine) ThinQRWithin(w Matrix, loss float64) (r Matrix, rank int) {
-	n, p := w.Rows, w.Cols
+// ThinQRRows is ThinQR where each rank has its own rows (OwnRows) of w, n×p, and one round is enough where that leaves
+// ‖Q'Q - I‖ ‖W‖_F below loss. Sums over the rows are taken in the groups of GroupRows.
+func (e *Engine) ThinQRRows(w Matrix, n int, loss float64) (r Matrix, rank int) {
+	return e.thinQR(w, n, loss, func(g, w Matrix) { e.spreadGram(g, w, n) },
+		func(w, r Matrix) int { return e.carefulRows(w, r, n) })
+}
+
+func (e *Engine) thinQR(w Matrix, n int, loss float64, gram func(g, w Matrix),
+	careful func(w, r Matrix) int) (r Matrix, rank int) {
+	p := w.Cols
 	r = NewMatrix(p, p)
 	if n == 0 || p == 0 {
 		return r, 0
 	}
 	g := NewMatrix(p, p)
-	e.rowGram(g, w)
+	gram(g, w)
 	scale, ok := unitDiagonal(g)
 	if !ok || n < p {
-		return r, e.carefulQR(w, r)
+		return r, careful(w, r)
 	}
 	norm := symNorm(g)
 	if e.factor(g, 0) != nil || smallestPivot(g) < qrPivot {
-		return r, e.carefulQR(w, r)
+		return r, careful(w, r)
 	}
 	once := loss > 0 && 0x1p-53*norm*e.inverseTrace(g)*math.Sqrt(e.Dot(scale, scale)) < loss
 	// g holds the factor of D^-1 W'W D^-1: R1 = L' D.
@@ -53,7 +61,7 @@ func (e *Engine) ThinQRWithin(w Matrix, loss float64) (r Matrix, rank int) {
 	if once {
 		return r, p
 	}
-	e.rowGram(g, w)
+	gram(g, w)
 	if e.factor(g, 0) != nil {
 		// Cannot happen for finite numbers after the pivot test; NaN comes here.
 		fillNaN(r)
@@ -96,6 +104,33 @@ func (e *Engine) rowGram(g, w Matrix) {
 		return
 	}
 	e.SyrkTo(g, 1, w, true, 0)
+}
+
+// spreadGram is rowGram of n rows, of which each rank has its own.
+func (e *Engine) spreadGram(g, w Matrix, n int) {
+	size := GroupRows(n)
+	if g.Rows*g.Cols <= gramSmall {
+		e.gramOf(g, w, w, size, Groups(n), true)
+		return
+	}
+	g.Zero()
+	e.InTurn(g.Data, func() {
+		for i := 0; i < w.Rows; i += size {
+			e.SyrkTo(g, 1, w.Sub(i, min(i+size, w.Rows), 0, w.Cols), true, 1)
+		}
+	})
+}
+
+// carefulRows is carefulQR of n rows, of which each rank has its own: on each, with all of them.
+func (e *Engine) carefulRows(w, r Matrix, n int) (rank int) {
+	if e.alone() {
+		return e.carefulQR(w, r)
+	}
+	lo, hi := e.OwnRows(n)
+	all := e.AllRows(w, n)
+	rank = e.carefulQR(all, r)
+	w.CopyFrom(all.Sub(lo, hi, 0, w.Cols))
+	return rank
 }
 
 // unitDiagonal scales the lower triangle of g to D^-1 G D^-1 with D² its

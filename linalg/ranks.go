@@ -53,8 +53,12 @@ func (e *Engine) Share(count int) (from, to int) {
 
 // OwnRows returns the rows from..to-1 of n that this rank holds, whole groups.
 func (e *Engine) OwnRows(n int) (from, to int) {
-	from, to = e.Share(Groups(n))
-	return min(from*GroupRows(n), n), min(to*GroupRows(n), n)
+	return e.FirstRow(e.Rank(), n), e.FirstRow(e.Rank()+1, n)
+}
+
+// FirstRow is the first of the rows of n that a rank holds; n for the number of ranks.
+func (e *Engine) FirstRow(rank, n int) int {
+	return min(shareStart(Groups(n), rank, e.Ranks())*GroupRows(n), n)
 }
 
 // ForShare runs the iterations of this rank's Share of count pieces of unit iterations each.
@@ -103,6 +107,18 @@ func (e *Engine) CompleteRows(m Matrix, count, unit int) {
 	}
 }
 
+// AllRows returns all rows of n, of which each rank has its own (OwnRows): m itself where one has all.
+func (e *Engine) AllRows(m Matrix, n int) Matrix {
+	if e.alone() {
+		return m
+	}
+	all := NewMatrix(n, m.Cols)
+	lo, hi := e.OwnRows(n)
+	all.Sub(lo, hi, 0, m.Cols).CopyFrom(m)
+	e.CompleteRows(all, Groups(n), GroupRows(n))
+	return all
+}
+
 // ForDealt runs the iterations of 0..n-1 that are dealt to this rank, in turn: where the first cost more than the last.
 func (e *Engine) ForDealt(n int, body func(worker, i int)) {
 	if e.alone() {
@@ -119,6 +135,24 @@ func CompleteDealt[T int32 | float64](e *Engine, x []T, count, unit int, backwar
 	if e.alone() {
 		return
 	}
+	// In parts, each of which begins with a piece of rank 0, for gathers have memory of their own.
+	size := e.Ranks()
+	part := max(1, dealtNumbers/max(1, unit*size)) * size
+	for from := 0; from < count; from += part {
+		some := min(part, count-from)
+		if backwards {
+			completePart(e, x[(count-from-some)*unit:min((count-from)*unit, len(x))], some, unit, true)
+		} else {
+			completePart(e, x[from*unit:min((from+some)*unit, len(x))], some, unit, false)
+		}
+	}
+}
+
+// dealtNumbers are gathered at a time, 32 MB.
+const dealtNumbers = 1 << 22
+
+// completePart is CompleteDealt of few numbers.
+func completePart[T int32 | float64](e *Engine, x []T, count, unit int, backwards bool) {
 	size, own := e.Ranks(), e.Rank()
 	buf, off := e.room(len(x)), e.gathers.off[:0]
 	pieces := func(rank int, do func(piece []T)) {
@@ -152,6 +186,68 @@ func CompleteDealt[T int32 | float64](e *Engine, x []T, count, unit int, backwar
 			}
 			at += len(piece)
 		})
+	}
+}
+
+// CompleteOwned gathers the rows of m: row i has been made by the rank that holds row at[i] of n (OwnRows).
+func (e *Engine) CompleteOwned(m Matrix, at []int32, n int) {
+	if e.alone() || m.Cols == 0 {
+		return
+	}
+	size, groups := e.Ranks(), Groups(n)
+	owner := make([]int, len(at))
+	for i, row := range at {
+		owner[i] = ((int(row)/GroupRows(n)+1)*size - 1) / groups
+	}
+	buf, off := e.room(m.Rows*m.Cols), append(e.gathers.off[:0], 0)
+	each := func(do func(rank int, row, room []float64)) {
+		k := 0
+		for r := range size {
+			for i := range m.Rows {
+				if owner[i] == r {
+					do(r, m.Row(i), buf[k*m.Cols:(k+1)*m.Cols])
+					k++
+				}
+			}
+			off = append(off, k*m.Cols)
+		}
+	}
+	each(func(rank int, row, room []float64) {
+		if rank == e.Rank() {
+			copy(room, row)
+		}
+	})
+	e.gather(buf, off)
+	each(func(_ int, row, room []float64) { copy(row, room) })
+}
+
+// From gives x of one rank to all.
+func (e *Engine) From(rank int, x []float64) {
+	if e.alone() {
+		return
+	}
+	buf, off := e.room(len(x)), e.gathers.off[:0]
+	for r := range e.Ranks() + 1 {
+		if r <= rank {
+			off = append(off, 0)
+		} else {
+			off = append(off, len(x))
+		}
+	}
+	copy(buf, x)
+	e.gather(buf, off)
+	copy(x, buf)
+}
+
+// InTurn lets each rank in turn, by number, add to x, in which it finds what those before have left, and leaves the end
+// of that on all of them: for sums over rows, in the order of the rows, that are too large for a part per group. What
+// work does makes no gathers.
+func (e *Engine) InTurn(x []float64, work func()) {
+	for r := range e.Ranks() {
+		if r == e.Rank() {
+			work()
+		}
+		e.From(r, x)
 	}
 }
 

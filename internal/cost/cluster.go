@@ -9,9 +9,9 @@ import (
 // What a fit takes on ranks that share its work, by the costs of one thread. With R ranks, n rows and p columns
 //
 //	product        n²/R pairs; those of two rows of one rank are evaluated once and used twice, others once
-//	gather         n p numbers of 8 bytes come in, in each product, and as many for each sweep of basis and low rank
-//	low rank       the rows of its factor by rank
-//	neighbours     found, factorised and solved with on every rank
+//	gather         n p numbers of 8 bytes come in, in each product, and as many in passGathers
+//	low rank       the rows of its factor by rank, but for a Gram matrix, to which ranks add in turn
+//	neighbours     found, factorised and solved with by rows; all rows of the low-rank part pass by, some columns a time
 //	basis          rows by rank
 //
 // A prediction, not a promise: nobody has measured more ranks than one machine has.
@@ -61,9 +61,15 @@ const (
 	useful = 0.7
 	// latency of a message, and the gathers of a pass that are of few numbers.
 	latency, smallGathers = 20e-6, 4
-	// passGathers of a block are in a pass: the product, two of the basis, one of the low-rank part.
-	passGathers      = 4
-	finalEvaluations = 3.5 // that the end of a fit is worth
+	// passGathers of a block are in a pass: the product, two of the basis; and two for each part of P.
+	passGathers, partGathers = 3, 2
+	// inTurn is the share of the low-rank factor's multiply-adds that ranks make one after the other.
+	inTurn = 0.25
+	// panelColumns of the low-rank part are on every rank at a time, with their gather, and as many numbers of triangles.
+	panelColumns = 48
+	// bytesPerColumn of W is what each entry takes a second time, by columns; bytesPerFound is what the search leaves.
+	bytesPerColumn, bytesPerFound = 16, 4
+	finalEvaluations              = 3.5 // that the end of a fit is worth
 )
 
 // Time predicts what w takes on c.
@@ -89,14 +95,26 @@ func (c Cluster) time(w Work) ClusterTime {
 	if c.Ranks > 1 {
 		t.GatherBytes = int64(w.Rows) * int64(w.Columns) * 8
 		steps := math.Ceil(math.Log2(ranks))
-		t.Gather = float64(t.GatherBytes)*(1-1/ranks)/(c.Gbps/8*1e9*useful) + (1+smallGathers)*steps*latency
+		t.Gather = float64(t.GatherBytes)*(1-1/ranks)/c.bytesPerSecond() + (1+smallGathers)*steps*latency
 	}
 	t.Product = pairs + t.Gather
 	t.Pairs = n * n / t.Product
-	solves := n * blocks * (u.Column*float64(w.Rank)/ranks + u.Neighbour*float64(w.Neighbours)) * second
+	solves := n * blocks * (u.Column*float64(w.Rank) + u.Neighbour*float64(w.Neighbours)) * second / ranks
 	basis := u.Dense * n * math.Pow(float64(w.Columns*w.Passes), 2) * second / ranks
 	factor := n * u.Dense * float64(w.Rank*w.Rank) * second / ranks
-	neighbours := searchShare * n * u.build(w.Inputs, w.Neighbours, w.Rank) * second
+	neighbours := searchShare * n * u.build(w.Inputs, w.Neighbours, w.Rank) * second / ranks
+	gathers := float64(passGathers)
+	if w.Rank > 0 {
+		gathers += partGathers
+	}
+	if w.Neighbours > 0 {
+		gathers += partGathers
+	}
+	if c.Ranks > 1 {
+		factor += inTurn * n * u.Dense * float64(w.Rank*w.Rank) * second
+		turns := math.Ceil(float64(w.Neighbours*w.Neighbours) / (2 * panelColumns * ranks))
+		neighbours += turns * n * float64(w.Rank) * 8 / c.bytesPerSecond()
+	}
 	t.Preconditioner = factor + neighbours
 
 	passes := float64(w.Passes)
@@ -106,8 +124,8 @@ func (c Cluster) time(w Work) ClusterTime {
 		seconds float64
 	}{
 		{"covariance function and products in the cores", (passes + gradProducts) * pairs},
-		{"network", passes * passGathers * t.Gather},
-		{"low-rank factor", factor}, {"neighbours, which every rank finds and factorises", neighbours},
+		{"network", passes * gathers * t.Gather},
+		{"low-rank factor", factor}, {"neighbours", neighbours},
 		{"preconditioner, its solves", passes * solves}, {"re-orthogonalisation", basis},
 	} {
 		t.Evaluation += part.seconds
@@ -121,9 +139,20 @@ func (c Cluster) time(w Work) ClusterTime {
 	return t
 }
 
+// bytesPerSecond come in at a rank.
+func (c Cluster) bytesPerSecond() float64 { return c.Gbps / 8 * 1e9 * useful }
+
 // bytes predicts the memory of a rank: data and blocks of columns on each, what has rows by rank shared.
 func (c Cluster) bytes(w Work) int64 {
-	shared := precondBytes(w.Rows, w.Rank, 0) + 4*int64(w.Rows)*int64(w.Columns*w.Passes)
-	each := KrylovBytes(w.Rows, w.Inputs, w.Columns, 0, w.Neighbours) + TableBytes(w.Rows, w.Inputs)
+	n := int64(w.Rows)
+	shared := precondBytes(w.Rows, w.Rank, w.Neighbours) + 4*n*int64(w.Columns*w.Passes)
+	each := KrylovBytes(w.Rows, w.Inputs, w.Columns, 0, 0) + TableBytes(w.Rows, w.Inputs)
+	if c.Ranks > 1 {
+		shared += bytesPerColumn * n * int64(w.Neighbours)
+		each += bytesPerFound * n * int64(w.Neighbours)
+		if w.Rank > 0 && w.Neighbours > 0 {
+			each += 3 * 8 * n * panelColumns
+		}
+	}
 	return ProgramBytes + int64(garbage*float64(each+shared/int64(c.Ranks)))
 }

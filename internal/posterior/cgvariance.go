@@ -145,7 +145,7 @@ func (w *cgInterval) subtract(ctx context.Context, rho, x linalg.Matrix, used []
 	for i := 0; i < len(used); i += chunk {
 		part := used[i:min(i+chunk, len(used))]
 		some := kc.Sub(0, kc.Rows, 0, len(part))
-		if err := w.p.op.ColsTo(ctx, some, part); err != nil {
+		if err := w.p.op.ColsTo(ctx, some, 0, part); err != nil {
 			return err
 		}
 		xp := xs.Sub(0, len(part), 0, xs.Cols)

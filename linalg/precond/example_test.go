@@ -44,10 +44,10 @@ func (o ornstein) DiagTo(dst []float64) {
 	}
 }
 
-func (o ornstein) ColsTo(ctx context.Context, dst linalg.Matrix, cols []int) error {
+func (o ornstein) ColsTo(ctx context.Context, dst linalg.Matrix, from int, cols []int) error {
 	for i := range dst.Rows {
 		for k, j := range cols {
-			dst.Set(i, k, o.at(i, j))
+			dst.Set(i, k, o.at(from+i, j))
 		}
 	}
 	return ctx.Err()

@@ -20,7 +20,7 @@ func (p *Precond) On(e *linalg.Engine) *Precond {
 }
 
 func (v *Vecchia) on(e *linalg.Engine) *Vecchia {
-	o := &Vecchia{e: e, near: v.near, w: v.w, logDet: v.logDet}
+	o := &Vecchia{e: e, near: v.near, w: v.w, cols: v.cols, logDet: v.logDet}
 	o.apply.init(o)
 	return o
 }

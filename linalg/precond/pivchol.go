@@ -49,11 +49,22 @@ const (
 // matrix products.
 func PivotedCholesky(ctx context.Context, e *linalg.Engine, k linalg.ColOp, opt PivotOptions) (l linalg.Matrix,
 	pivots []int, trace float64, err error) {
+	l, pivots, trace, err = pivotedRows(ctx, e, k, opt)
+	if err != nil {
+		return l, nil, 0, err
+	}
+	return e.AllRows(l, k.Dim()), pivots, trace, nil
+}
+
+// pivotedRows is PivotedCholesky that leaves each rank its own rows of L, the only ones that it ever has.
+func pivotedRows(ctx context.Context, e *linalg.Engine, k linalg.ColOp,
+	opt PivotOptions) (l linalg.Matrix, pivots []int, trace float64, err error) {
 	n := k.Dim()
 	p := &pivoting{
 		e: e, k: k, opt: opt, n: n, limit: max(0, min(opt.MaxRank, n)),
 		diag: make([]float64, n), rest: make([]float64, n),
 	}
+	p.lo, p.hi = e.OwnRows(n)
 	k.DiagTo(p.diag)
 	copy(p.rest, p.diag)
 	if opt.Greedy {
@@ -73,9 +84,10 @@ type pivoting struct {
 	k      linalg.ColOp
 	opt    PivotOptions
 	n      int
+	lo, hi int // rows that this rank has
 	limit  int
-	blocks []linalg.Matrix   // the columns of L so far, of random pivots
-	packed linalg.PackedRows // the same columns in this rank's rows, for the next block's product
+	blocks []linalg.Matrix   // its rows of the columns of L so far, of random pivots
+	packed linalg.PackedRows // the same, for the next block's product
 	pivots []int
 	diag   []float64 // K_ii
 	rest   []float64 // (K - L L')_ii, 0 where it is rounding error
@@ -96,20 +108,22 @@ func (p *pivoting) rounding(i int) float64 {
 
 // reduce subtracts the squares of new columns of L from the residuals.
 func (p *pivoting) reduce(next linalg.Matrix, pivots []int) {
-	p.e.Par.ForRows(p.n, func(i int) {
-		s := p.rest[i] - p.e.Impl.F64.Dot(next.Row(i), next.Row(i))
-		if s <= p.rounding(i) {
+	p.e.Par.ForRows(p.hi-p.lo, func(i int) {
+		s := p.rest[p.lo+i] - p.e.Impl.F64.Dot(next.Row(i), next.Row(i))
+		if s <= p.rounding(p.lo+i) {
 			s = 0
 		}
-		p.rest[i] = s
+		p.rest[p.lo+i] = s
 	})
+	p.e.Complete(p.rest, linalg.Groups(p.n), linalg.GroupRows(p.n))
 	for _, i := range pivots {
 		p.rest[i] = 0
 	}
 }
 
 func (p *pivoting) greedy(ctx context.Context) (linalg.Matrix, error) {
-	l, col := linalg.NewMatrix(p.n, p.limit), linalg.NewMatrix(p.n, 1)
+	rows := p.hi - p.lo
+	l, col, pivotRow := linalg.NewMatrix(rows, p.limit), linalg.NewMatrix(rows, 1), linalg.NewMatrix(1, p.limit)
 	index := make([]int, 1)
 	for m := 0; m < p.limit && p.trace() > p.opt.TraceTol; m++ {
 		index[0] = 0
@@ -122,19 +136,23 @@ func (p *pivoting) greedy(ctx context.Context) (linalg.Matrix, error) {
 		if !(top > 0) {
 			break
 		}
-		if err := p.k.ColsTo(ctx, col, index); err != nil {
+		if err := p.k.ColsTo(ctx, col, p.lo, index); err != nil {
 			return l, err
 		}
-		pivotRow, scale := l.Row(index[0])[:m], 1/math.Sqrt(top)
-		p.e.Par.ForRows(p.n, func(i int) {
+		pivot, scale := pivotRow.Sub(0, 1, 0, m), 1/math.Sqrt(top)
+		if i := index[0]; i >= p.lo && i < p.hi {
+			copy(pivot.Data[:m], l.Row(i-p.lo))
+		}
+		p.e.CompleteOwned(pivot, []int32{int32(index[0])}, p.n)
+		p.e.Par.ForRows(rows, func(i int) {
 			row := l.Row(i)
-			row[m] = (col.Data[i] - p.e.Impl.F64.Dot(row[:m], pivotRow)) * scale
+			row[m] = (col.Data[i] - p.e.Impl.F64.Dot(row[:m], pivot.Row(0))) * scale
 		})
 		p.pivots = append(p.pivots, index[0])
-		p.reduce(l.Sub(0, p.n, m, m+1), index)
+		p.reduce(l.Sub(0, rows, m, m+1), index)
 	}
 	m := len(p.pivots)
-	l = l.Sub(0, p.n, 0, m)
+	l = l.Sub(0, rows, 0, m)
 	if 2*m < p.limit {
 		l = l.Clone() // an early end: do not hold the memory of the full rank
 	}
@@ -168,16 +186,26 @@ func (p *pivoting) random(ctx context.Context) (linalg.Matrix, error) {
 			return linalg.Matrix{}, err
 		}
 	}
-	l := linalg.NewMatrix(p.n, len(p.pivots))
-	p.e.Par.ForRows(p.n, func(i int) { p.rowTo(l.Row(i), i) })
+	l := linalg.NewMatrix(p.hi-p.lo, len(p.pivots))
+	p.e.Par.ForRows(l.Rows, func(i int) { p.rowTo(l.Row(i), p.lo+i) })
 	return l, nil
 }
 
-// rowTo sets dst to row i of L so far.
+// rowTo sets dst to row i of L so far, one that this rank has.
 func (p *pivoting) rowTo(dst []float64, i int) {
 	for _, b := range p.blocks {
-		dst = dst[copy(dst, b.Row(i)):]
+		dst = dst[copy(dst, b.Row(i-p.lo)):]
 	}
+}
+
+// rowsTo sets the rows of dst to some of L so far, whoever has them.
+func (p *pivoting) rowsTo(dst linalg.Matrix, rows []int32) {
+	for t, i := range rows {
+		if int(i) >= p.lo && int(i) < p.hi {
+			p.rowTo(dst.Row(t), int(i))
+		}
+	}
+	p.e.CompleteOwned(dst, rows, p.n)
 }
 
 // draw returns the row at x in the cumulative sums, one with a residual.
@@ -193,9 +221,7 @@ func (p *pivoting) draw(sums []float64, x float64) int {
 
 // residualBlock subtracts L L' from the square block of K for the rows.
 func (p *pivoting) residualBlock(square, rowsOfL linalg.Matrix, rows []int32) {
-	for t, i := range rows {
-		p.rowTo(rowsOfL.Row(t), int(i))
-	}
+	p.rowsTo(rowsOfL, rows)
 	p.e.SyrkTo(square, -1, rowsOfL, false, 1)
 }
 
@@ -242,25 +268,23 @@ func (p *pivoting) thin(h linalg.Matrix, drawn []int32, most int, rng *rand.Rand
 // and C the factor of the residual block of S.
 func (p *pivoting) appendColumns(ctx context.Context, chosen []int, factor linalg.Matrix) error {
 	m, b := len(p.pivots), len(chosen)
-	all := linalg.NewMatrix(p.n, room.RoundUp(b, asm.GemmCols)) // whole micro-tiles
-	next := all.Sub(0, p.n, 0, b)
-	if err := p.k.ColsTo(ctx, next, chosen); err != nil {
+	all := linalg.NewMatrix(p.hi-p.lo, room.RoundUp(b, asm.GemmCols)) // whole micro-tiles
+	next := all.Sub(0, all.Rows, 0, b)
+	if err := p.k.ColsTo(ctx, next, p.lo, chosen); err != nil {
 		return err
 	}
-	lo, hi := p.e.OwnRows(p.n)
-	own := next.Sub(lo, hi, 0, b)
 	if m > 0 {
-		rows := linalg.NewMatrix(all.Cols, m)
+		rows, index := linalg.NewMatrix(all.Cols, m), make([]int32, b)
 		for t, i := range chosen {
-			p.rowTo(rows.Row(t), i)
+			index[t] = int32(i)
 		}
-		p.e.MulPacked(all.Sub(lo, hi, 0, all.Cols), -1, &p.packed, rows)
+		p.rowsTo(rows.Sub(0, b, 0, m), index)
+		p.e.MulPacked(all, -1, &p.packed, rows)
 	}
-	p.e.SolveRight(own, factor, true)
+	p.e.SolveRight(next, factor, true)
 	if m+b < p.limit {
-		p.packed.Append(p.e, own)
+		p.packed.Append(p.e, next)
 	}
-	p.e.CompleteRows(next, linalg.Groups(p.n), linalg.GroupRows(p.n))
 	p.blocks = append(p.blocks, next)
 	p.pivots = append(p.pivots, chosen...)
 	p.reduce(next, chosen)

@@ -69,7 +69,7 @@ func New(ctx context.Context, e *linalg.Engine, k linalg.ColOp, noise []float64,
 	}
 	e.Check()
 	p := &Precond{e: e, n: n}
-	l, _, trace, err := PivotedCholesky(ctx, e, k, PivotOptions{
+	l, _, trace, err := pivotedRows(ctx, e, k, PivotOptions{
 		MaxRank: opt.Rank, TraceTol: opt.TraceTol, More: opt.More, Greedy: opt.Greedy, Seed: opt.Seed,
 	})
 	if err != nil {
@@ -77,12 +77,16 @@ func New(ctx context.Context, e *linalg.Engine, k linalg.ColOp, noise []float64,
 	}
 	if opt.Decide != nil {
 		columns, near := opt.Decide(l.Cols, trace)
-		for i := range n {
-			for _, v := range l.Row(i)[columns:] {
-				trace += v * v
+		lost := []float64{trace}
+		e.InTurn(lost, func() {
+			for i := range l.Rows {
+				for _, v := range l.Row(i)[columns:] {
+					lost[0] += v * v
+				}
 			}
-		}
-		l = l.Sub(0, n, 0, columns)
+		})
+		trace = lost[0]
+		l = l.Sub(0, l.Rows, 0, columns)
 		opt.Neighbours = near
 	}
 	p.trace, p.rank = trace, l.Cols
@@ -101,7 +105,11 @@ func (p *Precond) buildW(ctx context.Context, k linalg.ColOp, l linalg.Matrix, n
 	opt Options) (err error) {
 	switch {
 	case opt.Neighbours > 0:
-		p.vecchia, err = NewVecchia(ctx, p.e, k, l, noise, opt.Neighbours, opt.Seed)
+		var near *Neighbours
+		lo, hi := p.e.OwnRows(p.n)
+		if near, err = findNeighbours(ctx, k, opt.Neighbours, opt.Seed, lo, hi); err == nil {
+			p.vecchia, err = ownVecchia(ctx, p.e, k, l, noise, near)
+		}
 	default:
 		p.scale = make([]float64, p.n)
 		for i, v := range noise {
@@ -124,11 +132,11 @@ func (p *Precond) buildW(ctx context.Context, k linalg.ColOp, l linalg.Matrix, n
 // bound is pessimistic: where it says 1e-7, one round leaves 1e-9 (elevators, pol, bike).
 const preLoss = 1e-6
 
-// buildQ overwrites l with W L = Q R, keeps Q and C^-1 - I.
+// buildQ overwrites l, this rank's rows of L, with those of W L = Q R, keeps Q and C^-1 - I.
 func (p *Precond) buildQ(l linalg.Matrix) error {
 	m := p.rank
 	p.whiten(l)
-	r, _ := p.e.ThinQRWithin(l, preLoss)
+	r, _ := p.e.ThinQRRows(l, p.n, preLoss)
 	c := linalg.NewMatrix(m, m)
 	p.e.GemmTo(c, 1, r, false, r, true, 0)
 	for i := range m {
@@ -152,23 +160,25 @@ func (p *Precond) buildQ(l linalg.Matrix) error {
 	return nil
 }
 
-// whiten overwrites l with W l.
+// whiten overwrites l, this rank's rows of L, with those of W L.
 func (p *Precond) whiten(l linalg.Matrix) {
 	if p.vecchia == nil {
-		p.e.Par.ForRows(p.n, func(i int) {
+		lo, _ := p.e.OwnRows(p.n)
+		p.e.Par.ForRows(l.Rows, func(i int) {
 			row := l.Row(i)
 			for j := range row {
-				row[j] *= p.scale[i]
+				row[j] *= p.scale[lo+i]
 			}
 		})
 		return
 	}
 	// Few columns at a time, so that what W picks rows from stays near the processor.
-	work := linalg.NewMatrix(p.n, min(l.Cols, 2*asm.SparseCols))
-	for j := 0; j < l.Cols; j += work.Cols {
-		part := l.Sub(0, p.n, j, min(j+work.Cols, l.Cols))
-		out := work.Sub(0, p.n, 0, part.Cols)
-		p.vecchia.MulTo(out, part)
+	most := min(l.Cols, 2*asm.SparseCols)
+	work := linalg.NewMatrix(l.Rows, most)
+	for j := 0; j < l.Cols; j += most {
+		part := l.Sub(0, l.Rows, j, min(j+most, l.Cols))
+		out := work.Sub(0, l.Rows, 0, part.Cols)
+		p.vecchia.rowsTo(out, p.e.AllRows(part, p.n))
 		part.CopyFrom(out)
 	}
 }

@@ -31,7 +31,7 @@ func Regress(ctx context.Context, e *linalg.Engine, k linalg.ColOp, l linalg.Mat
 		return ctx.Err()
 	}
 	// A Vecchia factor of these rows alone has the answers in its rows.
-	near := &Neighbours{n: count, nn: nn, width: 1 + (nn+3)/4*4}
+	near := &Neighbours{n: count, nn: nn, width: 1 + (nn+3)/4*4, hi: count}
 	near.rows = make([]int32, count*near.width)
 	for i := range count {
 		row := near.rows[i*near.width : (i+1)*near.width]
@@ -53,7 +53,7 @@ func Regress(ctx context.Context, e *linalg.Engine, k linalg.ColOp, l linalg.Mat
 		return err
 	}
 	b.large = true
-	b.run(ctx, count)
+	b.run(ctx)
 	if err := ctx.Err(); err != nil {
 		return err
 	}

@@ -78,7 +78,7 @@ func projected(t *testing.T, e *linalg.Engine, k linalg.ColOp, v linalg.Matrix, 
 	for i := range cols {
 		cols[i] = i
 	}
-	if err := k.ColsTo(t.Context(), khat, cols); err != nil {
+	if err := k.ColsTo(t.Context(), khat, 0, cols); err != nil {
 		t.Fatal(err)
 	}
 	for i := range n {

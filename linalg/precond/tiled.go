@@ -53,10 +53,10 @@ func newTiled(e *linalg.Engine, rows, cols int, spread bool) *tiled {
 // bind makes the bodies of loops, once, so that a product allocates nothing.
 func (t *tiled) bind() { t.sumPart, t.sumTile, t.addTile = t.transPart, t.addParts, t.mulRows }
 
-// set copies the matrix from m.
+// set copies the rows that this rank holds from m, which is these.
 func (t *tiled) set(m linalg.Matrix) {
 	t.e.Par.ForRows(min(t.hi, t.rows)-t.lo, func(i int) {
-		row := m.Row(t.lo + i)
+		row := m.Row(i)
 		for j := 0; j < t.cols; j += tileCols {
 			copy(t.tile(j/tileCols, t.lo+i, 1), row[j:min(j+tileCols, t.cols)])
 		}

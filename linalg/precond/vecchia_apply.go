@@ -3,6 +3,7 @@ package precond
 import (
 	"bbgp.dev/asm"
 	"bbgp.dev/linalg"
+	"bbgp.dev/linalg/internal/room"
 )
 
 // vecchiaRows is the number of rows of W in one call of a routine, and the unit
@@ -18,52 +19,69 @@ type vecchiaApply struct {
 	block    []float64 // [group][n][SparseCols]
 	tiles    []float64 // [worker][vecchiaRows][SparseCols]
 
-	pack, gather, scatter func(worker, i int)
+	sums []float64 // [worker][rows of a group][SparseCols], over ranks
+
+	pack, gather, scatter, gatherCols func(worker, i int)
 }
 
 func (a *vecchiaApply) init(v *Vecchia) {
 	a.v = v
 	a.tiles = make([]float64, v.e.Par.Threads()*vecchiaRows*asm.SparseCols)
-	a.pack, a.gather, a.scatter = a.packRows, a.gatherRows, a.scatterGroup
+	a.pack, a.gather, a.scatter, a.gatherCols = a.packRows, a.gatherRows, a.scatterGroup, a.gatherColumns
 }
 
-// begin checks the shapes and makes room; it returns the number of column
-// groups.
+// begin makes room; it returns the number of column groups.
 func (a *vecchiaApply) begin(dst, src linalg.Matrix) int {
-	n := a.v.near.n
-	if dst.Rows != n || src.Rows != n || dst.Cols != src.Cols {
-		panic("precond: Vecchia: shapes differ")
-	}
 	groups := (src.Cols + asm.SparseCols - 1) / asm.SparseCols
-	if need := groups * n * asm.SparseCols; len(a.block) < need {
+	if need := groups * src.Rows * asm.SparseCols; len(a.block) < need {
 		a.block = make([]float64, need)
 	}
 	a.dst, a.src = dst, src
 	return groups
 }
 
+func (v *Vecchia) check(dst, src linalg.Matrix) {
+	if n := v.near.n; dst.Rows != n || src.Rows != n || dst.Cols != src.Cols {
+		panic("precond: Vecchia: shapes differ")
+	}
+}
+
 // MulTo sets dst = W src, where dst and src are n×p and do not overlap: rows of
 // src in the original order, of dst in that of the rows of W. It allocates nothing
 // once a block of this width has been seen.
 func (v *Vecchia) MulTo(dst, src linalg.Matrix) {
+	v.check(dst, src)
+	v.rowsTo(dst.Sub(v.near.lo, v.near.hi, 0, dst.Cols), src)
+	v.e.CompleteRows(dst, linalg.Groups(v.near.n), linalg.GroupRows(v.near.n))
+}
+
+// rowsTo sets dst to the rows of W src that belong to the rows of W that are here.
+func (v *Vecchia) rowsTo(dst, src linalg.Matrix) {
 	a := &v.apply
 	if a.begin(dst, src) == 0 {
 		return
 	}
-	units := (v.near.n + vecchiaRows - 1) / vecchiaRows
-	v.e.Par.For(units, a.pack)
-	v.e.ForShare(units, 1, a.gather)
-	v.e.CompleteRows(dst, units, vecchiaRows)
+	v.e.Par.For((v.near.n+vecchiaRows-1)/vecchiaRows, a.pack)
+	v.e.Par.For((dst.Rows+vecchiaRows-1)/vecchiaRows, a.gather)
 	a.dst, a.src = linalg.Matrix{}, linalg.Matrix{}
 }
 
 // MulTransTo sets dst = W'src, where dst and src are n×p and do not overlap:
 // rows of src in the order of the rows of W, of dst in the original one. Column
-// groups are the unit of work, so that W need not be stored a second time.
+// groups are the unit of work, so that W need not be stored a second time; over
+// ranks it is, and rows of dst are.
 func (v *Vecchia) MulTransTo(dst, src linalg.Matrix) {
-	a := &v.apply
+	v.check(dst, src)
+	a, n := &v.apply, v.near.n
 	groups := a.begin(dst, src)
-	v.e.Par.For(groups, a.scatter)
+	if v.e.Ranks() == 1 {
+		v.e.Par.For(groups, a.scatter)
+	} else {
+		a.sums = room.Reserve(a.sums, v.e.Par.Threads()*linalg.GroupRows(n)*asm.SparseCols)
+		v.e.Par.For((n+vecchiaRows-1)/vecchiaRows, a.pack)
+		v.e.Par.For(len(v.cols)*groups, a.gatherCols)
+		v.e.CompleteRows(dst, linalg.Groups(n), linalg.GroupRows(n))
+	}
 	a.dst, a.src = linalg.Matrix{}, linalg.Matrix{}
 }
 
@@ -99,7 +117,7 @@ func (a *vecchiaApply) packRows(_, unit int) {
 
 func (a *vecchiaApply) gatherRows(worker, unit int) {
 	v, n, width := a.v, a.v.near.n, a.v.near.width
-	i0, i1 := unit*vecchiaRows, min((unit+1)*vecchiaRows, n)
+	i0, i1 := unit*vecchiaRows, min((unit+1)*vecchiaRows, a.dst.Rows)
 	tile := a.tile(worker)
 	for g := 0; g*asm.SparseCols < a.src.Cols; g++ {
 		c0, c1 := a.columns(g)

@@ -62,12 +62,17 @@ type vecchiaBuild struct {
 	work  []vecchiaScratch
 }
 
-// A vecchiaScratch is what one worker needs; [width][CholLanes] but for tri and low.
-type vecchiaScratch struct {
+// vecchiaLanes are rows of W on their way; [width][CholLanes] but for tri.
+type vecchiaLanes struct {
 	rows []int32   // neighbours, nearest first, and the own row last
 	tri  []float64 // R of these, the triangles side by side
-	tau  []float64
-	low  []float64 // rows of L, lowRankDepth columns
+}
+
+// A vecchiaScratch is what one worker needs; [width][CholLanes] but for low.
+type vecchiaScratch struct {
+	lanes vecchiaLanes
+	tau   []float64
+	low   []float64 // rows of L, lowRankDepth columns
 }
 
 func newVecchiaBuild(v *Vecchia, k linalg.ColOp, l linalg.Matrix, noise []float64) (*vecchiaBuild, error) {
@@ -83,18 +88,22 @@ func newVecchiaBuild(v *Vecchia, k linalg.ColOp, l linalg.Matrix, noise []float6
 	b.work = make([]vecchiaScratch, v.e.Par.Threads())
 	for i := range b.work {
 		b.work[i] = vecchiaScratch{
-			rows: make([]int32, width*asm.CholLanes),
-			tri:  make([]float64, linalg.TriangleRoom(width)),
-			tau:  make([]float64, width*asm.CholLanes),
-			low:  make([]float64, width*min(l.Cols, lowRankDepth)*asm.CholLanes),
+			lanes: b.newLanes(),
+			tau:   make([]float64, width*asm.CholLanes),
+			low:   make([]float64, width*min(l.Cols, lowRankDepth)*asm.CholLanes),
 		}
 	}
 	return b, nil
 }
 
-// run computes the n rows of W, or leaves early where ctx ends.
-func (b *vecchiaBuild) run(ctx context.Context, n int) {
-	e, batches := b.v.e, (n+asm.CholLanes-1)/asm.CholLanes
+func (b *vecchiaBuild) newLanes() vecchiaLanes {
+	width := b.v.near.width
+	return vecchiaLanes{make([]int32, width*asm.CholLanes), make([]float64, linalg.TriangleRoom(width))}
+}
+
+// run computes all rows of W on each rank, with all rows of L, or leaves early where ctx ends.
+func (b *vecchiaBuild) run(ctx context.Context) {
+	e, batches := b.v.e, (b.v.near.n+asm.CholLanes-1)/asm.CholLanes
 	e.ForShare(batches, 1, func(worker, i int) {
 		if ctx.Err() == nil {
 			b.batch(worker, i*asm.CholLanes)
@@ -103,32 +112,89 @@ func (b *vecchiaBuild) run(ctx context.Context, n int) {
 	e.Complete(b.v.w, batches, asm.CholLanes*b.v.near.width)
 }
 
-// batch computes rows q0 .. q0+CholLanes-1 of W.
-func (b *vecchiaBuild) batch(worker, q0 int) {
+// runOwn computes the rows of W of this rank, which has its rows of L, or leaves early where ctx ends.
+func (b *vecchiaBuild) runOwn(ctx context.Context) {
+	e, near := b.v.e, b.v.near
+	if e.Ranks() > 1 && b.l.Cols > 0 {
+		b.runPanels(ctx)
+		return
+	}
+	e.Par.For((near.hi-near.lo+asm.CholLanes-1)/asm.CholLanes, func(worker, i int) {
+		if ctx.Err() == nil {
+			b.batch(worker, near.lo+i*asm.CholLanes)
+		}
+	})
+}
+
+// panelRoom is how many numbers of triangles are kept at a time: as many as n rows of a panel have. Tests make it less.
+var panelRoom = func(n int) int { return max(n*lowRankDepth, 1<<20) }
+
+// runPanels is runOwn where other ranks have rows of L that this one needs. All rows of a few columns come at a time,
+// and meet as many triangles as have room.
+func (b *vecchiaBuild) runPanels(ctx context.Context) {
 	const L = asm.CholLanes
-	s, near, im := &b.work[worker], b.v.near, b.v.e.Impl
-	width := near.width
+	e, near, n := b.v.e, b.v.near, b.v.near.n
+	ranks, room := e.Ranks(), panelRoom(n)/linalg.TriangleRoom(near.width)
+	most := ((linalg.Groups(n)+ranks-1)/ranks*linalg.GroupRows(n) + L - 1) / L // batches of a rank
+	lanes := make([]vecchiaLanes, min(max(room, 1), most))
+	for i := range lanes {
+		lanes[i] = b.newLanes()
+	}
+	for at := 0; at < most && ctx.Err() == nil; at += len(lanes) {
+		first := min(near.lo+at*L, near.hi)
+		count := (min(first+len(lanes)*L, near.hi) - first + L - 1) / L
+		e.Par.For(count, func(worker, i int) { b.begin(worker, &lanes[i], first+i*L) })
+		for k0 := 0; k0 < b.l.Cols; k0 += lowRankDepth {
+			panel := e.AllRows(b.l.Sub(0, b.l.Rows, k0, min(k0+lowRankDepth, b.l.Cols)), n)
+			e.Par.For(count, func(worker, i int) { b.subtract(worker, &lanes[i], panel) })
+		}
+		e.Par.For(count, func(worker, i int) { b.finish(worker, &lanes[i], first+i*L) })
+	}
+}
+
+// batch computes rows q0 .. q0+CholLanes-1 of W, with all rows of L.
+func (b *vecchiaBuild) batch(worker, q0 int) {
+	s := &b.work[worker].lanes
+	b.begin(worker, s, q0)
+	for k0 := 0; k0 < b.l.Cols; k0 += lowRankDepth {
+		b.subtract(worker, s, b.l.Sub(0, b.l.Rows, k0, min(k0+lowRankDepth, b.l.Cols)))
+	}
+	b.finish(worker, s, q0)
+}
+
+// begin evaluates K for rows q0 .. q0+CholLanes-1 of W.
+func (b *vecchiaBuild) begin(worker int, s *vecchiaLanes, q0 int) {
+	const L = asm.CholLanes
+	near := b.v.near
 	for t := range L {
-		q := min(q0+t, near.n-1) // lanes behind the last row repeat it
-		all := near.rows[q*width : (q+1)*width]
-		for i := range width {
-			s.rows[i*L+t] = all[(i+1)%width]
+		all := near.row(min(q0+t, near.n-1)) // lanes behind the last row repeat it
+		for i := range near.width {
+			s.rows[i*L+t] = all[(i+1)%near.width]
 		}
 	}
 	b.k.TrianglesTo(worker, s.tri, s.rows)
-	for k0 := 0; k0 < b.l.Cols; k0 += lowRankDepth {
-		depth := min(lowRankDepth, b.l.Cols-k0)
-		im.GatherLanes(s.low, b.l.Data[k0:], b.l.Stride, s.rows, width, depth)
-		im.LaneSyrk(s.tri, s.low, width, depth)
-	}
-	b.addNoise(s)
+}
+
+// subtract subtracts L L' for some columns of L.
+func (b *vecchiaBuild) subtract(worker int, s *vecchiaLanes, l linalg.Matrix) {
+	im, low, width := b.v.e.Impl, b.work[worker].low, b.v.near.width
+	im.GatherLanes(low, l.Data, l.Stride, s.rows, width, l.Cols)
+	im.LaneSyrk(s.tri, low, width, l.Cols)
+}
+
+// finish makes rows q0 .. q0+CholLanes-1 of W.
+func (b *vecchiaBuild) finish(worker int, s *vecchiaLanes, q0 int) {
+	const L = asm.CholLanes
+	near, tau := b.v.near, b.work[worker].tau
+	width := near.width
+	b.addNoise(s, tau)
 	for t := range L {
-		b.fill(s, t, len(near.of(min(q0+t, near.n-1))))
+		b.fill(s, tau, t, len(near.of(min(q0+t, near.n-1))))
 	}
-	im.CholBatch(s.tri, s.tau, width)
+	b.v.e.Impl.CholBatch(s.tri, tau, width)
 	last := s.tri[width*(width-1)/2*L:]
 	for t := range min(L, near.n-q0) {
-		out := b.v.w[(q0+t)*width : (q0+t+1)*width]
+		out := b.v.w[(q0-near.lo+t)*width:][:width]
 		out[0] = last[(width-1)*L+t]
 		for j := range out[1:] {
 			out[1+j] = last[j*L+t]
@@ -137,7 +203,7 @@ func (b *vecchiaBuild) batch(worker, q0 int) {
 }
 
 // addNoise adds the noise to the diagonals and sets the guards of the pivots.
-func (b *vecchiaBuild) addNoise(s *vecchiaScratch) {
+func (b *vecchiaBuild) addNoise(s *vecchiaLanes, tau []float64) {
 	const L = asm.CholLanes
 	width := b.v.near.width
 	for i := range width {
@@ -149,9 +215,9 @@ func (b *vecchiaBuild) addNoise(s *vecchiaScratch) {
 				diag[t] = max(diag[t], 0)
 			}
 			diag[t] += b.noise[r]
-			s.tau[i*L+t] = b.tau[r]
+			tau[i*L+t] = b.tau[r]
 			if i == width-1 {
-				s.tau[i*L+t] = max(b.tau[r], b.noise[r])
+				tau[i*L+t] = max(b.tau[r], b.noise[r])
 			}
 		}
 	}
@@ -159,14 +225,14 @@ func (b *vecchiaBuild) addNoise(s *vecchiaScratch) {
 
 // fill makes rows of the identity of the neighbours that lane t does not have,
 // beyond the first count.
-func (b *vecchiaBuild) fill(s *vecchiaScratch, t, count int) {
+func (b *vecchiaBuild) fill(s *vecchiaLanes, tau []float64, t, count int) {
 	const L = asm.CholLanes
 	width := b.v.near.width
 	for i := count; i < width-1; i++ {
 		for j := range i {
 			s.tri[(i*(i+1)/2+j)*L+t] = 0
 		}
-		s.tri[(i*(i+1)/2+i)*L+t], s.tau[i*L+t] = 1, 0.5
+		s.tri[(i*(i+1)/2+i)*L+t], tau[i*L+t] = 1, 0.5
 		for r := i + 1; r < width; r++ {
 			s.tri[(r*(r+1)/2+i)*L+t] = 0
 		}

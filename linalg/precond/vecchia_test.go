@@ -44,10 +44,10 @@ func (s scalarCov) DiagTo(dst []float64) {
 	}
 }
 
-func (s scalarCov) ColsTo(ctx context.Context, dst linalg.Matrix, cols []int) error {
+func (s scalarCov) ColsTo(ctx context.Context, dst linalg.Matrix, from int, cols []int) error {
 	for i := range dst.Rows {
 		for c, j := range cols {
-			dst.Set(i, c, s.at(i, j))
+			dst.Set(i, c, s.at(from+i, j))
 		}
 	}
 	return ctx.Err()

@@ -86,7 +86,7 @@ func TestWrongShapes(t *testing.T) {
 	}
 	for what, call := range map[string]func(){
 		"DiagTo":          func() { o.DiagTo(make([]float64, n+1)) },
-		"ColsTo":          func() { _ = o.ColsTo(ctx, m(n, 1), []int{0, 1}) },
+		"ColsTo":          func() { _ = o.ColsTo(ctx, m(n, 1), 0, []int{0, 1}) },
 		"RowsTo":          func() { _ = o.RowsTo(ctx, m(2, n+1), rows) },
 		"TrianglesTo":     func() { o.TrianglesTo(0, nil, rows) },
 		"BlockTo":         func() { o.BlockTo(0, m(1, 2), rows) },
@@ -147,7 +147,7 @@ func TestEndedContexts(t *testing.T) {
 			"MulTo f32":    func(ctx context.Context) error { return o.With(F32).MulTo(ctx, y, v) },
 			"GradTo":       func(ctx context.Context) error { return o.GradTo(ctx, dst, v, g) },
 			"GradInvSqTo":  func(ctx context.Context) error { return o.GradInvSqTo(ctx, dst, v, g) },
-			"ColsTo":       func(ctx context.Context) error { return o.ColsTo(ctx, y, []int{0, 1}) },
+			"ColsTo":       func(ctx context.Context) error { return o.ColsTo(ctx, y, 0, []int{0, 1}) },
 			"DenseTo":      func(ctx context.Context) error { return o.DenseTo(ctx, square) },
 			"RowsTo":       func(ctx context.Context) error { return o.RowsTo(ctx, linalg.NewMatrix(3, n), rows) },
 			"CrossTo":      func(ctx context.Context) error { return o.CrossTo(ctx, linalg.NewMatrix(n, 3), x, rows) },

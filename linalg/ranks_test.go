@@ -28,6 +28,8 @@ func onRanks(t *testing.T, ranks int, f func(e *Engine) error) {
 
 // What ranks have made of their shares is whole on each of them, in the order of one rank alone.
 func TestShares(t *testing.T) {
+	defer func(was int) { dealtNumbers = was }(dealtNumbers)
+	dealtNumbers = 1
 	for _, ranks := range []int{1, 2, 5} {
 		onRanks(t, ranks, func(e *Engine) error {
 			if e.Ranks() != ranks || e.Rank() < 0 || e.Rank() >= ranks {
@@ -90,6 +92,59 @@ func TestOwnRows(t *testing.T) {
 			}
 			return nil
 		})
+	}
+}
+
+// What each rank has of the rows is on all in their order, whether all rows are asked for, some, or a sum; Gram matrices
+// and thin QR of rows that are divided have the bits of one rank.
+func TestDividedRows(t *testing.T) {
+	const n = 5*BlockUnit + 7
+	for _, cols := range []int{3, 70} {
+		w := randMatrix(newRand(5), n, cols).Clone()
+		alone := testEngine(t, nil, 1)
+		q := w.Clone()
+		r, _ := alone.ThinQRRows(q, n, 0)
+		checkQR(t, alone, "alone", w, q, r, cols)
+		for _, ranks := range []int{2, 4, 7} {
+			onRanks(t, ranks, func(e *Engine) error {
+				lo, hi := e.OwnRows(n)
+				own := w.Sub(lo, hi, 0, cols).Clone()
+				if all := e.AllRows(own, n); !slices.Equal(all.Data, w.Data) {
+					return errors.New("AllRows: other rows")
+				}
+				at := []int32{n - 1, 0, 300, 300, 900}
+				some := NewMatrix(len(at), cols)
+				for t, i := range at {
+					if int(i) >= lo && int(i) < hi {
+						copy(some.Row(t), w.Row(int(i)))
+					}
+				}
+				e.CompleteOwned(some, at, n)
+				for t, i := range at {
+					if !slices.Equal(some.Row(t), w.Row(int(i))) {
+						return fmt.Errorf("CompleteOwned: another row %d", i)
+					}
+				}
+				order := make([]float64, 1)
+				e.InTurn(order, func() { order[0] = 10*order[0] + float64(e.Rank()+1) })
+				if want := []float64{12, 1234, 1234567}[ranks/3]; order[0] != want {
+					return fmt.Errorf("InTurn: %v, want %v", order[0], want)
+				}
+				mine, _ := e.ThinQRRows(own, n, 0)
+				if !slices.Equal(mine.Data, r.Data) || !slices.Equal(own.Data, q.Sub(lo, hi, 0, cols).Clone().Data) {
+					return errors.New("ThinQRRows: other bits than alone")
+				}
+				twice := NewMatrix(hi-lo, 2) // no new direction: the careful way
+				for i := range twice.Rows {
+					twice.Set(i, 0, w.At(lo+i, 0))
+					twice.Set(i, 1, w.At(lo+i, 0))
+				}
+				if _, rank := e.ThinQRRows(twice, n, 0); rank != 1 {
+					return fmt.Errorf("ThinQRRows: rank %d of two equal columns", rank)
+				}
+				return nil
+			})
+		}
 	}
 }
 

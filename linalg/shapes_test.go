@@ -107,11 +107,11 @@ func TestPanicInLoop(t *testing.T) {
 }
 
 // A tall thin QR stops after one round where that loses less than is allowed.
-func TestThinQRWithin(t *testing.T) {
+func TestThinQRRows(t *testing.T) {
 	e := testEngine(t, nil, 1)
 	w := randMatrix(newRand(12), 300, 5)
 	q := w.Clone()
-	r, rank := e.ThinQRWithin(q, 1e-9)
+	r, rank := e.ThinQRRows(q, 300, 1e-9)
 	checkQR(t, e, "one round", w, q, r, rank)
 	for _, v := range []float64{math.NaN(), math.Inf(1)} {
 		bad := w.Clone()

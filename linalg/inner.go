@@ -29,7 +29,6 @@ type gramJob struct {
 	x, y     Matrix
 	ps, qs   int // p and q rounded up to whole micro-tiles
 	size     int // rows of a group
-	from     int // number of the first group
 	sums     []float64
 	packed   [][]float64
 	groupSum func(worker, g int)
@@ -44,18 +43,8 @@ func (e *Engine) GramTo(dst, x, y Matrix) {
 		e.GemmTo(dst, 1, x, true, y, false, 0)
 		return
 	}
-	if x.Rows == 0 {
-		dst.Zero()
-		return
-	}
-	size := groupRows(x.Rows)
-	e.gramOf(dst, x, y, size, (x.Rows+size-1)/size, false)
-}
-
-// gramOf is GramTo in so many groups of the size. Where spread, x and y are the rows of those that this rank has.
-func (e *Engine) gramOf(dst, x, y Matrix, size, groups int, spread bool) {
 	dst.Zero()
-	if dst.Rows == 0 || dst.Cols == 0 {
+	if x.Rows == 0 || dst.Rows == 0 || dst.Cols == 0 {
 		return
 	}
 	if e.gram == nil {
@@ -63,20 +52,14 @@ func (e *Engine) gramOf(dst, x, y Matrix, size, groups int, spread bool) {
 		e.gram.groupSum = e.gram.sumGroup
 	}
 	g := e.gram
-	from, to := 0, groups
-	if spread {
-		from, to = e.Share(groups)
-	}
-	g.x, g.y, g.size, g.from = x, y, size, from
+	g.x, g.y, g.size = x, y, groupRows(x.Rows)
 	g.ps, g.qs = room.RoundUp(x.Cols, gemmMR), room.RoundUp(y.Cols, gemmNR)
+	groups := (x.Rows + g.size - 1) / g.size
 	g.sums = room.Reserve(g.sums, groups*g.ps*g.qs)
 	for w := range g.packed {
 		g.packed[w] = room.Reserve(g.packed[w], groupUnit*(g.ps+g.qs))
 	}
-	e.Par.For(to-from, g.groupSum)
-	if spread {
-		e.Complete(g.sums, groups, g.ps*g.qs)
-	}
+	e.Par.For(groups, g.groupSum)
 	for k := range groups {
 		part := g.sums[k*g.ps*g.qs:]
 		for i := range dst.Rows {
@@ -91,7 +74,7 @@ func (e *Engine) gramOf(dst, x, y Matrix, size, groups int, spread bool) {
 
 // sumGroup computes the partial sum of one group of rows.
 func (g *gramJob) sumGroup(worker, k int) {
-	sum := g.sums[(g.from+k)*g.ps*g.qs:][:g.ps*g.qs]
+	sum := g.sums[k*g.ps*g.qs:][:g.ps*g.qs]
 	clear(sum)
 	end := min((k+1)*g.size, g.x.Rows)
 	for r := k * g.size; r < end; r += groupUnit {

@@ -26,7 +26,7 @@ func (e *Engine) ThinQR(w Matrix) (r Matrix, rank int) {
 }
 
 // ThinQRRows is ThinQR where each rank has its own rows (OwnRows) of w, n×p, and one round is enough where that leaves
-// ‖Q'Q - I‖ ‖W‖_F below loss. Sums over the rows are taken in the groups of GroupRows.
+// ‖Q'Q - I‖ ‖W‖_F below loss.
 func (e *Engine) ThinQRRows(w Matrix, n int, loss float64) (r Matrix, rank int) {
 	return e.thinQR(w, n, loss, func(g, w Matrix) { e.spreadGram(g, w, n) },
 		func(w, r Matrix) int { return e.carefulRows(w, r, n) })
@@ -106,19 +106,35 @@ func (e *Engine) rowGram(g, w Matrix) {
 	e.SyrkTo(g, 1, w, true, 0)
 }
 
-// spreadGram is rowGram of n rows, of which each rank has its own.
+// spreadGram is rowGram of n rows, of which each rank has its own: all of them pass by on each, some steps of the
+// product at a time, for a sum in any other order would give other bits.
 func (e *Engine) spreadGram(g, w Matrix, n int) {
-	size := GroupRows(n)
-	if g.Rows*g.Cols <= gramSmall {
-		e.gramOf(g, w, w, size, Groups(n), true)
+	if e.alone() || g.Rows*g.Cols <= gramSmall {
+		e.rowGram(g, e.AllRows(w, n))
 		return
 	}
-	g.Zero()
-	e.InTurn(g.Data, func() {
-		for i := 0; i < w.Rows; i += size {
-			e.SyrkTo(g, 1, w.Sub(i, min(i+size, w.Rows), 0, w.Cols), true, 1)
+	const together = 8
+	lo, hi := e.OwnRows(n)
+	step := depthStep(n)
+	rows, at := NewMatrix(together*step, w.Cols), make([]int32, 0, together*step)
+	for from := 0; from < n; from += rows.Rows {
+		some := rows.Sub(0, min(rows.Rows, n-from), 0, w.Cols)
+		at = at[:0]
+		for i := range some.Rows {
+			at = append(at, int32(from+i))
+			if from+i >= lo && from+i < hi {
+				copy(some.Row(i), w.Row(from+i-lo))
+			}
 		}
-	})
+		e.CompleteOwned(some, at, n)
+		for k := 0; k < some.Rows; k += step {
+			beta := 1.0
+			if from+k == 0 {
+				beta = 0
+			}
+			e.SyrkTo(g, 1, some.Sub(k, min(k+step, some.Rows), 0, w.Cols), true, beta)
+		}
+	}
 }
 
 // carefulRows is carefulQR of n rows, of which each rank has its own: on each, with all of them.

@@ -240,8 +240,7 @@ func (e *Engine) From(rank int, x []float64) {
 }
 
 // InTurn lets each rank in turn, by number, add to x, in which it finds what those before have left, and leaves the end
-// of that on all of them: for sums over rows, in the order of the rows, that are too large for a part per group. What
-// work does makes no gathers.
+// of that on all of them: for sums in the order of the rows. What work does makes no gathers.
 func (e *Engine) InTurn(x []float64, work func()) {
 	for r := range e.Ranks() {
 		if r == e.Rank() {

@@ -10,7 +10,7 @@ import (
 //
 //	product        n²/R pairs; those of two rows of one rank are evaluated once and used twice, others once
 //	gather         n p numbers of 8 bytes come in, in each product, and as many in passGathers
-//	low rank       the rows of its factor by rank, but for a Gram matrix, to which ranks add in turn
+//	low rank       the rows of its factor by rank, but for a Gram matrix, which each rank makes of all rows as they pass by
 //	neighbours     found, factorised and solved with by rows; all rows of the low-rank part pass by, some columns a time
 //	basis          rows by rank
 //
@@ -63,8 +63,8 @@ const (
 	latency, smallGathers = 20e-6, 4
 	// passGathers of a block are in a pass: the product, two of the basis; and two for each part of P.
 	passGathers, partGathers = 3, 2
-	// inTurn is the share of the low-rank factor's multiply-adds that ranks make one after the other.
-	inTurn = 0.25
+	// alike is the share of the low-rank factor's multiply-adds that each rank makes alone, all of them alike.
+	alike = 0.25
 	// panelColumns of the low-rank part are on every rank at a time, with their gather, and as many numbers of triangles.
 	panelColumns = 48
 	// bytesPerColumn of W is what each entry takes a second time, by columns; bytesPerFound is what the search leaves.
@@ -111,7 +111,7 @@ func (c Cluster) time(w Work) ClusterTime {
 		gathers += partGathers
 	}
 	if c.Ranks > 1 {
-		factor += inTurn * n * u.Dense * float64(w.Rank*w.Rank) * second
+		factor += alike*n*u.Dense*float64(w.Rank*w.Rank)*second + n*float64(w.Rank)*8/c.bytesPerSecond()
 		turns := math.Ceil(float64(w.Neighbours*w.Neighbours) / (2 * panelColumns * ranks))
 		neighbours += turns * n * float64(w.Rank) * 8 / c.bytesPerSecond()
 	}

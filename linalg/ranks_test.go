@@ -95,8 +95,8 @@ func TestOwnRows(t *testing.T) {
 	}
 }
 
-// What each rank has of the rows is on all in their order, whether all rows are asked for, some, or a sum; Gram matrices
-// and thin QR of rows that are divided have the bits of one rank.
+// What each rank has of the rows is on all in their order, whether all rows are asked for, some, or a sum; thin QR of
+// rows that are divided has the bits of one rank.
 func TestDividedRows(t *testing.T) {
 	const n = 24*BlockUnit + 7
 	for _, cols := range []int{3, 70} {

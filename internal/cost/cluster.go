@@ -10,8 +10,8 @@ import (
 //
 //	product        n²/R pairs; those of two rows of one rank are evaluated once and used twice, others once
 //	gather         n p numbers of 8 bytes come in, in each product, and as many in passGathers
-//	low rank       the rows of its factor by rank, but for a Gram matrix, which each rank makes of all rows as they pass by
-//	neighbours     found, factorised and solved with by rows; all rows of the low-rank part pass by, some columns a time
+//	low rank       the rows of its factor by rank, but for a Gram matrix, which each rank makes of all rows
+//	neighbours     found, factorised and solved with by rows; columns of the low-rank part come some at a time
 //	basis          rows by rank
 //
 // A prediction, not a promise: nobody has measured more ranks than one machine has.
@@ -65,9 +65,9 @@ const (
 	passGathers, partGathers = 3, 2
 	// alike is the share of the low-rank factor's multiply-adds that each rank makes alone, all of them alike.
 	alike = 0.25
-	// panelColumns of the low-rank part are on every rank at a time, with their gather, and as many numbers of triangles.
+	// panelColumns of the low-rank part are on every rank at a time, with their gather, and as many of triangles.
 	panelColumns = 48
-	// bytesPerColumn of W is what each entry takes a second time, by columns; bytesPerFound is what the search leaves.
+	// bytesPerColumn is what each entry of W takes a second time, by columns; bytesPerFound what the search leaves.
 	bytesPerColumn, bytesPerFound = 16, 4
 	finalEvaluations              = 3.5 // that the end of a fit is worth
 )

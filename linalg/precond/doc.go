@@ -14,5 +14,6 @@
 // [New]: [PivotedCholesky] (pivchol.go) → [Vecchia] of what that leaves (vecchia.go; vecchia_build.go makes its rows,
 // vecchia_apply.go multiplies) → thin QR and a small Cholesky (precond.go, which has the algebra) → [Precond], packed
 // for blocks of few columns (tiled.go). [Regress] regresses rows on their neighbours by the routines of Vecchia
-// (regress.go). [Precond.On] is the same factor on another engine (on.go).
+// (regress.go). [Precond.On] is the same factor on another engine (on.go). Over ranks each has its rows of L, W and Q,
+// and once more the columns of W of its rows (vecchia_cols.go).
 package precond

@@ -1,13 +1,16 @@
 package main
 
 import (
+	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -83,6 +86,11 @@ func (a *app) demo(ctx context.Context, f *demoFlags) error {
 		return usagef("--dir %s cannot be made: %s", f.dir, fileReason(err))
 	}
 	train, test := filepath.Join(f.dir, "train.csv"), filepath.Join(f.dir, "test.csv")
+	for _, path := range []string{train, test} {
+		if !demoTable(path) {
+			return usagef("%s is there and no table of a demo: it would be lost; name another folder with --dir", path)
+		}
+	}
 	truth, err := f.writeTables(train, test)
 	if err != nil {
 		return err
@@ -91,6 +99,33 @@ func (a *app) demo(ctx context.Context, f *demoFlags) error {
 		a.say("wrote %s (%d rows) and %s (%d rows)", train, f.n-len(truth), test, len(truth))
 	}
 	return a.demoFit(ctx, f, train, test, truth)
+}
+
+// demoTable says whether a file is not there or begins as writeTables has it: x1..xd, y, and
+// inputs between 0 and 1.
+func demoTable(path string) bool {
+	file, err := os.Open(path)
+	if err != nil {
+		return errors.Is(err, os.ErrNotExist)
+	}
+	defer file.Close()
+	lines := bufio.NewScanner(file)
+	if !lines.Scan() {
+		return lines.Err() == nil // empty: nothing is lost
+	}
+	names := strings.Split(lines.Text(), ",")
+	last := len(names) - 1
+	if !lines.Scan() || last < 4 || names[last] != "y" {
+		return false
+	}
+	row := strings.Split(lines.Text(), ",")
+	for j, name := range names[:last] {
+		v, err := strconv.ParseFloat(row[min(j, len(row)-1)], 64)
+		if name != "x"+strconv.Itoa(j+1) || err != nil || v < 0 || v > 1 {
+			return false
+		}
+	}
+	return true
 }
 
 // writeTables draws the example, writes two thirds of it as train and the rest

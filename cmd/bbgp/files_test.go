@@ -76,6 +76,47 @@ func TestOutputIsNoInput(t *testing.T) {
 		want(t, exitUsage, append([]string{"fit", d, "--target", "y"}, args...)...)
 	}
 	want(t, exitUsage, "cv", filepath.Join(dir, "d.csv"), "--target", "y", "--plot", filepath.Join(dir, "no", "p"))
+
+	// Every output of a fit and every input.
+	h, conf, costs := sample(t, dir, "h.csv", 20, 4), write(t, dir, "f.conf", "target = y\n"),
+		write(t, dir, "costs.json", want(t, exitOK, "bench", "costs", "--json").out)
+	ins := map[string]string{d: "", h: "--holdout", filepath.Join(dir, "p.json"): "--start", costs: "--costs",
+		conf: "--config", filepath.Join(dir, "m.bbgp"): "--checkpoint"}
+	fit := []string{"fit", d, "--target", "y", "--resume"}
+	for path, flag := range ins {
+		if flag != "" {
+			fit = append(fit, flag, path)
+		}
+	}
+	for path, flag := range ins {
+		for _, out := range outFlags {
+			if out == "plot" || flag == "--"+out {
+				continue
+			}
+			r := want(t, exitUsage, append(slices.Clone(fit), "--"+out, path)...)
+			if !strings.Contains(r.err, "is the same file as") {
+				t.Errorf("--%s %s: %s", out, path, r.err)
+			}
+		}
+	}
+	png := write(t, dir, "plot.png", "a,y\n1,2\n")
+	want(t, exitUsage, "cv", png, "--target", "y", "--plot", strings.TrimSuffix(png, ".png"))
+}
+
+// A demo leaves tables alone that are none of its own.
+func TestDemoKeepsTables(t *testing.T) {
+	dir := t.TempDir()
+	for _, s := range []string{"a,y\n1,2\n", "y\n1\n", "x1,x2,x3,x4,y\n0.5,7,.1,.1,1\n",
+		"x1,x2,x3,x4,y\n.1,.1,.1,,1\n", "x1,x2,x3,x4,y\n", "x1,x2,x3,z,y\n.1,.1,.1,.1,1\n"} {
+		path := write(t, dir, "train.csv", s)
+		r := want(t, exitUsage, "demo", "--n", "30", "--dir", dir, "--quiet")
+		if b, err := os.ReadFile(path); err != nil || string(b) != s || !strings.Contains(r.err, "train.csv") {
+			t.Errorf("%q is %q, %v: %s", s, b, err, r.err)
+		}
+	}
+	for range 2 {
+		want(t, exitOK, "demo", "--n", "30", "--d", "4", "--dir", filepath.Join(dir, "new"), "--quiet")
+	}
 }
 
 // A full disk ends every command with code 1, wherever it prints.

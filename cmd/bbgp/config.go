@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"strings"
@@ -60,11 +61,16 @@ func readConfig(flags *pflag.FlagSet, path string) error {
 		return usagef("%s", oneLine(err.Error()))
 	}
 	defer f.Close()
+	return setFlags(flags, path, f)
+}
+
+// setFlags does what readConfig does with the text of the file at path.
+func setFlags(flags *pflag.FlagSet, path string, text io.Reader) error {
 	var names []string
 	flags.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 	given := map[string]bool{}
 	flags.Visit(func(f *pflag.Flag) { given[f.Name] = true })
-	sc := bufio.NewScanner(f)
+	sc := bufio.NewScanner(text)
 	for line := 1; sc.Scan(); line++ {
 		name, value, ok := configLine(sc.Text())
 		if name == "" && !ok {

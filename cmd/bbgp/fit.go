@@ -364,6 +364,11 @@ func readParams(path string) (*bbgp.Params, error) {
 	if err != nil {
 		return nil, &table.Error{File: path, Text: fileReason(err)}
 	}
+	return parseParams(path, b)
+}
+
+// parseParams takes parameters from what a file holds: them, or a report with them.
+func parseParams(path string, b []byte) (*bbgp.Params, error) {
 	var report struct {
 		Parameters json.RawMessage `json:"parameters"`
 	}

@@ -24,10 +24,6 @@ func FuzzConfig(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		path := filepath.Join(t.TempDir(), "c")
-		if err := os.WriteFile(path, []byte(s), 0o644); err != nil {
-			t.Fatal(err)
-		}
 		flags := pflag.NewFlagSet("fit", pflag.ContinueOnError)
 		var all fitFlags
 		all.read.add(flags)
@@ -35,7 +31,7 @@ func FuzzConfig(f *testing.F) {
 		all.machine.add(flags)
 		all.addTraining(flags)
 		var usage *usageError
-		if err := readConfig(flags, path); err != nil {
+		if err := setFlags(flags, "c", strings.NewReader(s)); err != nil {
 			if !errors.As(err, &usage) {
 				t.Fatal(err)
 			}
@@ -62,12 +58,8 @@ func FuzzParameters(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		path := filepath.Join(t.TempDir(), "p")
-		if err := os.WriteFile(path, []byte(s), 0o644); err != nil {
-			t.Fatal(err)
-		}
 		var bad *table.Error
-		p, err := readParams(path)
+		p, err := parseParams("p", []byte(s))
 		if err != nil {
 			if !errors.As(err, &bad) {
 				t.Fatal(err)

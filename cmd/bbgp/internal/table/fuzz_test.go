@@ -47,6 +47,9 @@ func FuzzHeader(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
+		if len(s) > 1<<11 {
+			return // each name is looked for among all
+		}
 		in, err := Open(Stdin, strings.NewReader(s+"\n1,2,3,4\n"), ReadOptions{})
 		if err != nil {
 			return

@@ -4,6 +4,7 @@
 //	go build -o bin/bbgp ./cmd/bbgp
 //	go run ./bench/budget -bbgp bin/bbgp -sizes 2000x1,5000x3,5000x100
 //
+// Arguments are flags of the fits: -- --start FILE leaves out the search before them.
 // The peak is that of the process, reading included. A line that exceeds 1.1 times
 // the budget or 1.25 times the prediction ends the program with status 1.
 package main
@@ -113,7 +114,7 @@ func write(path string, d *bbgp.Data) error {
 
 // measure fits within a budget, 0 for none, and prints a line.
 func measure(size, path string, budget int64) (ok bool, err error) {
-	args := []string{"fit", path, "--target", "y", "--quiet", "--json", "--max-steps", *steps}
+	args := append([]string{"fit", path, "--target", "y", "--quiet", "--json", "--max-steps", *steps}, flag.Args()...)
 	if budget > 0 {
 		args = append(args, "--memory", fmt.Sprint(budget))
 	}

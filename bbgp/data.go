@@ -69,15 +69,28 @@ func (d *Data) TargetName() string {
 	return "y"
 }
 
-// Rows returns the rows with the given indices as a Data of its own. It panics where
-// there is no such row: indices are the caller's own.
+// Rows returns the rows with the given indices as a Data of its own. It panics, with a
+// constant text, where there is no such row, or no data: both are the caller's own.
 func (d *Data) Rows(rows []int) *Data {
+	if d == nil || checkMatrix(d.X) != nil || !d.even() {
+		panic("bbgp: Data.Rows: no data, or columns that differ in length")
+	}
 	for _, r := range rows {
 		if r < 0 || r >= d.X.Rows {
 			panic("bbgp: Data.Rows: no such row")
 		}
 	}
 	return d.withTable(d.table().Rows(rows))
+}
+
+// even says whether what there is beside the inputs has a value for each row.
+func (d *Data) even() bool {
+	for _, v := range [][]float64{d.Y, d.NoiseScale, d.NoiseExtra} {
+		if v != nil && len(v) != d.X.Rows {
+			return false
+		}
+	}
+	return true
 }
 
 // table returns what of d is numbers.

@@ -72,6 +72,9 @@ func (ev *Evaluator) At(ctx context.Context, p Params) (*LMLReport, error) {
 	if err := checkCall(ctx, nil); err != nil {
 		return nil, err
 	}
+	if ev == nil || ev.raw == nil {
+		return nil, &DataError{Row: -1, Reason: "the evaluator is empty; evaluators come from NewEvaluator"}
+	}
 	if err := ev.check(p); err != nil {
 		return nil, err
 	}

@@ -57,10 +57,13 @@ type fileHeader struct {
 }
 
 // Write writes the model to w. A model that is none, or that Read would not take, is
-// not written: the error is a *DataError, *ParamError or *FileError.
+// not written: the error is a *DataError, *ParamError or *FileError, for a nil w an *OptionError.
 func (m *Model) Write(w io.Writer) error {
 	if err := m.ready(); err != nil {
 		return err
+	}
+	if w == nil {
+		return &OptionError{Option: "w", Reason: "is nil"}
 	}
 	t, weights := m.post.Data(), m.post.Weights()
 	h := fileHeader{N: m.N(), D: m.D(), Names: m.Names, Target: m.Target, Parameters: m.Parameters,

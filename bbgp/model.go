@@ -88,7 +88,7 @@ type Result struct {
 
 // N returns the number of training rows.
 func (m *Model) N() int {
-	if m.post == nil {
+	if m == nil || m.post == nil {
 		return 0
 	}
 	return m.post.N()
@@ -96,7 +96,7 @@ func (m *Model) N() int {
 
 // D returns the number of inputs.
 func (m *Model) D() int {
-	if m.post == nil {
+	if m == nil || m.post == nil {
 		return 0
 	}
 	return m.post.D()

@@ -35,7 +35,7 @@ func (m *Model) Around(ctx context.Context, rows []int, opt LeaveOutOptions) ([]
 	}
 	for _, i := range rows {
 		if i < 0 || i >= m.N() {
-			return nil, fmt.Errorf("bbgp: row %d of %d training rows", i, m.N())
+			return nil, &DataError{Row: -1, Reason: fmt.Sprintf("there is no training row %d of %d", i, m.N())}
 		}
 	}
 	around, err := m.post.Around(ctx, opt.Engine, rows)

@@ -8,8 +8,11 @@ import (
 )
 
 // Training returns the training rows in the units of the data, up to rounding; rows
-// that repeat each other are one row with their weighted mean as target.
+// that repeat each other are one row with their weighted mean as target. An empty model has none.
 func (m *Model) Training() *Data {
+	if m.ready() != nil {
+		return &Data{}
+	}
 	s, n, d, t := &m.Scaling, m.N(), m.D(), m.post.Data()
 	out := &Data{X: linalg.NewMatrix(n, d), Y: make([]float64, n), Names: m.Names, Target: m.Target}
 	for i := range n {

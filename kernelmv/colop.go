@@ -21,11 +21,15 @@ func (o *Op) DiagTo(dst []float64) {
 
 // ColsTo sets dst = K[from:from+dst.Rows, cols].
 func (o *Op) ColsTo(ctx context.Context, dst linalg.Matrix, from int, cols []int) error {
+	checkCall(ctx, dst)
 	if from < 0 || from+dst.Rows > o.Dim() || dst.Cols != len(cols) {
 		panic("kernelmv: ColsTo: bad shapes")
 	}
 	index := make([]int32, len(cols))
 	for k, c := range cols {
+		if c < 0 || c >= o.Dim() {
+			panic("kernelmv: ColsTo: no such column")
+		}
 		index[k] = int32(c)
 	}
 	rows := rowSet{n: dst.Rows, x: o.pts.x[from*o.pts.dim:]}
@@ -34,6 +38,8 @@ func (o *Op) ColsTo(ctx context.Context, dst linalg.Matrix, from int, cols []int
 
 // RowsTo sets dst = K[rows, :], len(rows)×n.
 func (o *Op) RowsTo(ctx context.Context, dst linalg.Matrix, rows []int32) error {
+	checkCall(ctx, dst)
+	o.checkRows(rows)
 	if dst.Rows != len(rows) || dst.Cols != o.Dim() {
 		panic("kernelmv: RowsTo: bad shapes")
 	}
@@ -48,6 +54,7 @@ type gathered struct {
 // TrianglesTo sets the lower triangles of asm.CholLanes blocks of K side by
 // side, as linalg.ColOp says: no entry is evaluated for padding alone.
 func (o *Op) TrianglesTo(worker int, dst []float64, rows []int32) {
+	o.checkRows(rows)
 	n, d := len(rows)/asm.CholLanes, o.pts.dim
 	if len(rows)%asm.CholLanes != 0 || n%4 != 1 || len(dst) != linalg.TriangleRoom(n) {
 		panic("kernelmv: TrianglesTo: bad shapes")
@@ -67,6 +74,8 @@ func (o *Op) TrianglesTo(worker int, dst []float64, rows []int32) {
 // BlockTo sets dst = K[rows, rows], both triangles, len(rows)×len(rows). Calls
 // with different workers may run at the same time.
 func (o *Op) BlockTo(worker int, dst linalg.Matrix, rows []int32) {
+	dst.Check()
+	o.checkRows(rows)
 	n := len(rows)
 	if dst.Rows != n || dst.Cols != n {
 		panic("kernelmv: BlockTo: bad shapes")

@@ -195,6 +195,8 @@ func (o *Op) entriesTo(ctx context.Context, dst linalg.Matrix, left, right rowSe
 // CrossTo sets dst = K(X*, X[rows]), m×len(rows), in float64, for test rows xs
 // (m×D). It fails for test inputs that are not finite, and with ctx.Err().
 func (o *Op) CrossTo(ctx context.Context, dst, xs linalg.Matrix, rows []int32) error {
+	checkCall(ctx, dst, xs)
+	o.checkRows(rows)
 	if dst.Rows != xs.Rows || dst.Cols != len(rows) {
 		panic("kernelmv: CrossTo: bad shapes")
 	}

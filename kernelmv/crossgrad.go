@@ -11,6 +11,8 @@ import (
 // m (len(rows)×n, of any kind), and returns Σ_uf M_uf K(x_rows[u], x_f), both
 // in float64. It returns ctx.Err() if ctx ends first.
 func (o *Op) CrossGradTo(ctx context.Context, dst []float64, rows []int32, m linalg.Matrix) (float64, error) {
+	checkCall(ctx, m)
+	o.checkRows(rows)
 	if len(dst) != o.Inputs() || m.Rows != len(rows) || m.Cols != o.Dim() {
 		panic("kernelmv: CrossGradTo: bad shapes")
 	}

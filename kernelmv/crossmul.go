@@ -12,6 +12,7 @@ import (
 // in the precision of the operator. It fails for test inputs that are not
 // finite, and with ctx.Err(). Once a shape has been seen, nothing is allocated.
 func (o *Op) CrossMulTo(ctx context.Context, dst, xs, v linalg.Matrix) error {
+	checkCall(ctx, dst, xs, v)
 	if dst.Rows != xs.Rows || v.Rows != o.Dim() || dst.Cols != v.Cols {
 		panic("kernelmv: CrossMulTo: bad shapes")
 	}

@@ -9,6 +9,7 @@ import (
 
 // DenseTo sets dst = K, n×n, in float64 and without noise.
 func (o *Op) DenseTo(ctx context.Context, dst linalg.Matrix) error {
+	checkCall(ctx, dst)
 	if dst.Rows != o.Dim() || dst.Cols != o.Dim() {
 		panic("kernelmv: DenseTo: bad shapes")
 	}
@@ -18,6 +19,7 @@ func (o *Op) DenseTo(ctx context.Context, dst linalg.Matrix) error {
 // DenseGradTo sets dst[d] = Σ_ab M_ab ∂K_ab/∂log l_d for a symmetric n×n m,
 // and returns Σ_ab M_ab K_ab, both in float64.
 func (o *Op) DenseGradTo(ctx context.Context, dst []float64, m linalg.Matrix) (float64, error) {
+	checkCall(ctx, m)
 	if len(dst) != o.Inputs() || m.Rows != o.Dim() || m.Cols != o.Dim() {
 		panic("kernelmv: DenseGradTo: bad shapes")
 	}

@@ -66,6 +66,7 @@ func newGradient[T asm.Float](o *Op, kit *asm.Kit[T]) *gradient[T] {
 // scaled coordinates. It returns ctx.Err() if ctx ends first; dst is undefined
 // then.
 func (o *Op) GradTo(ctx context.Context, dst []float64, u linalg.Matrix, g []float64) error {
+	checkCall(ctx, u)
 	if len(dst) != o.Inputs() || u.Rows != o.Dim() || len(g) != u.Cols {
 		panic("kernelmv: GradTo: bad shapes")
 	}
@@ -85,6 +86,7 @@ func (o *Op) GradTo(ctx context.Context, dst []float64, u linalg.Matrix, g []flo
 // input that varies, also at w_d = 0 (l_d = +Inf), where it tells by its sign
 // whether the input should come back; 0 for the others. Otherwise as GradTo.
 func (o *Op) GradInvSqTo(ctx context.Context, dst []float64, u linalg.Matrix, g []float64) error {
+	checkCall(ctx, u)
 	if len(dst) != o.Inputs() || u.Rows != o.Dim() || len(g) != u.Cols {
 		panic("kernelmv: GradInvSqTo: bad shapes")
 	}

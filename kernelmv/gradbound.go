@@ -23,6 +23,7 @@ const sumLoss = 0.3
 // entries, for the same u (n×R) and g, in the units of its result; enough tells below which
 // error no closer look is taken.
 func (o *Op) GradError(u linalg.Matrix, g []float64, enough float64) float64 {
+	u.Check()
 	if u.Rows != o.Dim() || len(g) != u.Cols {
 		panic("kernelmv: GradError: bad shapes")
 	}

@@ -28,6 +28,7 @@ const crossRowsLeast = 48
 // form below n² does not exist or v is short they are dense. It returns ctx.Err() if ctx
 // ends first.
 func (o *Op) NewSource(ctx context.Context, v linalg.Matrix, tol float64) (*Source, error) {
+	checkCall(ctx, v)
 	s, d := &Source{op: o, v: v, tol: tol}, o.pts.dim
 	if v.Rows != o.Dim() {
 		panic("kernelmv: NewSource: bad shapes")
@@ -62,6 +63,7 @@ func (o *Op) NewSource(ctx context.Context, v linalg.Matrix, tol float64) (*Sour
 // and with ctx.Err().
 func (s *Source) MulTo(ctx context.Context, dst, xs linalg.Matrix) error {
 	o := s.op
+	checkCall(ctx, dst, xs)
 	if dst.Rows != xs.Rows || dst.Cols != s.v.Cols {
 		panic("kernelmv: Source: bad shapes")
 	}

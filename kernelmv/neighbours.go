@@ -19,6 +19,7 @@ import (
 // position; -1 where there are fewer than k. It returns ctx.Err() if ctx ends
 // first; dst is undefined then.
 func (o *Op) NeighboursTo(ctx context.Context, dst []int32, order []int, k int) error {
+	checkCall(ctx)
 	if k < 0 || len(dst) != len(order)*k {
 		panic("kernelmv: NeighboursTo: bad shapes")
 	}
@@ -33,6 +34,9 @@ func (o *Op) NeighboursTo(ctx context.Context, dst []int32, order []int, k int) 
 func (o *Op) neighboursOf(ctx context.Context, dst []int32, order []int, at []int32, k int) error {
 	index, of := make([]int32, len(order)), make([]int32, len(at))
 	for i, r := range order {
+		if r < 0 || r >= o.Dim() {
+			panic("kernelmv: neighbours: no such row")
+		}
 		index[i] = int32(r)
 	}
 	for i, q := range at {
@@ -46,8 +50,9 @@ func (o *Op) neighboursOf(ctx context.Context, dst []int32, order []int, at []in
 // there are fewer than k rows. It fails for test inputs that are not finite,
 // and with ctx.Err().
 func (o *Op) Nearest(ctx context.Context, xs linalg.Matrix, k int) ([]int32, error) {
-	if k < 0 {
-		panic("kernelmv: Nearest: negative k")
+	checkCall(ctx, xs)
+	if k < 0 || k > math.MaxInt32 {
+		panic("kernelmv: Nearest: k is negative or beyond any row")
 	}
 	left, err := o.testRows(xs)
 	if err != nil {

@@ -67,6 +67,7 @@ type Op struct {
 // for invalid parameters.
 func NewOp(e *linalg.Engine, x linalg.Matrix, k Kernel, noise []float64) (*Op, error) {
 	e.Check()
+	x.Check()
 	pts, err := newPoints(x)
 	if err != nil {
 		return nil, err
@@ -222,6 +223,7 @@ func (v *view) MulTo(ctx context.Context, dst, src linalg.Matrix) error {
 }
 
 func (o *Op) mulTo(ctx context.Context, prec Precision, dst, src linalg.Matrix) error {
+	checkCall(ctx, dst, src)
 	if dst.Rows != o.Dim() || src.Rows != o.Dim() || dst.Cols != src.Cols {
 		panic("kernelmv: MulTo: bad shapes")
 	}

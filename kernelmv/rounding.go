@@ -23,6 +23,7 @@ const unit = 0x1p-53
 // (m×D) and any training row j, in units of s2; xs without columns stands for the
 // training rows.
 func (o *Op) EntryRounding(dst []float64, xs linalg.Matrix) error {
+	xs.Check()
 	s := o.allRows()
 	if xs.Cols > 0 {
 		var err error

@@ -93,6 +93,10 @@ func (o *Op) NewVecchia(terms int, seed uint64) *Vecchia {
 func (v *Vecchia) Find(ctx context.Context, nn int) (*Nearest, error) {
 	const L = asm.CholLanes
 	o, terms := v.op, len(v.at)
+	checkCall(ctx)
+	if nn < 0 {
+		panic("kernelmv: Vecchia: fewer than no neighbours")
+	}
 	s := &Nearest{nn: min(nn, o.Dim()-1)}
 	s.width = 1 + (s.nn+3)/4*4
 	found := make([]int32, terms*s.nn)
@@ -125,6 +129,7 @@ func (v *Vecchia) Find(ctx context.Context, nn int) (*Nearest, error) {
 // Inputs that are not in the distance have derivatives 0. It fails with ctx.Err().
 func (v *Vecchia) Evaluate(ctx context.Context, near *Nearest, r, share []float64) (*Score, error) {
 	o, terms := v.op, len(v.at)
+	checkCall(ctx)
 	if len(r) != o.Dim() || len(share) != o.Dim() || len(near.count) < terms {
 		panic("kernelmv: Vecchia: bad lengths")
 	}

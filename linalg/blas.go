@@ -17,6 +17,7 @@ var ErrNoConvergence = errors.New("linalg: the eigenvalue iteration does not con
 // It reads the lower triangle of a, which stays as it is.
 func EigenSym(a Matrix) (values []float64, vectors Matrix, err error) {
 	p := a.Rows
+	a.Check()
 	if a.Cols != p {
 		panic("linalg: EigenSym: not square")
 	}

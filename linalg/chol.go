@@ -29,6 +29,7 @@ type Cholesky struct {
 // Recursive: L11 from A11, L21 = A21 L11^-T, L22 from A22 - L21 L21'; n³/3
 // multiply-adds, nearly all of them in SyrkTo and GemmTo.
 func (e *Engine) NewCholesky(a Matrix) (*Cholesky, error) {
+	a.Check()
 	if a.Rows != a.Cols {
 		panic("linalg: NewCholesky: not square")
 	}
@@ -112,6 +113,7 @@ func (c *Cholesky) SolveLTransTo(dst, src Matrix) {
 // InverseTo sets dst = A^-1, n×n, both triangles, by L^-1 and L^-T L^-1 in
 // place. dst may be the matrix that was factored: c is of no use afterwards.
 func (c *Cholesky) InverseTo(dst Matrix) {
+	dst.Check()
 	if dst.Rows != c.l.Rows || dst.Cols != c.l.Cols {
 		panic("linalg: InverseTo: shapes do not fit")
 	}

@@ -83,6 +83,7 @@ func newGemmJob(kit *asm.Kit[float64], threads int) *gemmJob {
 // says so, x'. c is m×n, op(a) m×k, op(b) k×n; c overlaps neither a nor b. With
 // beta = 0, c need not be set. NaN and Inf in a and b pass through if alpha ≠ 0.
 func (e *Engine) GemmTo(c Matrix, alpha float64, a Matrix, transA bool, b Matrix, transB bool, beta float64) {
+	check(a, b, c)
 	m, k := shapeOf(a, transA)
 	kb, n := shapeOf(b, transB)
 	if c.Rows != m || c.Cols != n || k != kb {
@@ -97,6 +98,7 @@ func (e *Engine) GemmTo(c Matrix, alpha float64, a Matrix, transA bool, b Matrix
 // alpha a' a + beta c (a k×n) if trans. The part above the diagonal is left as
 // it is: Mirror fills it. c does not overlap a.
 func (e *Engine) SyrkTo(c Matrix, alpha float64, a Matrix, trans bool, beta float64) {
+	check(a, c)
 	n, k := shapeOf(a, trans)
 	if c.Rows != n || c.Cols != n {
 		panic("linalg: SyrkTo: shapes do not fit")
@@ -108,6 +110,7 @@ func (e *Engine) SyrkTo(c Matrix, alpha float64, a Matrix, trans bool, beta floa
 
 // Mirror copies the lower triangle of the square matrix m to its upper one.
 func (m Matrix) Mirror() {
+	m.Check()
 	if m.Rows != m.Cols {
 		panic("linalg: Mirror: not square")
 	}

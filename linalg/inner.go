@@ -36,6 +36,7 @@ type gramJob struct {
 
 // GramTo sets dst = x'y, p×q, for x n×p and y n×q. dst overlaps neither.
 func (e *Engine) GramTo(dst, x, y Matrix) {
+	check(dst, x, y)
 	if x.Rows != y.Rows || dst.Rows != x.Cols || dst.Cols != y.Cols {
 		panic("linalg: GramTo: shapes do not fit")
 	}

@@ -1,5 +1,7 @@
 package linalg
 
+import "math"
+
 // A Matrix is a view of a row-major matrix: element (i, j) is Data[i*Stride+j].
 type Matrix struct {
 	Rows, Cols, Stride int
@@ -8,8 +10,8 @@ type Matrix struct {
 
 // NewMatrix returns a zero matrix with r rows and c columns.
 func NewMatrix(r, c int) Matrix {
-	if r < 0 || c < 0 {
-		panic("linalg: NewMatrix: negative size")
+	if r < 0 || c < 0 || c > 0 && r > math.MaxInt/8/c {
+		panic("linalg: NewMatrix: negative size, or one that no memory holds")
 	}
 	return Matrix{Rows: r, Cols: c, Stride: c, Data: make([]float64, r*c)}
 }
@@ -32,6 +34,27 @@ func MatrixOf(m interface {
 	return c
 }
 
+// Check panics, with a constant text, where m is not what it says: its data too short, or
+// its rows overlapping. Whatever takes matrices does so for theirs.
+func (m Matrix) Check() {
+	switch {
+	case m.Rows < 0 || m.Cols < 0:
+		panic("linalg: Matrix: negative size")
+	case m.Rows == 0 || m.Cols == 0:
+	case m.Rows > 1 && m.Stride < m.Cols:
+		panic("linalg: Matrix: rows overlap")
+	case m.Cols > len(m.Data) || m.Rows > 1 && m.Rows-1 > (len(m.Data)-m.Cols)/m.Stride:
+		panic("linalg: Matrix: too few numbers")
+	}
+}
+
+// check checks several.
+func check(ms ...Matrix) {
+	for _, m := range ms {
+		m.Check()
+	}
+}
+
 // At returns element (i, j).
 func (m Matrix) At(i, j int) float64 { return m.Data[i*m.Stride+j] }
 
@@ -43,6 +66,7 @@ func (m Matrix) Row(i int) []float64 { return m.Data[i*m.Stride : i*m.Stride+m.C
 
 // Sub returns the view of rows i0..i1-1 and columns j0..j1-1.
 func (m Matrix) Sub(i0, i1, j0, j1 int) Matrix {
+	m.Check()
 	if i0 < 0 || i1 < i0 || i1 > m.Rows || j0 < 0 || j1 < j0 || j1 > m.Cols {
 		panic("linalg: Sub: bad range")
 	}
@@ -62,6 +86,7 @@ func (m Matrix) Zero() {
 
 // CopyFrom sets m = a; the shapes are equal.
 func (m Matrix) CopyFrom(a Matrix) {
+	check(m, a)
 	if m.Rows != a.Rows || m.Cols != a.Cols {
 		panic("linalg: CopyFrom: shapes differ")
 	}
@@ -79,6 +104,10 @@ func (m Matrix) Clone() Matrix {
 
 // ColumnDots returns Σ_i a_ij b_ij for every column j of a and b, which have one shape.
 func ColumnDots(a, b Matrix) []float64 {
+	check(a, b)
+	if a.Rows != b.Rows || a.Cols != b.Cols {
+		panic("linalg: ColumnDots: shapes differ")
+	}
 	s := make([]float64, a.Cols)
 	for i := range a.Rows {
 		for j, v := range a.Row(i) {

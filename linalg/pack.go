@@ -84,6 +84,7 @@ func unpackAcross(kit *asm.Kit[float64], m Matrix, src []float64, w int) {
 
 // TransposeTo sets dst = src' on the calling thread. They do not overlap.
 func (e *Engine) TransposeTo(dst, src Matrix) {
+	check(dst, src)
 	if dst.Rows != src.Cols || dst.Cols != src.Rows {
 		panic("linalg: TransposeTo: shapes do not fit")
 	}

@@ -34,6 +34,7 @@ func (e *Engine) ThinQRRows(w Matrix, n int, loss float64) (r Matrix, rank int) 
 
 func (e *Engine) thinQR(w Matrix, n int, loss float64, gram func(g, w Matrix),
 	careful func(w, r Matrix) int) (r Matrix, rank int) {
+	w.Check()
 	p := w.Cols
 	r = NewMatrix(p, p)
 	if n == 0 || p == 0 {

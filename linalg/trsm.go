@@ -51,6 +51,7 @@ func (e *Engine) addProduct(s side, dst Matrix, alpha float64, a Matrix, trans b
 // triangle of l (n×n), which does not overlap b; the rest of l is not read.
 // 1/L_ii is taken, so a diagonal element below 2^-1023 gives Inf or NaN.
 func (e *Engine) SolveLeft(l Matrix, trans bool, b Matrix) {
+	check(l, b)
 	if l.Rows != l.Cols || b.Rows != l.Rows {
 		panic("linalg: SolveLeft: shapes do not fit")
 	}
@@ -60,6 +61,7 @@ func (e *Engine) SolveLeft(l Matrix, trans bool, b Matrix) {
 // SolveRight overwrites b (q×n) with b L^-1, or b L^-T if trans. L is the lower
 // triangle of l, as for SolveLeft.
 func (e *Engine) SolveRight(b, l Matrix, trans bool) {
+	check(l, b)
 	if l.Rows != l.Cols || b.Cols != l.Rows {
 		panic("linalg: SolveRight: shapes do not fit")
 	}
@@ -117,6 +119,7 @@ const wholeLeaf = 96
 // diagonal is not read and stays as it is.
 func (e *Engine) InvertLower(l Matrix) {
 	n := l.Rows
+	l.Check()
 	if l.Cols != n {
 		panic("linalg: InvertLower: not square")
 	}

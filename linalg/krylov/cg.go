@@ -74,6 +74,8 @@ func NewCG(e *linalg.Engine, n, p int) *CG {
 func (s *CG) Solve(ctx context.Context, op linalg.SymOp, f linalg.Solver, x, b linalg.Matrix, opt CGOptions) (CGResult,
 	error) {
 	q := b.Cols
+	x.Check()
+	b.Check()
 	if f == nil {
 		f = linalg.Identity(s.n)
 	}

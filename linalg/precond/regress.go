@@ -23,6 +23,8 @@ import (
 func Regress(ctx context.Context, e *linalg.Engine, k linalg.ColOp, l linalg.Matrix, noise []float64, rows []int32,
 	coef linalg.Matrix, variance []float64) error {
 	count, nn := coef.Rows, coef.Cols
+	coef.Check()
+	l.Check()
 	if len(rows) != count*(1+nn) || len(variance) != count || len(noise) != k.Dim() ||
 		(l.Cols > 0 && l.Rows != k.Dim()) {
 		panic("precond: Regress: shapes do not fit")

@@ -114,6 +114,7 @@ func NewVecchia(ctx context.Context, e *linalg.Engine, k linalg.ColOp, l linalg.
 func NewVecchiaWith(ctx context.Context, e *linalg.Engine, k linalg.ColOp, l linalg.Matrix, noise []float64,
 	near *Neighbours) (*Vecchia, error) {
 	n := k.Dim()
+	l.Check()
 	if near.n != n || len(noise) != n || (l.Cols > 0 && l.Rows != n) {
 		panic("precond: NewVecchiaWith: shapes differ")
 	}

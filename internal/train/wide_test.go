@@ -69,3 +69,29 @@ func TestWideInformation(t *testing.T) {
 		t.Errorf("the model gains %v at its top, %v", v, w)
 	}
 }
+
+// Where no information can be had, each row is worth a unit of curvature, in the form that the table asks for.
+func TestUnitInformation(t *testing.T) {
+	const rows = 50
+	dense, ok := unitInformation(rows, 3).(denseInformation)
+	wide, also := unitInformation(rows, 2000).(wideInformation)
+	if !ok || !also {
+		t.Fatalf("dense %v, wide %v", ok, also)
+	}
+	for i := range 6 {
+		for j := range 6 {
+			want := 0.0
+			if i == j {
+				want = rows
+			}
+			if got := dense.f.At(i, j); got != want {
+				t.Errorf("F_%d%d = %v, want %v", i, j, got, want)
+			}
+		}
+	}
+	for i := range 2003 {
+		if got := wide.at(i); got != rows {
+			t.Fatalf("F_%d%d = %v of a wide table", i, i, got)
+		}
+	}
+}

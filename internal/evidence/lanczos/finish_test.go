@@ -113,3 +113,46 @@ func TestFloat32Corrected(t *testing.T) {
 			ev[0].Lower, ev[0].Upper, ev[1].Lower, ev[1].Upper, apart)
 	}
 }
+
+// What rounding has left of the residual is repaired, by the inverse that the process knows or by conjugate gradients,
+// until the bounds have room for it, and the solution is then that of float64 products.
+func TestRefine(t *testing.T) {
+	d, p := gptest.SmoothTable(300, 3, 0.1), gptest.TestParams("matern32", 3, 1e-2)
+	for _, c := range []struct {
+		rank, neighbours int
+		prec             kernelmv.Precision
+	}{{0, 16, kernelmv.F64}, {30, 0, kernelmv.F64}, {30, 0, kernelmv.F32}, {0, 16, kernelmv.F32}} {
+		opt := evidence.Options{Request: cost.Request{Probes: 7, Rank: c.rank, Neighbours: c.neighbours}, Eps: 0.1}
+		r, s := whole(t, d, p, opt, c.prec)
+		kv := linalg.NewMatrix(r.o.n, 1)
+		for i := range s.v.Data {
+			s.v.Data[i] *= 1 + 0.05*math.Sin(float64(i)) // what a basis in float32 may do, and more
+		}
+		if err := r.exactly(kv, s.v); err != nil {
+			t.Fatal(err)
+		}
+		r.residual(s, kv)
+		room := max(2*opt.Eps-(r.o.b.gaussMean-r.o.b.radauMean), opt.Eps/4)
+		before := s.rest + 2*r.unseen(s)
+		if before <= 2*room {
+			t.Fatalf("%+v: %v is left of %v: this says nothing", c, before, room)
+		}
+		if err := r.refine(s); err != nil {
+			t.Fatal(err)
+		}
+		if !(s.rest <= room) || s.excess != 0 {
+			t.Errorf("%+v: %v and %v are left of %v, %v allowed", c, s.rest, s.excess, before, room)
+		}
+		if err := r.exactly(kv, s.v); err != nil {
+			t.Fatal(err)
+		}
+		form, q := 0.0, 0.0
+		for i, v := range s.v.Data {
+			form += v * kv.Data[i]
+			q += v * (2*(d.Y[i]-p.Mean) - kv.Data[i])
+		}
+		if math.Abs(s.q-q) > 1e-6*form+2*s.doubt {
+			t.Errorf("%+v: q = %v, want %v", c, s.q, q)
+		}
+	}
+}

@@ -9,20 +9,18 @@ import (
 	"bbgp.dev/internal/gp"
 )
 
-// A candidate far out on the ridge, where lengths are fifty times those of the function and σ_f²
-// makes up for it, comes back to them; one that is there stays, and so do a Gaussian, four inputs
-// and a few rows.
-func TestRidge(t *testing.T) {
+// roughRows returns n rows of d inputs and a draw of Matérn 1/2 with ℓ = .5 in the first two, of mean 3.
+func roughRows(n, d int, noise float64) *gp.Table {
 	rng := rand.New(rand.NewPCG(5, 8))
 	const waves = 400
 	way, phase := [waves][2]float64{}, [waves]float64{}
-	for k := range way { // the law of the frequencies of Matérn 1/2 with ℓ = .5
+	for k := range way { // the law of its frequencies
 		chi := math.Abs(rng.NormFloat64())
 		way[k] = [2]float64{rng.NormFloat64() / chi / 0.5, rng.NormFloat64() / chi / 0.5}
 		phase[k] = 2 * math.Pi * rng.Float64()
 	}
-	d := filled(5000, 4, func(_ int, x []float64) float64 {
-		y := 3 + 0.1*rng.NormFloat64()
+	return filled(n, d, func(_ int, x []float64) float64 {
+		y := 3 + math.Sqrt(noise)*rng.NormFloat64()
 		for j := range x {
 			x[j] = rng.NormFloat64()
 		}
@@ -31,6 +29,13 @@ func TestRidge(t *testing.T) {
 		}
 		return y
 	})
+}
+
+// A candidate far out on the ridge, where lengths are fifty times those of the function and σ_f²
+// makes up for it, comes back to them; one that is there stays, and so do a Gaussian, four inputs
+// and a few rows.
+func TestRidge(t *testing.T) {
+	d := roughRows(5000, 4, 0.01)
 	search := searchOf(t, d, false)
 	search.Config.Kernel = "matern12"
 	s, err := newCoarse(search)
@@ -67,5 +72,28 @@ func TestRidge(t *testing.T) {
 	search.Std = search.Std.Rows(gp.Subset(5000, 1000, 1))
 	if _, gain := at(far); gain != 0 {
 		t.Error("a hundred rows tell too little")
+	}
+}
+
+// Noise that near rows of a rough function speak against is not evaluated on all rows; less clear cases
+// and smooth functions are.
+func TestNoiseByNeighbours(t *testing.T) {
+	search := searchOf(t, roughRows(1500, 2, 1e-6), false)
+	for _, c := range []struct {
+		kernel string
+		noise  float64
+		drops  bool
+	}{{"matern12", 0.5, true}, {"matern12", 1e-4, false}, {"matern52", 0.5, false}, {"gaussian", 0.5, false}} {
+		p := gp.Params{Kernel: c.kernel, Mean: 3, Variance: 1, Noise: 1e-6, Lengthscales: []float64{.5, .5}}
+		search.Config.Kernel = c.kernel
+		near, err := search.compares(context.Background(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := p.Clone()
+		q.Noise = c.noise
+		if why, err := near.drops(context.Background(), q); err != nil || (why != "") != c.drops {
+			t.Errorf("%s, noise %g: %q, %v", c.kernel, c.noise, why, err)
+		}
 	}
 }

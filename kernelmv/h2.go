@@ -29,9 +29,8 @@ import (
 // h2cross.go products at other rows.
 //
 // The tolerance tau bounds what one interpolation leaves in an entry (h2orders.go). Boxes within boxes
-// leave it once a level, up to some 8 tau s2 in single entries, but |E|₂ <= tau n s2 was seen to hold
-// everywhere (TestH2Error): errors of smooth functions line up, to 0.7 of that with the Gaussian and
-// lengthscales beyond the table's size, to 0.02 with lengthscales of a tenth of it. The diagonal is
+// leave it once a level, up to some 6 tau s2 in single entries, but |E|₂ <= tau n s2, 0.6 of it with the
+// Gaussian, 0.2 with Matérn functions at most, on eight kinds of points (TestH2Error). The diagonal is
 // exact. Work and memory are O(n) in two dimensions, and are counted before anything is computed, so
 // that the choice between the forms is by counts alone.
 
@@ -156,6 +155,9 @@ func (o *Op) h2Prepare(ctx context.Context, p Precision) (err error) {
 // ordersFor returns t if it serves entries to tau, and a new table otherwise.
 func (h *h2State) ordersFor(t *orderTable, o *Op, tau float64) *orderTable {
 	tol := tau / float64(2*o.pts.dim)
+	if o.shortTable() {
+		tol *= shortTol
+	}
 	if t == nil || t.family != o.kernel.Family || t.tol != tol {
 		return newOrderTable(o.kernel.Family, tol, h.cheb)
 	}

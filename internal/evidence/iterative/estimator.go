@@ -39,7 +39,7 @@ const (
 	rouletteSurvive = 0.95 // chance of each further pass
 )
 
-// An Estimator evaluates "Estimator" or, with roulette set, "rr".
+// An Estimator evaluates "iterative" or, with roulette set, "rr".
 type Estimator struct {
 	e        *linalg.Engine
 	op       *kernelmv.Op

@@ -229,9 +229,9 @@ func entries(path string) (count int) {
 // rankFit is a short fit, and what its model predicts.
 func rankFit(t *testing.T, dir string) (args []string, predict func() string) {
 	t.Helper()
-	train, point := sample(t, dir, "train.csv", 450, 3), sample(t, dir, "new.csv", 20, 4)
+	train, point := sample(t, dir, "train.csv", 400, 3), sample(t, dir, "new.csv", 20, 4)
 	model := filepath.Join(dir, "m.bbgp")
-	args = []string{"fit", train, "--target", "y", "--method", "bbgp", "--max-steps", "3", "--neighbours", "4",
+	args = []string{"fit", train, "--target", "y", "--method", "bbgp", "--max-steps", "2", "--neighbours", "4",
 		"--rank", "0", "--out", model, "--quiet"}
 	return args, func() string {
 		t.Helper()

@@ -61,8 +61,8 @@ const (
 	useful = 0.7
 	// latency of a message, and the gathers of a pass that are of few numbers.
 	latency, smallGathers = 20e-6, 4
-	// passGathers of a block are in a pass: the product, two of the basis; and two for each part of P.
-	passGathers, partGathers = 3, 2
+	// passGathers of a block are in a pass: the product, two of the basis, one for P's first part and one for each part.
+	passGathers = 4
 	// alike is the share of the low-rank factor's multiply-adds that each rank makes alone, all of them alike.
 	alike = 0.25
 	// panelColumns of the low-rank part are on every rank at a time, with their gather, and as many of triangles.
@@ -105,10 +105,10 @@ func (c Cluster) time(w Work) ClusterTime {
 	neighbours := searchShare * n * u.build(w.Inputs, w.Neighbours, w.Rank) * second / ranks
 	gathers := float64(passGathers)
 	if w.Rank > 0 {
-		gathers += partGathers
+		gathers++
 	}
 	if w.Neighbours > 0 {
-		gathers += partGathers
+		gathers++
 	}
 	if c.Ranks > 1 {
 		factor += alike*n*u.Dense*float64(w.Rank*w.Rank)*second + n*float64(w.Rank)*8/c.bytesPerSecond()

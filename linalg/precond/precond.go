@@ -183,10 +183,13 @@ func (p *Precond) whiten(l linalg.Matrix) {
 	}
 }
 
-// mulW sets dst = W src; they do not overlap.
+// mulW sets dst = W src; they do not overlap. Where Q comes next, it sets this rank's rows alone, all that Q needs.
 func (p *Precond) mulW(dst, src linalg.Matrix) {
-	if p.vecchia != nil {
-		p.vecchia.MulTo(dst, src)
+	if v := p.vecchia; v != nil && p.q != nil {
+		v.rowsTo(dst.Sub(v.near.lo, v.near.hi, 0, dst.Cols), src)
+		return
+	} else if v != nil {
+		v.MulTo(dst, src)
 		return
 	}
 	for i, s := range p.scale {

@@ -59,7 +59,7 @@ type Precond struct {
 
 // NewPrecond builds P for K = k and the given noise, n m² + n·nn³/3 multiply-adds
 // and more (PivotedCholesky, NewVecchia). Memory while it is built: 2 n m numbers
-// beside the Vecchia part. It returns ctx.Err() if ctx ends first, and a
+// beside the Vecchia part, divided by the ranks. It returns ctx.Err() if ctx ends first, and a
 // *NotPDError if a noise is not positive where there is no Vecchia part, or
 // from NewVecchia.
 func New(ctx context.Context, e *linalg.Engine, k linalg.ColOp, noise []float64, opt Options) (*Precond, error) {

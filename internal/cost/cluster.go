@@ -61,7 +61,7 @@ const (
 	useful = 0.7
 	// latency of a message, and the gathers of a pass that are of few numbers.
 	latency, smallGathers = 20e-6, 4
-	// passGathers of a block are in a pass: the product, two of the basis, one for P's first part and one for each part.
+	// passGathers of a block are in a pass: the product, two of the basis, one for P and one for each of its parts.
 	passGathers = 4
 	// alike is the share of the low-rank factor's multiply-adds that each rank makes alone, all of them alike.
 	alike = 0.25

@@ -17,7 +17,8 @@ import (
 const (
 	mostSentinels  = 4
 	sentinelSample = 2000 // values that the spread of a column is known by
-	leastDistinct  = 5    // values beside it: a column of two values has no outside
+	leastDistinct  = 5    // values beside it, of fewer only a code has an outside
+	leastCode      = 99   // of these
 	farSpreads     = 10   // between the 5 % and the 95 % quantile of the rest
 	farRanges      = 3    // of the rest
 )
@@ -64,10 +65,15 @@ func nextSentinel(v []float64, found []sentinel) (sentinel, bool) {
 		if !(gap > 0) || math.IsInf(gap, 0) || gap < span && !coded(c.at) {
 			continue
 		}
-		spread, ok := spreadWithout(v, func(x float64) bool { return x == c.at || known(x) })
+		spread, distinct := spreadWithout(v, func(x float64) bool { return x == c.at || known(x) })
 		code := coded(c.at) && gap > spread
 		switch {
-		case !ok:
+		case distinct < leastDistinct:
+			// 0 and 1 are two values, 3 and -999 are not.
+			if code && math.Abs(c.at) >= leastCode && gap > farRanges*max(span, math.Abs(c.next), math.Abs(c.far)) &&
+				2*c.rows < len(v) {
+				return sentinel{c.at, c.rows}, true
+			}
 		case code && c.rows > 1, code && gap > farSpreads*spread,
 			c.rows > 1 && gap > farSpreads*spread && gap > farRanges*span:
 			return sentinel{c.at, c.rows}, true
@@ -94,8 +100,8 @@ func (e *extreme) see(x float64) {
 }
 
 // spreadWithout returns the distance of the 5 % and the 95 % quantile of the values that
-// are not out; false if there are too few different ones to tell.
-func spreadWithout(v []float64, out func(float64) bool) (float64, bool) {
+// are not out, and how many different ones there are.
+func spreadWithout(v []float64, out func(float64) bool) (spread float64, distinct int) {
 	var some []float64
 	for i := 0; i < len(v); i += max(1, len(v)/sentinelSample) {
 		if !out(v[i]) {
@@ -103,18 +109,19 @@ func spreadWithout(v []float64, out func(float64) bool) (float64, bool) {
 		}
 	}
 	slices.Sort(some)
-	distinct := len(slices.Compact(slices.Clone(some)))
-	if distinct < leastDistinct {
-		return 0, false
+	if len(some) == 0 {
+		return 0, 0
 	}
 	n := len(some) - 1
-	return some[n-n/20] - some[n/20], true
+	return some[n-n/20] - some[n/20], len(slices.Compact(slices.Clone(some)))
 }
 
 // coded says whether a number is one that many files have for missing: written with the
-// digit 9 alone, two or more times, or one of some others.
+// digit 9 alone, two or more times, the end of a range of integers, or one of some others.
 func coded(x float64) bool {
-	if x == -9 || x == -200 || math.Abs(x) == 1e20 || math.Abs(x) == 1e30 {
+	switch x {
+	case -9, -200, 1e20, -1e20, 1e30, -1e30, 1e36, 1e38, -1e38, -1e31,
+		math.MaxInt16, math.MinInt16, math.MaxUint16, math.MaxInt32, math.MinInt32, math.MaxUint32:
 		return true
 	}
 	s := strconv.FormatFloat(math.Abs(x), 'f', -1, 64)
@@ -143,7 +150,11 @@ func sentinelNote(c *table.Column) string {
 			least, most = min(least, v), max(most, v)
 		}
 	}
+	rest := fmt.Sprintf("%.6g to %.6g", least, most)
+	if least == most {
+		rest = fmt.Sprintf("all %.6g", least)
+	}
 	return fmt.Sprintf(
-		"column %s has %s, far from its other cells (%.6g to %.6g): if that stands for a missing cell, --na=%s says so",
-		c.Name, strings.Join(what, " and "), least, most, strings.Join(values, ","))
+		"column %s has %s, far from its other cells (%s): if that stands for a missing cell, --na=%s says so",
+		c.Name, strings.Join(what, " and "), rest, strings.Join(values, ","))
 }

@@ -75,8 +75,9 @@ type Budget struct {
 // HasRoom says whether so many bytes fit the budget, if there is one.
 func (o *Budget) HasRoom(bytes int64) bool { return o.Bytes <= 0 || bytes <= o.Bytes }
 
-// TableBytes is a table of so many rows, as read and as inputs.
-func TableBytes(rows, d int) int64 { return 16 * int64(rows) * int64(d+1) }
+// TableBytes is a table of so many rows, as read, by columns that grow and hold up to twice
+// what is in them, and as inputs.
+func TableBytes(rows, d int) int64 { return 24 * int64(rows) * int64(d+1) }
 
 // liveBytes predicts what a fit of n places keeps: all of it, and the part of it
 // that can be done without, the basis. Sizes of the preconditioner below 0 are

@@ -36,11 +36,12 @@ func krylovCost(n, d int, c *Costs) float64 {
 func Method(n, d int, c *Costs, memory int64) (method, reason string) {
 	dense, products := ExactCost(n, d, c), krylovCost(n, d, c)
 	costs := fmt.Sprintf("an evaluation takes %.2g %s by the dense matrix, %.2g by products", dense, c.Unit, products)
-	switch need := ExactBytes(n); {
+	exact := Budget{Bytes: memory, Method: "exact"}
+	switch need := exact.LeastBytes(n, n, d); {
 	case dense > products:
 		return "bbgp", costs
 	case memory > 0 && need > memory:
-		return "bbgp", fmt.Sprintf("the dense matrices take %d bytes of a budget of %d", need, memory)
+		return "bbgp", fmt.Sprintf("the dense method takes %d bytes of a budget of %d", need, memory)
 	}
 	return "exact", costs
 }

@@ -1,8 +1,11 @@
 package cost
 
 import (
+	"errors"
 	"strings"
 	"testing"
+
+	"bbgp.dev/internal/gp"
 )
 
 // TestChooseMethod: dense where that is cheaper, which changes once as the rows
@@ -28,13 +31,37 @@ func TestChooseMethod(t *testing.T) {
 		if border < 400 || border > 2000 {
 			t.Errorf("%d inputs: exact up to %d rows", d, border)
 		}
-		method, reason := choose(border, d, ExactBytes(border)-1)
+		exact := Budget{Method: "exact"}
+		need := exact.LeastBytes(border, border, d)
+		method, reason := choose(border, d, need-1)
 		if method != "bbgp" || !strings.Contains(reason, "budget") {
 			t.Errorf("%d inputs: method %s beyond the budget: %s", d, method, reason)
 		}
-		if method, _ := choose(border, d, ExactBytes(border)); method != "exact" {
+		if method, _ := choose(border, d, need); method != "exact" {
 			t.Errorf("%d inputs: method %s within the budget", d, method)
 		}
 		t.Logf("%d inputs: exact up to %d rows", d, border)
+	}
+}
+
+// What is the least that any method needs is enough: no other is chosen that needs more.
+func TestLeastMemory(t *testing.T) {
+	for _, n := range []int{40, 700, 2000, 5000, 20000, 100000} {
+		for _, d := range []int{1, 3, 8, 100, 500} {
+			least := int64(1)
+			for range 3 { // until no method asks for more
+				method, _ := Method(n, d, OrStandard(nil), least)
+				b := Budget{Bytes: least, Method: method, Probes: FewProbes, Rank: -1, Neighbours: -1,
+					Costs: OrStandard(nil)}
+				var short *gp.MemoryError
+				if errors.As(b.Check(n, n, d), &short) {
+					if least > 1 {
+						t.Errorf("%d x %d: %d bytes were enough, method %s needs %d", n, d, least, method,
+							short.Needed)
+					}
+					least = short.Needed
+				}
+			}
+		}
 	}
 }

@@ -16,12 +16,16 @@ import (
 // NeighboursTo sets dst[i*k : (i+1)*k], for each position i of the ordering,
 // to the min(k, i) positions j < i whose rows order[j] are nearest to row
 // order[i] in the distance of the kernel, nearest first, ties by smaller
-// position; -1 where there are fewer than k. It returns ctx.Err() if ctx ends
+// position; -1 where there are fewer than k. With at most three inputs and 50000 rows
+// or more the last k/4 of them are others (spread.go). It returns ctx.Err() if ctx ends
 // first; dst is undefined then.
 func (o *Op) NeighboursTo(ctx context.Context, dst []int32, order []int, k int) error {
 	checkCall(ctx)
 	if k < 0 || len(dst) != len(order)*k {
 		panic("kernelmv: NeighboursTo: bad shapes")
+	}
+	if o.spreads(len(order), k) {
+		return o.spreadTo(ctx, dst, order, k)
 	}
 	at := make([]int32, len(order))
 	for i := range at {

@@ -45,7 +45,8 @@ type ColOp interface {
 	// NeighboursTo sets dst[i*k : (i+1)*k], for each position i of the ordering,
 	// to the min(k, i) positions j < i whose rows order[j] are nearest to row
 	// order[i], nearest first, ties by smaller position; -1 where there are
-	// fewer than k. Distances are those that K depends on.
+	// fewer than k. Distances are those that K depends on. Some of them, not the
+	// first, may be other earlier rows, where these serve a Vecchia factor better.
 	NeighboursTo(ctx context.Context, dst []int32, order []int, k int) error
 }
 

@@ -14,11 +14,12 @@ const (
 // chebyshev holds the nodes cos(π(2k+1)/2q) of [-1, 1] and the weights of the
 // barycentric formula, by the number q of nodes (Berrut and Trefethen 2004, 5.3).
 type chebyshev struct {
-	x, w [maxOrder + 1][]float64
+	x, w  [maxOrder + 1][]float64
+	balls map[[h2MaxDim]int]*ball
 }
 
 func newChebyshev() *chebyshev {
-	c := &chebyshev{}
+	c := &chebyshev{balls: map[[h2MaxDim]int]*ball{}}
 	for q := 1; q <= maxOrder; q++ {
 		for k := range q {
 			sin, cos := math.Sincos(math.Pi * float64(2*k+1) / float64(2*q))

@@ -17,6 +17,7 @@ type h2Side struct {
 	q      [h2MaxDim]int // nodes along its sides
 	nodes  int           // their product, or the points
 	points bool          // its points serve as nodes
+	ball   *ball         // of its polynomials; nil: all of the grid
 	active bool          // it or a box above it is far from another one
 	slot   int           // of its first node, among those of all active boxes
 	rows   int           // nodes, padded to whole rows of tiles
@@ -122,8 +123,13 @@ func (p *h2Plan) setSide(b *h2Box, s *h2Side) {
 		s.q[k] = min(p.orders.at(b.hi[k]-b.lo[k], longest), maxOrder)
 		s.nodes *= s.q[k]
 	}
+	if d == h2MaxDim {
+		if s.ball = p.orders.cheb.ballOf(s.q); s.ball != nil {
+			s.nodes = s.ball.nodes
+		}
+	}
 	if b.leaf() && s.nodes >= b.size() {
-		s.points, s.nodes = true, b.size()
+		s.points, s.nodes, s.ball = true, b.size(), nil
 	}
 }
 
@@ -224,11 +230,17 @@ func (p *h2Plan) setNodes() {
 		if !s.active {
 			continue
 		}
+		if s.ball != nil {
+			s.ball.solve(p.orders.cheb)
+		}
 		for a := range s.rows {
 			out, m := p.xn[(s.slot+a)*d:][:d], min(a, s.nodes-1)
 			if s.points {
 				copy(out, p.tree.x[(b.from+m)*d:])
 				continue
+			}
+			if s.ball != nil {
+				m = s.ball.grid[m]
 			}
 			for k := range d {
 				x := p.orders.cheb.x[s.q[k]][m%s.q[k]]

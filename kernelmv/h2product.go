@@ -42,6 +42,7 @@ type h2Scratch[T asm.Float] struct {
 	vi, vj       []T       // [rows][p], [p][cols]
 	yi           []float64 // [rows][p]
 	acc          []float64 // [p][cols]
+	wide, fold   []float64 // [p][cols], [rows][p]
 	chunkI       []float64 // of the rows of a chunk: [row][p]
 	chunkJ       []float64 // [p][row]
 	g            gatherer[T]

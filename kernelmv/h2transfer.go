@@ -5,7 +5,8 @@ import (
 )
 
 // The ways up and down the tree. The values of a box's Lagrange polynomials at the
-// points of a leaf, or at the nodes of its halves, are a tile W: rows are the points,
+// points of a leaf, or at the nodes of its halves (in three inputs: those that h2ball.go
+// makes these from) are a tile W: rows are the points,
 // columns the nodes. Up, M = W'V and M = Σ W'M of the halves (AccJ); down, Y += W L and L
 // of the halves += W L (AccI). W is made anew each time.
 
@@ -33,7 +34,15 @@ func (f *h2Product[T]) polynomialsTo(w []T, x []float64, live, rows, cols int, i
 			if h := (b.hi[k] - b.lo[k]) / 2; h > 0 {
 				t = (v - b.centre(k)) / h
 			}
-			cheb.lagrangeTo(ell[k][:q[k]], t)
+			if side.ball != nil {
+				chebyshevTo(ell[k][:q[k]], t)
+			} else {
+				cheb.lagrangeTo(ell[k][:q[k]], t)
+			}
+		}
+		if side.ball != nil {
+			ballTo(out, side.ball.runs, &ell)
+			continue
 		}
 		ex, a := ell[0][:q[0]], 0
 		for _, z := range ell[2][:q[2]] {
@@ -89,6 +98,9 @@ func (f *h2Product[T]) up(s *h2Scratch[T], id int32) {
 			f.lift(s, id, s.vi, f.plan.xn[e.slot*f.plan.tree.dim:], e.nodes, cols)
 		}
 	}
+	if side.ball != nil {
+		f.raise(s, side.ball)
+	}
 	for c := range p {
 		for a := range side.rows {
 			m[c*side.rows+a] = 0
@@ -119,7 +131,10 @@ func (f *h2Product[T]) drop(s *h2Scratch[T], y []float64, id int32, x []float64,
 	cols := padTo(side.nodes, asm.Pad)
 	s.w, s.vj = grow(s.w, maxSum*cols), grow(s.vj, cols*p)
 	l := f.l[side.slot*p:]
-	for c := range p {
+	if side.ball != nil {
+		f.lower(s, side.ball, l, side.rows)
+	}
+	for c := 0; c < p && side.ball == nil; c++ {
 		out := s.vj[c*cols : (c+1)*cols]
 		for a, v := range l[c*side.rows:][:side.nodes] {
 			out[a] = T(v)

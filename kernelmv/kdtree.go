@@ -165,25 +165,35 @@ func (t *tree) find(n *nearest, v int, x []float64, end int32) {
 	}
 }
 
+// scan adds the points of a leaf. Whether one counts cannot be foreseen: it is written in any
+// case, and kept without a branch. Positions come in any order here: ties must all be kept.
 func (t *tree) scan(n *nearest, node *treeNode, x []float64, end int32) {
-	for i := int(node.from); i < int(node.to); i++ {
-		if p := t.pos[i]; p < end {
+	pos := t.pos[node.from:node.to]
+	if n.size+len(pos) > len(n.d) {
+		n.shrink()
+	}
+	size, limit := n.size, n.limit
+	if t.dim == 2 && len(x) == 2 {
+		y := t.x[2*node.from : 2*node.to]
+		for i, p := range pos {
+			a, b := x[0]-y[2*i], x[1]-y[2*i+1]
+			s := math.FMA(b, b, a*a)
+			n.d[size], n.pos[size] = s, p
+			size += flag(s <= limit) & flag(p < end)
+		}
+	} else {
+		y := t.x[int(node.from)*t.dim:]
+		for i, p := range pos {
 			var s float64
-			if y := t.x[i*t.dim : (i+1)*t.dim]; len(y) == 2 && len(x) == 2 {
-				a, b := x[0]-y[0], x[1]-y[1]
-				s = math.FMA(b, b, a*a)
-			} else {
-				for k, a := range y {
-					d := x[k] - a
-					s = math.FMA(d, d, s) // the bits of asm.Kit.Dist
-				}
+			for k, a := range y[i*t.dim : (i+1)*t.dim] {
+				d := x[k] - a
+				s = math.FMA(d, d, s) // the bits of asm.Kit.Dist
 			}
-			// Positions come in any order here: ties must all be added.
-			if s <= n.limit {
-				n.add(s, p)
-			}
+			n.d[size], n.pos[size] = s, p
+			size += flag(s <= limit) & flag(p < end)
 		}
 	}
+	n.size = size
 	if n.size >= n.k && math.IsInf(n.limit, 1) {
 		n.shrink()
 		n.limit = slices.Max(n.d[:n.size]) // shrink does nothing for exactly k

@@ -85,13 +85,15 @@ func (o *Op) search(ctx context.Context, dst []int32, left, right rowSet, k int,
 
 // nearest holds the candidates for one row.
 type nearest struct {
-	k     int
-	limit float64 // at least k candidates are at or below it
-	size  int
-	d     []float64 // squared distances
-	pos   []int32   // positions
-	keys  []float64 // work area of shrink
-	pairs []candidate
+	k      int
+	limit  float64 // at least k candidates are at or below it
+	size   int
+	d      []float64 // squared distances
+	pos    []int32   // positions
+	keys   []float64 // work area of shrink
+	pairs  []candidate
+	other  []candidate // work areas of sort
+	counts []int32
 }
 
 // A candidate is a position with its squared distance.
@@ -150,10 +152,58 @@ func (n *nearest) cut() {
 	for i, d := range n.d[:n.size] {
 		n.pairs = append(n.pairs, candidate{d, n.pos[i]})
 	}
-	sortCandidates(n.pairs)
+	n.sort()
 	n.size = min(n.size, n.k)
 	for i, c := range n.pairs[:n.size] {
 		n.d[i], n.pos[i] = c.d, c.pos
+	}
+}
+
+// sort sorts the pairs by compare. Squared distances are spread evenly as a rule, so that as
+// many equal parts of their range have one or two each, which are then sorted by insertion.
+func (n *nearest) sort() {
+	const most = 12 // of a part, or it is not so
+	largest := 0.0
+	for _, c := range n.pairs {
+		largest = max(largest, c.d)
+	}
+	parts := len(n.pairs)
+	scale := float64(parts-1) / largest
+	if parts < 12 || !(scale < math.MaxFloat64) {
+		sortCandidates(n.pairs)
+		return
+	}
+	n.counts, n.other = grow(n.counts, parts+1), grow(n.other, parts)
+	clear(n.counts)
+	for _, c := range n.pairs {
+		n.counts[int(c.d*scale)+1]++
+	}
+	fullest := int32(0)
+	for i, c := range n.counts[1:] {
+		fullest = max(fullest, c)
+		n.counts[i+1] += n.counts[i]
+	}
+	if fullest > most {
+		sortCandidates(n.pairs)
+		return
+	}
+	for _, c := range n.pairs {
+		at := &n.counts[int(c.d*scale)]
+		n.other[*at] = c
+		*at++
+	}
+	n.pairs, n.other = n.other, n.pairs
+	insert(n.pairs)
+}
+
+// insert sorts what is nearly sorted.
+func insert(c []candidate) {
+	for i := 1; i < len(c); i++ {
+		x, j := c[i], i
+		for ; j > 0 && x.before(c[j-1]); j-- {
+			c[j] = c[j-1]
+		}
+		c[j] = x
 	}
 }
 
@@ -177,13 +227,7 @@ func sortCandidates(c []candidate) {
 		sortCandidates(c[:j+1])
 		c = c[i:]
 	}
-	for i := 1; i < len(c); i++ {
-		x, j := c[i], i
-		for ; j > 0 && x.before(c[j-1]); j-- {
-			c[j] = c[j-1]
-		}
-		c[j] = x
-	}
+	insert(c)
 }
 
 // before is compare(a, b) < 0 for distances that are numbers.

@@ -89,7 +89,8 @@ func TestBallEntries(t *testing.T) {
 	for i, f := range families {
 		for j, tol := range []float64{1e-4, 1e-6, 1e-8} {
 			kind, l := []string{"uniform", "grid", "clusters"}[(i+j)%3], []float64{0.3, 0.8, 2}[(i+2*j)%3]
-			o := newOp(t, engine(t, nil, 1), h2Points(kind, n, 3, uint64(i)), Kernel{f, 1, []float64{l, 1.3 * l, l}}, nil)
+			k := Kernel{f, 1, []float64{l, 1.3 * l, l}}
+			o := newOp(t, engine(t, nil, 1), h2Points(kind, n, 3, uint64(i)), k, nil)
 			v, got, want := linalg.NewMatrix(n, p), linalg.NewMatrix(n, p), linalg.NewMatrix(n, p)
 			for c := range p {
 				v.Set(c*n/p+n/8, c, 1)

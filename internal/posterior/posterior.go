@@ -106,9 +106,10 @@ type prepared struct {
 	node  float64   // of the preconditioner
 	round *rounding // what rounding may do to bounds
 	// delta is K̂⁻¹r, r the residual of the weights, where there is a dense factor.
-	delta []float64
-	tried float64   // least error of means that was solved for
-	left  []float64 // residualWeights
+	delta     []float64
+	tried     float64   // least error of means that was solved for
+	left      []float64 // residualWeights
+	leftSound bool      // their solution has converged
 
 	asked    int        // rows whose mean was asked for
 	askedSD  int        // rows whose variance was asked for

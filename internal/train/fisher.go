@@ -49,7 +49,7 @@ func newFisher(ctx context.Context, e *linalg.Engine, d *gp.Table, p gp.Params, 
 	if grows {
 		scale = 1
 	}
-	o, a, err := whitenedRows(ctx, e, sub, p, scale/2)
+	o, a, err := whitenedRows(ctx, e, sub, p, scale/2, !wide)
 	if err != nil {
 		return nil, err
 	}
@@ -77,9 +77,10 @@ func newFisher(ctx context.Context, e *linalg.Engine, d *gp.Table, p gp.Params, 
 	return fs, nil
 }
 
-// whitenedRows returns A of all rows of d, and their factor.
-func whitenedRows(ctx context.Context, e *linalg.Engine, d *gp.Table, p gp.Params, scale float64) (*gp.Cholesky,
-	linalg.Matrix, error) {
+// whitenedRows returns A of all rows of d, and their factor. Of as many rows as are worth it S is seen
+// through random vectors if sketched.
+func whitenedRows(ctx context.Context, e *linalg.Engine, d *gp.Table, p gp.Params, scale float64,
+	sketched bool) (*gp.Cholesky, linalg.Matrix, error) {
 	o, err := gp.NewCholesky(e, d, p)
 	if err == nil {
 		err = o.Factor(ctx, p)
@@ -87,7 +88,11 @@ func whitenedRows(ctx context.Context, e *linalg.Engine, d *gp.Table, p gp.Param
 	if err != nil {
 		return nil, linalg.Matrix{}, err
 	}
-	a, err := whitened(ctx, o, p, scale)
+	var keep keeper = triangles{o, scale}
+	if sketched && d.X.Rows >= sketchTimes*sketchVectors {
+		keep = newSketch(o, scale)
+	}
+	a, err := whitened(ctx, o, p, keep)
 	return o, a, err
 }
 
@@ -133,10 +138,9 @@ func unitInformation(n, dims int) information {
 	return denseInformation{b}
 }
 
-// whitened returns A, whose row i holds the lower triangle of L⁻¹ ∂K̂/∂log θ_i L⁻ᵀ
-// times sqrt(scale), entries off the diagonal times sqrt 2, where K̂ = L L' has been
+// whitened returns A, whose row i holds what keep keeps of S_i, where K̂ = L L' has been
 // factored at p; the last row, that of c, is 0, and so are those of inputs that are out.
-func whitened(ctx context.Context, o *gp.Cholesky, p gp.Params, scale float64) (linalg.Matrix, error) {
+func whitened(ctx context.Context, o *gp.Cholesky, p gp.Params, keep keeper) (linalg.Matrix, error) {
 	n, dims := o.Table.X.Rows, o.Table.X.Cols
 	k := gp.KernelOf(p)
 	weight, dk := linalg.NewMatrix(n, n), linalg.NewMatrix(n, n)
@@ -145,7 +149,7 @@ func whitened(ctx context.Context, o *gp.Cholesky, p gp.Params, scale float64) (
 			weight.Set(i, j, k.WeightAt(o.Table.X.Row(i), o.Table.X.Row(j)))
 		}
 	})
-	a, l := linalg.NewMatrix(dims+3, n*(n+1)/2), o.Chol.Factor()
+	a := linalg.NewMatrix(dims+3, keep.width())
 	for q, length := range p.Lengthscales {
 		if math.IsInf(length, 1) {
 			continue
@@ -160,35 +164,46 @@ func whitened(ctx context.Context, o *gp.Cholesky, p gp.Params, scale float64) (
 				row[j] = w * t * t
 			}
 		})
-		whiten(o, a.Row(q), dk, l, scale)
+		keep.put(a.Row(q), dk)
 	}
 	// L⁻¹K L⁻ᵀ = I - L⁻¹N L⁻ᵀ, N the noise. Its known part does not depend on σ_n².
-	noise := gp.NoiseOf(p, o.Table)
+	noise, dst := gp.NoiseOf(p, o.Table), a.Row(dims)
 	setDiagonal(dk, noise)
-	whiten(o, a.Row(dims), dk, l, scale)
-	at := 0
-	for i := range n {
-		for j := range i + 1 {
-			a.Row(dims)[at] *= -1
-			if i == j {
-				a.Row(dims)[at] += math.Sqrt(scale)
-			}
-			at++
-		}
+	keep.put(dst, dk)
+	for i := range dst {
+		dst[i] *= -1
+	}
+	keep.addUnit(dst)
+	for i := range noise {
 		if o.Table.NoiseExtra != nil {
 			noise[i] -= o.Table.NoiseExtra[i]
 		}
 	}
 	setDiagonal(dk, noise)
-	whiten(o, a.Row(dims+1), dk, l, scale)
+	keep.put(a.Row(dims+1), dk)
 	return a, nil
 }
 
-// whiten sets dst to the triangle of L⁻¹ D L⁻ᵀ and overwrites D.
-func whiten(o *gp.Cholesky, dst []float64, d, l linalg.Matrix, scale float64) {
-	o.Engine.SolveLeft(l, false, d)
-	o.Engine.SolveRight(d, l, true)
-	on, off := math.Sqrt(scale), math.Sqrt(2*scale)
+// A keeper keeps of S = L⁻¹ D L⁻ᵀ what its products tr(S_i S_j) are told from.
+type keeper interface {
+	width() int
+	put(dst []float64, d linalg.Matrix) // sets dst; d may be overwritten
+	addUnit(dst []float64)              // adds what is kept of S = I
+}
+
+// triangles keep the lower triangle of S times sqrt(scale), entries off the diagonal times sqrt 2.
+type triangles struct {
+	o     *gp.Cholesky
+	scale float64
+}
+
+func (t triangles) width() int { n := t.o.Table.X.Rows; return n * (n + 1) / 2 }
+
+func (t triangles) put(dst []float64, d linalg.Matrix) {
+	l := t.o.Chol.Factor()
+	t.o.Engine.SolveLeft(l, false, d)
+	t.o.Engine.SolveRight(d, l, true)
+	on, off := math.Sqrt(t.scale), math.Sqrt(2*t.scale)
 	at := 0
 	for i := range d.Rows {
 		for _, v := range d.Row(i)[:i] {
@@ -197,6 +212,14 @@ func whiten(o *gp.Cholesky, dst []float64, d, l linalg.Matrix, scale float64) {
 		}
 		dst[at] = on * d.At(i, i)
 		at++
+	}
+}
+
+func (t triangles) addUnit(dst []float64) {
+	at := -1
+	for i := range t.o.Table.X.Rows {
+		at += i + 1
+		dst[at] += math.Sqrt(t.scale)
 	}
 }
 

@@ -95,3 +95,35 @@ func TestMergedInformation(t *testing.T) {
 		gptest.CloseTo(t, "information", b.at(i), a.at(i), 1e-8)
 	}
 }
+
+// Information seen through random vectors is the true one to a part of it along every direction, also
+// along those that the data hardly tell.
+func TestSketchedInformation(t *testing.T) {
+	e, ctx := gptest.Engine(t), context.Background()
+	r := rand.New(rand.NewPCG(6, 7))
+	for _, noise := range []float64{1e-6, 0.1} {
+		d := filled(sketchTimes*sketchVectors, 5, func(_ int, x []float64) float64 {
+			for j := range x {
+				x[j] = r.NormFloat64()
+			}
+			return 0
+		})
+		p := gp.Params{Kernel: "matern32", Variance: 20, Noise: noise, Lengthscales: []float64{8, 12, 20, 3, 100}}
+		_, a, err := whitenedRows(ctx, e, d, p, 0.5, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, b, err := whitenedRows(ctx, e, d, p, 0.5, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.Cols == b.Cols {
+			t.Fatal("the information was not seen through random vectors")
+		}
+		got := misfit(t, e, gram(e, a), gram(e, b))
+		t.Logf("noise %g: factors up to %.3g", noise, got)
+		if got > 1.4 {
+			t.Errorf("noise %g: a direction is wrong by a factor %v", noise, got)
+		}
+	}
+}

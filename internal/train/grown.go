@@ -34,7 +34,7 @@ func quarters(ctx context.Context, e *linalg.Engine, d *gp.Table, p gp.Params) (
 		for i := k; i < d.X.Rows; i += quarterShare {
 			rows = append(rows, i)
 		}
-		_, a, err := whitenedRows(ctx, e, d.Rows(rows), p, 0.5)
+		_, a, err := whitenedRows(ctx, e, d.Rows(rows), p, 0.5, false)
 		if err != nil {
 			return sum, err
 		}

@@ -25,12 +25,12 @@ func TestGrownInformation(t *testing.T) {
 			return 0
 		})
 		p := gp.Params{Kernel: "matern32", Variance: 20, Noise: noise, Lengthscales: []float64{8, 12, 20}}
-		_, a, err := whitenedRows(ctx, e, d, p, 0.5)
+		_, a, err := whitenedRows(ctx, e, d, p, 0.5, false)
 		if err != nil {
 			t.Fatal(err)
 		}
 		truth, sub := gram(e, a), d.Rows(gp.Subset(n, rows, 1))
-		if _, a, err = whitenedRows(ctx, e, sub, p, 0.5); err != nil {
+		if _, a, err = whitenedRows(ctx, e, sub, p, 0.5, false); err != nil {
 			t.Fatal(err)
 		}
 		few, err := quarters(ctx, e, sub, p)

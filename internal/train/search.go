@@ -131,8 +131,7 @@ func Live(all []Candidate) []*Candidate {
 const openNats = 2
 
 // choose returns the start with the greatest likelihood of all rows, and tells the
-// others why they are left; if the winner was evaluated last, the first stage begins
-// with its evaluation.
+// others why they are left; the first stage begins with its evaluation.
 func (t *Trainer) choose(ctx context.Context, starts []*Candidate) (gp.Params, error) {
 	best := starts[0]
 	if len(starts) == 1 {
@@ -173,7 +172,9 @@ func (t *Trainer) choose(ctx context.Context, starts []*Candidate) (gp.Params, e
 		}
 		best, at = c, pt
 	}
-	t.Cur = at
+	// If another one was evaluated last, the objective is made for that: a bold step needs it no more,
+	// any other begins the stage again.
+	t.Cur, t.fresh = at, at.Ev != nil
 	return at.P, nil
 }
 

@@ -41,13 +41,13 @@ const (
 	// measureAgain is the change of a logarithm that makes a metric stale.
 	measureAgain = 0.3
 	// A stage can always gain something by fitting the noise of its probes: a
-	// gain below so many standard errors counts as none. With 1, sets of 3·10⁴ rows end a stage too early.
-	noiseShare = 0.5
+	// gain below so many standard errors counts as none.
+	noiseShare = 1
 	// smallStep is the gain that is worth a trial, and the fall that says that
 	// the model no longer sees anything, in parts of the gain worth a stage. A
 	// stage whose first step promises less than firstStep is not begun.
 	smallStep = 0.25
-	firstStep = 0.25
+	firstStep = 0.5
 	mostFails = 3 // trials in turn that end a stage
 	// flatStages stages in turn that begin no higher, by what one is worth, than
 	// one before them end the training; without probes, flatExact.
@@ -377,6 +377,7 @@ func (t *Trainer) measure(ctx context.Context) error {
 		info = math.Sqrt(fs.meanSub * fs.meanAll)
 	}
 	t.met.base = fs.information(info)
+	t.met.damping = min(t.met.damping, firstLambda) // what failed by the last metric may go well by this one
 	return nil
 }
 

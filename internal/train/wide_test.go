@@ -24,7 +24,7 @@ func TestWideInformation(t *testing.T) {
 		t.Fatal(err)
 	}
 	fs := &fisher{within: 0.3}
-	if fs.a, err = whitened(ctx, o.Cholesky, p, 1); err != nil {
+	if fs.a, err = whitened(ctx, o.Cholesky, p, triangles{o.Cholesky, 1}); err != nil {
 		t.Fatal(err)
 	}
 	a := fs.information(2.5).(wideInformation)

@@ -46,6 +46,32 @@ func TestPrecisionFallback(t *testing.T) {
 	}
 }
 
+// TestEstimate: the estimate of an evaluation is off by at most half of what its bounds leave open, from
+// what the same probes say in the end.
+func TestEstimate(t *testing.T) {
+	ctx := context.Background()
+	for _, near := range []int{0, 8} {
+		d, p := gptest.SmoothTable(400, 3, 0.1), gptest.TestParams("matern32", 3, 1e-2)
+		o := mustObjective(t, d, p)
+		opt := evidence.Options{Request: cost.Request{Probes: 7, Rank: 0, Neighbours: near}, Eps: 1e-6, Precision: "f64"}
+		end, err := o.Evaluate(ctx, p, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, opt.Eps = range []float64{20, 5, 1} {
+			ev, err := o.Evaluate(ctx, p, opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			off, half := math.Abs(ev.LML-end.LML), (ev.Upper-ev.Lower)/2
+			t.Logf("%d neighbours, %d passes: off by %.3g of %.3g", near, ev.Passes, off, half)
+			if off > half+1e-5 {
+				t.Errorf("%d neighbours, eps %g: off by %g, the bounds leave ±%g open", near, opt.Eps, off, half)
+			}
+		}
+	}
+}
+
 // TestReject ends an evaluation as soon as its upper bound is below a target.
 func TestReject(t *testing.T) {
 	d, p := gptest.SmoothTable(400, 3, 0.1), gptest.TestParams("matern32", 3, 1e-2)

@@ -65,9 +65,8 @@ func (r *process) finish(ev *evidence.Value) error {
 		t.doubt += 0x1p-26 * math.Abs(t.q) // a large Q is a sum of large terms
 	}
 	logs := r.logConst + t.fix - 2*t.shift
-	ev.LML = -0.5 * (logs + b.gaussMean + t.q + t.rest)
-	ev.Lower = ev.LML - t.doubt
-	ev.Upper = -0.5*(logs+b.radauMean+t.q) + t.doubt
+	low, high := -0.5*(logs+b.gaussMean+t.q+t.rest), -0.5*(logs+b.radauMean+t.q)
+	ev.LML, ev.Lower, ev.Upper = (low+high)/2, low-t.doubt, high+t.doubt
 	ev.GradColumns, ev.Alpha, ev.ProductDoubt = t.u.Cols, t.v.Data, t.form
 	if !gp.Finite(ev.LML) {
 		return fmt.Errorf("%w: value %v", gp.ErrNotFinite, ev.LML)

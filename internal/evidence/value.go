@@ -30,11 +30,11 @@ func (g *Gradient) Natural(p gp.Params) {
 
 // An Value is the log marginal likelihood at one point.
 type Value struct {
-	// LML is the estimate; [Lower, Upper] contain its bias only, StdErr is the
-	// standard error over the probes. Method exact has all three equal and 0.
+	// LML is the estimate, the middle of what [Lower, Upper] contain, which is its bias only; StdErr is
+	// the standard error over the probes. Method exact has all three equal and 0.
 	LML, Lower, Upper, StdErr float64
 	Law                       Scatter // of what the probes leave open, see Interval
-	// Gradient is nil unless asked for.
+	// Gradient is nil unless asked for. That of method bbgp is of the lower end with the probes as they are.
 	Gradient *Gradient
 	// Alpha approximates K̂⁻¹ (y - c).
 	Alpha []float64

@@ -204,7 +204,7 @@ func TestFitEnds(t *testing.T) {
 			t.Errorf("the interrupted model: %v", err)
 		}
 	}
-	m, err = Fit(context.Background(), d, Options{Engine: e, Method: "bbgp", MaxSteps: 3})
+	m, err = Fit(context.Background(), d, Options{Engine: e, Method: "bbgp", PrefitRows: -1, MaxSteps: 3})
 	if err != nil || m.Result.Stopped != "max-steps" || len(m.Result.Warnings) == 0 {
 		t.Errorf("three steps: %v, %v", m, err)
 	}

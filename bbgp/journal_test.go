@@ -77,7 +77,7 @@ func TestResumedFitHasTheSameBits(t *testing.T) {
 				t.Fatal(err)
 			}
 			m, all, err := journalFit(t, ctx, whole, d, opt)
-			if err != nil || all < 5 {
+			if err != nil || all < 4 {
 				t.Fatalf("%d replayed, %v", all, err)
 			}
 			sameFit(t, "from a complete journal", plain, m)

@@ -53,7 +53,8 @@ func TestEstimate(t *testing.T) {
 	for _, near := range []int{0, 8} {
 		d, p := gptest.SmoothTable(400, 3, 0.1), gptest.TestParams("matern32", 3, 1e-2)
 		o := mustObjective(t, d, p)
-		opt := evidence.Options{Request: cost.Request{Probes: 7, Rank: 0, Neighbours: near}, Eps: 1e-6, Precision: "f64"}
+		opt := evidence.Options{Request: cost.Request{Probes: 7, Rank: 0, Neighbours: near}, Eps: 1e-6,
+			Precision: "f64"}
 		end, err := o.Evaluate(ctx, p, opt)
 		if err != nil {
 			t.Fatal(err)

@@ -18,6 +18,9 @@ type RankError struct{ Err error }
 func (e *RankError) Error() string { return "the ranks cannot go on: " + e.Err.Error() }
 func (e *RankError) Unwrap() error { return e.Err }
 
+// gatherNumbers are brought together at a time, 8 MB, where more need not be. Tests make it less.
+var gatherNumbers = 1 << 20
+
 // gathering is the memory of gathers.
 type gathering struct {
 	buf []float64 // of the Comm
@@ -89,6 +92,15 @@ func (e *Engine) CompleteRows(m Matrix, count, unit int) {
 	if e.alone() {
 		return
 	}
+	// Some columns at a time, for gathers have memory of their own; blocks of a process come in one piece.
+	const leastCols = 8
+	cols := max(leastCols, gatherNumbers/max(1, m.Rows))
+	for j := 0; j < m.Cols; j += cols {
+		e.completeRows(m.Sub(0, m.Rows, j, min(j+cols, m.Cols)), count, unit)
+	}
+}
+
+func (e *Engine) completeRows(m Matrix, count, unit int) {
 	size, own := e.Ranks(), e.Rank()
 	row := func(rank int) int { return min(shareStart(count, rank, size)*unit, m.Rows) }
 	off := e.gathers.off[:0]
@@ -113,10 +125,15 @@ func (e *Engine) AllRows(m Matrix, n int) Matrix {
 		return m
 	}
 	all := NewMatrix(n, m.Cols)
-	lo, hi := e.OwnRows(n)
-	all.Sub(lo, hi, 0, m.Cols).CopyFrom(m)
-	e.CompleteRows(all, Groups(n), GroupRows(n))
+	e.AllRowsTo(all, m)
 	return all
+}
+
+// AllRowsTo sets dst to all of its rows, of which each rank has its own in m.
+func (e *Engine) AllRowsTo(dst, m Matrix) {
+	lo, hi := e.OwnRows(dst.Rows)
+	dst.Sub(lo, hi, 0, m.Cols).CopyFrom(m)
+	e.CompleteRows(dst, Groups(dst.Rows), GroupRows(dst.Rows))
 }
 
 // ForDealt runs the iterations of 0..n-1 that are dealt to this rank, in turn: where the first cost more than the last.
@@ -137,7 +154,7 @@ func CompleteDealt[T int32 | float64](e *Engine, x []T, count, unit int, backwar
 	}
 	// In parts, each of which begins with a piece of rank 0, for gathers have memory of their own.
 	size := e.Ranks()
-	part := max(1, dealtNumbers/max(1, unit*size)) * size
+	part := max(1, gatherNumbers/max(1, unit*size)) * size
 	for from := 0; from < count; from += part {
 		some := min(part, count-from)
 		if backwards {
@@ -147,9 +164,6 @@ func CompleteDealt[T int32 | float64](e *Engine, x []T, count, unit int, backwar
 		}
 	}
 }
-
-// dealtNumbers are gathered at a time, 32 MB. Tests make it less.
-var dealtNumbers = 1 << 22
 
 // completePart is CompleteDealt of few numbers.
 func completePart[T int32 | float64](e *Engine, x []T, count, unit int, backwards bool) {

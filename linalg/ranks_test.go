@@ -28,8 +28,8 @@ func onRanks(t *testing.T, ranks int, f func(e *Engine) error) {
 
 // What ranks have made of their shares is whole on each of them, in the order of one rank alone.
 func TestShares(t *testing.T) {
-	defer func(was int) { dealtNumbers = was }(dealtNumbers)
-	dealtNumbers = 1
+	defer func(was int) { gatherNumbers = was }(gatherNumbers)
+	gatherNumbers = 1
 	for _, ranks := range []int{1, 2, 5} {
 		onRanks(t, ranks, func(e *Engine) error {
 			if e.Ranks() != ranks || e.Rank() < 0 || e.Rank() >= ranks {
@@ -98,6 +98,8 @@ func TestOwnRows(t *testing.T) {
 // What each rank has of the rows is on all in their order, whether all rows are asked for, some, or a sum; thin QR of
 // rows that are divided has the bits of one rank.
 func TestDividedRows(t *testing.T) {
+	defer func(was int) { gatherNumbers = was }(gatherNumbers)
+	gatherNumbers = 1 << 16
 	const n = 24*BlockUnit + 7
 	for _, cols := range []int{3, 70} {
 		w := randMatrix(newRand(5), n, cols).Clone()

@@ -65,7 +65,7 @@ const (
 	passGathers = 4
 	// alike is the share of the low-rank factor's multiply-adds that each rank makes alone, all of them alike.
 	alike = 0.25
-	// panelColumns of the low-rank part are on every rank at a time, with their gather, and as many of triangles.
+	// panelColumns of the low-rank part are on every rank at a time, and as many numbers of triangles.
 	panelColumns = 48
 	// bytesPerColumn is what each entry of W takes a second time, by columns; bytesPerFound what the search leaves.
 	bytesPerColumn, bytesPerFound = 16, 4
@@ -151,7 +151,7 @@ func (c Cluster) bytes(w Work) int64 {
 		shared += bytesPerColumn * n * int64(w.Neighbours)
 		each += bytesPerFound * n * int64(w.Neighbours)
 		if w.Rank > 0 && w.Neighbours > 0 {
-			each += 3 * 8 * n * panelColumns
+			each += 2 * 8 * n * panelColumns
 		}
 	}
 	return ProgramBytes + int64(garbage*float64(each+shared/int64(c.Ranks)))

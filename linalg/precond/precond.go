@@ -174,11 +174,18 @@ func (p *Precond) whiten(l linalg.Matrix) {
 	}
 	// Few columns at a time, so that what W picks rows from stays near the processor.
 	most := min(l.Cols, 2*asm.SparseCols)
-	work := linalg.NewMatrix(l.Rows, most)
+	work, all := linalg.NewMatrix(l.Rows, most), linalg.Matrix{}
+	if p.e.Ranks() > 1 {
+		all = linalg.NewMatrix(p.n, most)
+	}
 	for j := 0; j < l.Cols; j += most {
 		part := l.Sub(0, l.Rows, j, min(j+most, l.Cols))
-		out := work.Sub(0, l.Rows, 0, part.Cols)
-		p.vecchia.rowsTo(out, p.e.AllRows(part, p.n))
+		src, out := part, work.Sub(0, l.Rows, 0, part.Cols)
+		if p.e.Ranks() > 1 {
+			src = all.Sub(0, p.n, 0, part.Cols)
+			p.e.AllRowsTo(src, part)
+		}
+		p.vecchia.rowsTo(out, src)
 		part.CopyFrom(out)
 	}
 }

@@ -140,13 +140,16 @@ func (b *vecchiaBuild) runPanels(ctx context.Context) {
 	for i := range lanes {
 		lanes[i] = b.newLanes()
 	}
+	panel := linalg.NewMatrix(n, min(b.l.Cols, lowRankDepth))
 	for at := 0; at < most && ctx.Err() == nil; at += len(lanes) {
 		first := min(near.lo+at*L, near.hi)
 		count := (min(first+len(lanes)*L, near.hi) - first + L - 1) / L
 		e.Par.For(count, func(worker, i int) { b.begin(worker, &lanes[i], first+i*L) })
 		for k0 := 0; k0 < b.l.Cols; k0 += lowRankDepth {
-			panel := e.AllRows(b.l.Sub(0, b.l.Rows, k0, min(k0+lowRankDepth, b.l.Cols)), n)
-			e.Par.For(count, func(worker, i int) { b.subtract(worker, &lanes[i], panel) })
+			part := b.l.Sub(0, b.l.Rows, k0, min(k0+lowRankDepth, b.l.Cols))
+			all := panel.Sub(0, n, 0, part.Cols)
+			e.AllRowsTo(all, part)
+			e.Par.For(count, func(worker, i int) { b.subtract(worker, &lanes[i], all) })
 		}
 		e.Par.For(count, func(worker, i int) { b.finish(worker, &lanes[i], first+i*L) })
 	}

@@ -12,10 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bbgp.dev/bbgp"
 	"bbgp.dev/cmd/bbgp/internal/inputs"
 	"bbgp.dev/cmd/bbgp/internal/table"
-	"bbgp.dev/internal/gp"
 	"bbgp.dev/linalg"
 )
 
@@ -137,41 +135,22 @@ func (a *app) checkLoad(name string, read *reading, r *checkReport) (*table.Tabl
 
 // inputs tells of the inputs that a fit would have.
 func (r *checkReport) inputs(t *table.Table, plan *inputs.Plan, opt inputs.Options) error {
+	set, err := plan.Apply(t, opt.Target != "")
 	r.Inputs = plan.Inputs
-	if err := ranges(t, plan); err != nil {
-		return err
+	if err == nil {
+		err = plan.Computable(t, set)
 	}
 	for _, in := range plan.Inputs {
 		if (in.Kind == inputs.Number || in.Kind == inputs.Date) && !(in.Low < in.High) {
 			r.Notes = append(r.Notes, fmt.Sprintf("column %s is %.6g in every row: a fit drops it", in.Column, in.Low))
 		}
 	}
-	if opt.Target == "" {
-		return nil
-	}
-	set, err := plan.Apply(t, true)
-	if err != nil {
+	if err != nil || opt.Target == "" {
 		return err
 	}
 	if n := places(set.X); n < set.X.Rows {
 		r.Notes = append(r.Notes, fmt.Sprintf(
 			"the %d rows of a fit stand at %d places: repeated rows are merged, exactly", set.X.Rows, n))
-	}
-	return nil
-}
-
-// ranges finds the column whose values a fit could not compute with.
-func ranges(t *table.Table, plan *inputs.Plan) error {
-	used := map[string]bool{plan.Target: true}
-	for _, in := range plan.Inputs {
-		used[in.Column] = used[in.Column] || in.Kind == inputs.Number
-	}
-	for _, c := range t.Columns {
-		lo, hi := c.Range()
-		var bad *bbgp.DataError
-		if used[c.Name] && lo < hi && errors.As(gp.CheckRange(c.Name, lo, hi), &bad) {
-			return &table.Error{File: t.File, Column: c.Name, Text: bad.Reason}
-		}
 	}
 	return nil
 }

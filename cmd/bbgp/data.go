@@ -117,6 +117,9 @@ func (a *app) training(name string, r *reading, keepDuplicates bool) (*trainingS
 	if ts.set, err = ts.plan.Apply(t, true); err != nil {
 		return nil, err
 	}
+	if err := ts.plan.Computable(t, ts.set); err != nil {
+		return nil, err
+	}
 	if n := len(ts.set.Blank); n > 0 {
 		ts.notes = append(ts.notes, fmt.Sprintf("%s without %s: set aside for prediction, %s used", table.Rows(n),
 			ts.plan.Target, table.Rows(len(ts.set.Rows))))

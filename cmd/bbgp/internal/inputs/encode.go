@@ -60,13 +60,23 @@ func placesOf(names []string) map[string]int {
 // a target are set aside, and weights and noise variances have to be there; other
 // columns than those of the plan are not looked at.
 func (p *Plan) Apply(t *table.Table, needTarget bool) (*Set, error) {
-	return p.apply(t, needTarget, needTarget)
+	s, err := p.apply(t, needTarget, needTarget)
+	if err == nil && needTarget {
+		p.narrow(s)
+	}
+	return s, err
 }
 
 // Held makes the numbers of a table to score predictions on. What is known of the
 // noise is used where the table tells; a text that training had not seen is NaN in
 // all inputs of its column.
-func (p *Plan) Held(t *table.Table) (*Set, error) { return p.apply(t, true, false) }
+func (p *Plan) Held(t *table.Table) (*Set, error) {
+	s, err := p.apply(t, true, false)
+	if err == nil {
+		err = p.scorable(t, s)
+	}
+	return s, err
+}
 
 func (p *Plan) apply(t *table.Table, needTarget, needNoise bool) (*Set, error) {
 	names := columnNames(t)

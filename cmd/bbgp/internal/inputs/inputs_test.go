@@ -88,7 +88,8 @@ func TestEveryKind(t *testing.T) {
 		"column color: 1 row with a text that training had not seen: predicted as the mean over the 3 known texts, " +
 			"with the spread between them",
 		"column code: 1 row with a text that training had not seen: predicted as the mean over the 2 known texts, " +
-			"with the spread between them"}; !slices.Equal(s.Notes(), want) {
+			"with the spread between them",
+		"1 row outside the range of the training rows, most by column b (1 row)"}; !slices.Equal(s.Notes(), want) {
 		t.Errorf("notes %q", s.Notes())
 	}
 }

@@ -91,7 +91,7 @@ func remarks(c *table.Column) []string {
 		}
 		return []string{note}
 	}
-	if note := sentinelNote(c); note != "" {
+	if note := sentinelNote(c); note != "" && c.Zeros == "" { // 99999 is a code among codes
 		return []string{note}
 	}
 	what := ""

@@ -72,45 +72,66 @@ func NewPlan(ctx context.Context, d *Data, opt Options) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, grow := &fit.Result, float64(n)/float64(p.Sample)
+	r := &fit.Result
 	p.Precision, p.Rank, p.Neighbours, p.Probes = r.Precision, r.Rank, r.Neighbours, r.Probes
-	did, searched := float64(max(r.Evaluations, 1)), 0.0
-	if set.config().SearchesDense(p.Sample, d.X.Cols) {
-		searched = float64(searchedBy(r))
-		did = max(did-searched, 1)
-	}
-	evals := min(cost.UsualEvaluations*math.Pow(did/cost.UsualEvaluations, min(2/(grow*grow), 0.5)),
-		float64(set.MaxSteps))
-	p.Evaluations = int(evals + 0.5)
 	if set.Method == enum.MethodExact {
-		more := 1.0
-		if searched > 0 && set.config().SearchesDense(n, d.X.Cols) {
-			all, few := set.config().DenseEvaluations(n, d.X.Cols), set.config().DenseEvaluations(p.Sample, d.X.Cols)
-			more = float64(all) * cost.ExactCost(n, d.X.Cols, set.Costs) /
-				(float64(few) * cost.ExactCost(p.Sample, d.X.Cols, set.Costs))
-			p.Evaluations += all
-		}
-		p.CPUSeconds = denseCPU(r, evals/did, grow, more)
-		p.Seconds = p.CPUSeconds * r.Seconds / r.CPUSeconds
-	} else {
-		at, power, err := evaluateLarger(ctx, m, sub, fit.Parameters, sample)
-		if err != nil {
-			return nil, err
-		}
-		if at.Product == enum.ProductH2 {
-			p.Precision, p.Rank, p.Neighbours = at.Precision, at.Rank, at.Neighbours
-		}
-		more := float64(n) / float64(at.rows)
-		p.Passes = int(adapted*evals*float64(at.Passes)*math.Pow(more, power) + 0.5)
-		once := r.SecondsByPhase["prefit"] + r.SecondsByPhase["fisher"]
-		p.CPUSeconds = once*r.CPUSeconds/r.Seconds + adapted*(evals+finalWork)*at.cpu(more, power)
-		p.Seconds = p.CPUSeconds * at.Seconds / at.CPUSeconds
+		p.dense(&set, r)
+	} else if err := p.products(ctx, &set, fit, m, sub, sample); err != nil {
+		return nil, err
 	}
 	p.LeastBytes = set.budget().LeastBytes(n, d.X.Rows, d.X.Cols)
 	eval := set.evalOptions()
 	p.Bytes = set.budget().PeakBytes(n, d.X.Rows, d.X.Cols, eval.Rank, eval.Neighbours)
 	p.Took = time.Since(began).Seconds()
 	return p, nil
+}
+
+// evaluations returns how many the training of the sample took, beside those of its search, and how many that of all
+// rows would take.
+func (p *Plan) evaluations(set *Options, r *Result) (did, all, searched float64) {
+	did = float64(max(r.Evaluations, 1))
+	if set.config().SearchesDense(p.Sample, p.Inputs) {
+		searched = float64(searchedBy(r))
+		did = max(did-searched, 1)
+	}
+	grow := float64(p.Distinct) / float64(p.Sample)
+	all = min(cost.UsualEvaluations*math.Pow(did/cost.UsualEvaluations, min(2/(grow*grow), 0.5)),
+		float64(set.MaxSteps))
+	return did, all, searched
+}
+
+// dense plans a fit by dense evaluations from that of the sample.
+func (p *Plan) dense(set *Options, r *Result) {
+	did, evals, searched := p.evaluations(set, r)
+	p.Evaluations = int(evals + 0.5)
+	n, d, config, more := p.Distinct, p.Inputs, set.config(), 1.0
+	if searched > 0 && config.SearchesDense(n, d) {
+		all, few := config.DenseEvaluations(n, d), config.DenseEvaluations(p.Sample, d)
+		more = float64(all) * cost.ExactCost(n, d, set.Costs) / (float64(few) * cost.ExactCost(p.Sample, d, set.Costs))
+		p.Evaluations += all
+	}
+	p.CPUSeconds = denseCPU(r, evals/did, float64(n)/float64(p.Sample), more)
+	p.Seconds = p.CPUSeconds * r.Seconds / r.CPUSeconds
+}
+
+// products plans a fit by products from that of the rows of sub and one evaluation on more of those of d.
+func (p *Plan) products(ctx context.Context, set *Options, fit *Model, d, sub *Data, opt Options) error {
+	r := &fit.Result
+	_, evals, _ := p.evaluations(set, r)
+	at, power, err := evaluateLarger(ctx, d, sub, fit.Parameters, opt)
+	if err != nil {
+		return err
+	}
+	if at.Product == enum.ProductH2 {
+		p.Precision, p.Rank, p.Neighbours = at.Precision, at.Rank, at.Neighbours
+	}
+	more := float64(p.Distinct) / float64(at.rows)
+	p.Evaluations = int(evals + 0.5)
+	p.Passes = int(adapted*evals*float64(at.Passes)*math.Pow(more, power) + 0.5)
+	once := r.SecondsByPhase["prefit"] + r.SecondsByPhase["fisher"]
+	p.CPUSeconds = once*r.CPUSeconds/r.Seconds + adapted*(evals+finalWork)*at.cpu(more, power)
+	p.Seconds = p.CPUSeconds * at.Seconds / at.CPUSeconds
+	return nil
 }
 
 // A larger is an evaluation on that many rows.

@@ -20248,6 +20248,54 @@ loop2:
 	VZEROUPPER
 	RET
 
+// func avx2Cut(sum *float64, x *float64, place float64, n int)
+// Requires: AVX
+TEXT ·avx2Cut(SB), NOSPLIT, $0-32
+	VBROADCASTSD place+16(FP), Y0
+	MOVQ         sum+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         n+24(FP), DX
+	SHRQ         $0x01, DX
+	SHRQ         $0x01, DX
+	SHRQ         $0x01, DX
+	SHRQ         $0x01, DX
+
+loop3:
+	VMOVUPS (CX), Y1
+	VADDPD  Y1, Y0, Y2
+	VSUBPD  Y0, Y2, Y2
+	VSUBPD  Y2, Y1, Y1
+	VADDPD  (AX), Y2, Y2
+	VMOVUPS Y2, (AX)
+	VMOVUPS Y1, (CX)
+	VMOVUPS 32(CX), Y1
+	VADDPD  Y1, Y0, Y2
+	VSUBPD  Y0, Y2, Y2
+	VSUBPD  Y2, Y1, Y1
+	VADDPD  32(AX), Y2, Y2
+	VMOVUPS Y2, 32(AX)
+	VMOVUPS Y1, 32(CX)
+	VMOVUPS 64(CX), Y1
+	VADDPD  Y1, Y0, Y2
+	VSUBPD  Y0, Y2, Y2
+	VSUBPD  Y2, Y1, Y1
+	VADDPD  64(AX), Y2, Y2
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y1, 64(CX)
+	VMOVUPS 96(CX), Y1
+	VADDPD  Y1, Y0, Y2
+	VSUBPD  Y0, Y2, Y2
+	VSUBPD  Y2, Y1, Y1
+	VADDPD  96(AX), Y2, Y2
+	VMOVUPS Y2, 96(AX)
+	VMOVUPS Y1, 96(CX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	DECQ    DX
+	JNE     loop3
+	VZEROUPPER
+	RET
+
 // func avx2Within(mask *uint32, tile *float32, limit *float32, rows int, cols int)
 // Requires: AVX
 TEXT ·avx2Within(SB), NOSPLIT, $0-40

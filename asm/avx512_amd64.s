@@ -34799,6 +34799,55 @@ loop2:
 	VZEROUPPER
 	RET
 
+// func avx512Cut(sum *float64, x *float64, place float64, n int)
+// Requires: AVX, AVX512F
+TEXT ·avx512Cut(SB), NOSPLIT, $0-32
+	VBROADCASTSD place+16(FP), Z0
+	MOVQ         sum+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         n+24(FP), DX
+	SHRQ         $0x01, DX
+	SHRQ         $0x01, DX
+	SHRQ         $0x01, DX
+	SHRQ         $0x01, DX
+	SHRQ         $0x01, DX
+
+loop3:
+	VMOVUPS (CX), Z1
+	VADDPD  Z1, Z0, Z2
+	VSUBPD  Z0, Z2, Z2
+	VSUBPD  Z2, Z1, Z1
+	VADDPD  (AX), Z2, Z2
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z1, (CX)
+	VMOVUPS 64(CX), Z1
+	VADDPD  Z1, Z0, Z2
+	VSUBPD  Z0, Z2, Z2
+	VSUBPD  Z2, Z1, Z1
+	VADDPD  64(AX), Z2, Z2
+	VMOVUPS Z2, 64(AX)
+	VMOVUPS Z1, 64(CX)
+	VMOVUPS 128(CX), Z1
+	VADDPD  Z1, Z0, Z2
+	VSUBPD  Z0, Z2, Z2
+	VSUBPD  Z2, Z1, Z1
+	VADDPD  128(AX), Z2, Z2
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z1, 128(CX)
+	VMOVUPS 192(CX), Z1
+	VADDPD  Z1, Z0, Z2
+	VSUBPD  Z0, Z2, Z2
+	VSUBPD  Z2, Z1, Z1
+	VADDPD  192(AX), Z2, Z2
+	VMOVUPS Z2, 192(AX)
+	VMOVUPS Z1, 192(CX)
+	ADDQ    $0x00000100, AX
+	ADDQ    $0x00000100, CX
+	DECQ    DX
+	JNE     loop3
+	VZEROUPPER
+	RET
+
 // func avx512Within(mask *uint32, tile *float32, limit *float32, rows int, cols int)
 // Requires: AVX, AVX512F
 TEXT ·avx512Within(SB), NOSPLIT, $0-40

@@ -16,6 +16,7 @@ func TestBadLengths(t *testing.T) {
 		for name, f := range map[string]func(){
 			"Widen":    func() { im.Widen(a, b) },
 			"WidenAdd": func() { im.WidenAdd(a, b) },
+			"Cut":      func() { im.Cut(a, a[1:], 1) },
 		} {
 			if !panics(f) {
 				t.Errorf("%s accepted wrong lengths", name)

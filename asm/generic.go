@@ -15,6 +15,7 @@ var generic = Impl{
 
 	widen:    genericWiden,
 	widenAdd: genericWidenAdd,
+	cut:      genericCut,
 	within:   genericWithin,
 
 	triSolve: genericTriSolve,
@@ -273,6 +274,16 @@ func genericWidenAdd(dst *float64, src *float32, n int) {
 	x, y := unsafe.Slice(src, n), unsafe.Slice(dst, n)
 	for i, v := range x {
 		y[i] += float64(v)
+	}
+}
+
+func genericCut(sum, x *float64, place float64, n int) {
+	s, y := unsafe.Slice(sum, n), unsafe.Slice(x, n)
+	for i, v := range y {
+		high := v + place
+		high -= place
+		s[i] += high
+		y[i] = v - high
 	}
 }
 

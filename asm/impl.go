@@ -80,6 +80,7 @@ type Impl struct {
 
 	widen    func(dst *float64, src *float32, n int)
 	widenAdd func(dst *float64, src *float32, n int)
+	cut      func(sum, x *float64, place float64, n int)
 	within   func(mask *uint32, tile, limit *float32, rows, cols int)
 
 	triSolve func(x *float64, stride int, l *float64)
@@ -263,6 +264,20 @@ func (im *Impl) WidenAdd(dst []float64, src []float32) {
 	}
 	for i := n; i < len(src); i++ {
 		dst[i] += float64(src[i])
+	}
+}
+
+// Cut moves the part of x[i] above a place, high = (x[i] + place) - place, to sum: sum[i] += high, x[i] -= high.
+func (im *Impl) Cut(sum, x []float64, place float64) {
+	if len(sum) != len(x) {
+		panic("asm: Cut: bad lengths")
+	}
+	n := len(x) / lanes * lanes
+	if n > 0 {
+		im.cut(&sum[0], &x[0], place, n)
+	}
+	if n < len(x) {
+		genericCut(&sum[n], &x[n], place, len(x)-n)
 	}
 }
 

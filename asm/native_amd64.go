@@ -61,6 +61,7 @@ var avx2 = Impl{
 	},
 	widen:    avx2Widen,
 	widenAdd: avx2WidenAdd,
+	cut:      avx2Cut,
 	within:   avx2Within,
 
 	triSolve: avx2TriSolve,
@@ -123,6 +124,7 @@ var avx512 = Impl{
 	},
 	widen:    avx512Widen,
 	widenAdd: avx512WidenAdd,
+	cut:      avx512Cut,
 	within:   avx512Within,
 
 	triSolve: avx512TriSolve,

@@ -47,6 +47,7 @@ var neon = Impl{
 	},
 	widen:    neonWiden,
 	widenAdd: neonWidenAdd,
+	cut:      neonCut,
 	within:   neonWithin,
 
 	triSolve: neonTriSolve,

@@ -13427,6 +13427,38 @@ loop:
 	BNE loop
 	RET
 
+// func neonCut(sum, x *float64, place float64, n int)
+TEXT ·neonCut(SB), NOSPLIT, $0-32
+	MOVD sum+0(FP), R0
+	MOVD x+8(FP), R1
+	FMOVD place+16(FP), F31
+	MOVD n+24(FP), R2
+	VDUP V31.D[0], V31.D2
+loop:
+	VLD1 (R0), [V0.B16, V1.B16, V2.B16, V3.B16]
+	VLD1 (R1), [V4.B16, V5.B16, V6.B16, V7.B16]
+	WORD $0x4e7fd488 // fadd v8.2d, v4.2d, v31.2d
+	WORD $0x4e7fd4a9 // fadd v9.2d, v5.2d, v31.2d
+	WORD $0x4e7fd4ca // fadd v10.2d, v6.2d, v31.2d
+	WORD $0x4e7fd4eb // fadd v11.2d, v7.2d, v31.2d
+	WORD $0x4effd508 // fsub v8.2d, v8.2d, v31.2d
+	WORD $0x4effd529 // fsub v9.2d, v9.2d, v31.2d
+	WORD $0x4effd54a // fsub v10.2d, v10.2d, v31.2d
+	WORD $0x4effd56b // fsub v11.2d, v11.2d, v31.2d
+	WORD $0x4e68d400 // fadd v0.2d, v0.2d, v8.2d
+	WORD $0x4e69d421 // fadd v1.2d, v1.2d, v9.2d
+	WORD $0x4e6ad442 // fadd v2.2d, v2.2d, v10.2d
+	WORD $0x4e6bd463 // fadd v3.2d, v3.2d, v11.2d
+	WORD $0x4ee8d484 // fsub v4.2d, v4.2d, v8.2d
+	WORD $0x4ee9d4a5 // fsub v5.2d, v5.2d, v9.2d
+	WORD $0x4eead4c6 // fsub v6.2d, v6.2d, v10.2d
+	WORD $0x4eebd4e7 // fsub v7.2d, v7.2d, v11.2d
+	VST1.P [V0.B16, V1.B16, V2.B16, V3.B16], 64(R0)
+	VST1.P [V4.B16, V5.B16, V6.B16, V7.B16], 64(R1)
+	SUBS $8, R2
+	BNE loop
+	RET
+
 // func neonWithin(mask *uint32, tile, limit *float32, rows, cols int)
 TEXT ·neonWithin(SB), NOSPLIT, $0-40
 	MOVD mask+0(FP), R0

@@ -284,6 +284,11 @@ func neonWiden(dst *float64, src *float32, n int)
 //go:noescape
 func neonWidenAdd(dst *float64, src *float32, n int)
 
+// neonCut works like genericCut.
+//
+//go:noescape
+func neonCut(sum, x *float64, place float64, n int)
+
 // neonWithin works like genericWithin.
 //
 //go:noescape

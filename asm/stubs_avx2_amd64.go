@@ -349,6 +349,11 @@ func avx2Widen(dst *float64, src *float32, n int)
 //go:noescape
 func avx2WidenAdd(dst *float64, src *float32, n int)
 
+// avx2Cut works like genericCut.
+//
+//go:noescape
+func avx2Cut(sum *float64, x *float64, place float64, n int)
+
 // avx2Within works like genericWithin.
 //
 //go:noescape

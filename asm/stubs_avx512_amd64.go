@@ -609,6 +609,11 @@ func avx512Widen(dst *float64, src *float32, n int)
 //go:noescape
 func avx512WidenAdd(dst *float64, src *float32, n int)
 
+// avx512Cut works like genericCut.
+//
+//go:noescape
+func avx512Cut(sum *float64, x *float64, place float64, n int)
+
 // avx512Within works like genericWithin.
 //
 //go:noescape

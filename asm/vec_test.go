@@ -30,6 +30,28 @@ func TestVectors(t *testing.T) {
 	})
 }
 
+// Cut gives the bits of its definition, with ties and signed zeros among the numbers.
+func TestCut(t *testing.T) {
+	forEach(t, func(t *testing.T, im *Impl) {
+		r := newRand(9)
+		for n := 0; n <= 9*lanes; n += 1 + n/7 {
+			sum, x := guard(normals[float64](r, n, 1), n%3), guard(normals[float64](r, n, 1e-12), 1)
+			for i := range x.data {
+				if i%5 == 0 {
+					x.data[i] = math.Round(x.data[i]*0x1p52) * 0x1p-50 // multiples of half the last place of 12
+				}
+			}
+			wantSum, wantX := append([]float64{0}, sum.data...), append([]float64{0}, x.data...)
+			genericCut(&wantSum[0], &wantX[0], 12, n+1)
+			im.Cut(sum.data, x.data, 12)
+			sum.check(t)
+			x.check(t)
+			sameBits(t, "sum", sum.data, wantSum[1:])
+			sameBits(t, "rest", x.data, wantX[1:])
+		}
+	})
+}
+
 func TestDotAxpy(t *testing.T) { forEachKit(t, testDotAxpy[float32], testDotAxpy[float64]) }
 
 // testDotAxpy compares with the definitions bit by bit, and sums with the truth.

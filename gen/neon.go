@@ -285,6 +285,7 @@ func neonFiles() (map[string][]byte, error) {
 	}
 	neonWiden(g)
 	neonWidenAdd(g)
+	neonCut(g)
 	neonWithin(g)
 	neonTriSolve(g)
 	neonCholRows(g)

@@ -24,6 +24,23 @@ func neonWidenAdd(g *neon) {
 	g.end()
 }
 
+// neonCut emits the move of what is above place from x to sum.
+func neonCut(g *neon) {
+	g.begin(double, "Cut", "sum, x *float64, place float64, n int", "")
+	g.p("VDUP V31.D[0], V31.D2")
+	g.loop("loop", "R2", 8, func() {
+		g.load4("(R0)", 0)
+		g.load4("(R1)", 4)
+		four(func(i vreg) { g.op3("fadd", double, 8+i, 4+i, 31) })
+		four(func(i vreg) { g.op3("fsub", double, 8+i, 8+i, 31) })
+		four(func(i vreg) { g.op3("fadd", double, i, i, 8+i) })
+		four(func(i vreg) { g.op3("fsub", double, 4+i, 4+i, 8+i) })
+		g.store4P("R0", 0)
+		g.store4P("R1", 4)
+	})
+	g.end()
+}
+
 // widen8 loads 8 float32 into v and v+1 and leaves them as float64 in four
 // registers from out on.
 func (g *neon) widen8(ptr string, v, out vreg) {

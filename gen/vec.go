@@ -9,6 +9,7 @@ import (
 func convert(e *emitter) {
 	e.widen("Widen", false)
 	e.widen("WidenAdd", true)
+	e.cut()
 }
 
 const (
@@ -31,6 +32,34 @@ func (e *emitter) widen(name string, add bool) {
 		}
 		e.inc(unroll*e.bytes/2, src)
 		e.inc(unroll*e.bytes, dst)
+	})
+	e.end()
+}
+
+// cut: the part of x above place goes from x to sum.
+func (e *emitter) cut() {
+	e.begin("Cut", "func(sum, x *float64, place float64, n int)", "works like genericCut.")
+	place := e.newVec()
+	m, err := e.Param("place").Resolve()
+	if err != nil {
+		panic(err)
+	}
+	e.bcast(m.Addr, place)
+	sum, x := e.arg("sum"), e.arg("x")
+	n := e.quotient(e.arg("n"), unroll*e.lanes())
+	e.loop("loop", n, func() {
+		for i := 0; i < unroll*e.bytes; i += e.bytes {
+			v, high := e.newVec(), e.newVec()
+			e.load(at(x, i), v)
+			e.VADDPD(v, place, high)
+			e.VSUBPD(place, high, high)
+			e.VSUBPD(high, v, v)
+			e.VADDPD(at(sum, i), high, high)
+			e.store(high, at(sum, i))
+			e.store(v, at(x, i))
+		}
+		e.inc(unroll*e.bytes, sum)
+		e.inc(unroll*e.bytes, x)
 	})
 	e.end()
 }

@@ -117,11 +117,10 @@ func colScale(scale []float64, v linalg.Matrix) {
 	}
 }
 
-// unitOf is a power of two that brings largest near 1; 1 for NaN, Inf, 0 and
-// what cannot be scaled.
+// unitOf is a power of two that brings largest near 1, or as near as its inverse is a number; 1 for NaN, Inf and 0.
 func unitOf(largest float64) float64 {
-	if largest > 1e-300 && largest < 1e300 {
-		return math.Ldexp(1, math.Ilogb(largest))
+	if largest > 0 && !math.IsInf(largest, 0) {
+		return math.Ldexp(1, max(math.Ilogb(largest), -1000)) // 1 over it is finite, too
 	}
 	return 1
 }

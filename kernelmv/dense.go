@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 
+	"bbgp.dev/asm"
 	"bbgp.dev/linalg"
 )
 
@@ -28,11 +29,8 @@ func (o *Op) DenseGradTo(ctx context.Context, dst []float64, m linalg.Matrix) (f
 	}
 	t := o.g64
 	t.prepare(o.pts.dims)
-	t.partial = grow(t.partial, o.sched.count*len(t.inputs))
-	t.mk = grow(t.mk, o.sched.padded)
-	clear(t.mk)
 	for w := range t.scratch {
-		t.scratch[w].cov = grow(t.scratch[w].cov, len(t.scratch[w].tile))
+		t.scratch[w].cov = grow(t.scratch[w].cov, len(t.workers[w].tile))
 	}
 	t.m, t.scale, t.every = m, 1, true
 	square, err := squareSum(ctx, m)
@@ -49,13 +47,7 @@ func (o *Op) DenseGradTo(ctx context.Context, dst []float64, m linalg.Matrix) (f
 	for k, d := range o.pts.dims {
 		dst[d] = o.kernel.Variance * o.kernel.Family.WeightFactor() * sums[k]
 	}
-	groups, _ := o.sched.groups()
-	o.engine.Complete(t.mk, groups, linalg.GroupRows(o.Dim()))
-	var mk float64
-	for _, v := range t.mk {
-		mk += v
-	}
-	return 2 * o.kernel.Variance * mk, nil
+	return o.kernel.Variance * sums[len(t.inputs)], nil
 }
 
 func squareSum(ctx context.Context, m linalg.Matrix) (float64, error) {
@@ -72,7 +64,7 @@ func squareSum(ctx context.Context, m linalg.Matrix) (float64, error) {
 }
 
 // timesDense turns a tile of squared distances into weights times M and adds
-// the row sums of M∘K to mk.
+// M∘K to the sums of the pair.
 func (t *gradient[T]) timesDense(s *gradScratch[T], buf []T, i, rows, j0, cols int, diagonal bool) {
 	cov := s.cov[:rows*cols]
 	copy(cov, buf)
@@ -97,5 +89,12 @@ func (t *gradient[T]) timesDense(s *gradScratch[T], buf []T, i, rows, j0, cols i
 		clear(w[live:])
 		clear(k[live:])
 	}
-	t.kit.RowSum(t.mk[i:i+rows], cov, rows, cols)
+	var mk [asm.RowUnit]float64
+	for a := 0; a < rows; a += asm.RowUnit {
+		clear(mk[:])
+		t.kit.RowSum(mk[:], cov[a*cols:], asm.RowUnit, cols)
+		for _, v := range mk {
+			s.pair[len(t.inputs)] += v
+		}
+	}
 }

@@ -43,11 +43,9 @@ func (t *gradient[T]) packDirect() {
 	}
 }
 
-// squares adds what a tile of w has to the sums of superblock b.
-func (t *gradient[T]) squares(buf []T, i, rows, j0, cols int) {
+// squares adds what a tile of w has to out.
+func (t *gradient[T]) squares(out []float64, buf []T, i, rows, j0, cols int) {
 	d := len(t.inputs)
-	b := j0 / t.op.sched.block
-	out := t.partial[b*d : (b+1)*d]
 	for a := range rows {
 		xa := t.rows[(i+a)*d : (i+a+1)*d]
 		for c, v := range buf[a*cols : (a+1)*cols] {

@@ -21,9 +21,9 @@
 // X and a [Kernel] → [NewOp] → [Op.MulTo], [Op.GradTo], [Op.CrossMulTo].
 // Points are packed (padded to whole tiles, for D ≤ 3 sorted by a k-d tree so
 // that far tiles can be skipped) and cut into superblocks whose size depends
-// on n only. A tournament lets every two superblocks meet once; each meeting
-// adds to its own two blocks of Y, in an order that is fixed by the tournament.
-// So the result has the same bits for every number of threads (tiles.go, product.go,
+// on n only. Every two superblocks meet once, on one thread of one rank (tiles.go, deal.go), and that adds
+// one term to the sums of each: sums without rounding, so their order does not matter (bins.go, exactsum.go)
+// and the result has the same bits for every number of threads and ranks (walk.go, product.go,
 // grad.go; cross.go for K(X*, X)). Shorter ways where they hold: sums in O(n) for one input
 // (line.go), trees of interpolations below n² for up to three (h2.go), and the likelihood
 // of rows given near ones (vecchia.go).

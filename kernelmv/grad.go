@@ -21,21 +21,18 @@ import (
 
 // A gradient is the gradient pass in tiles of T.
 type gradient[T asm.Float] struct {
-	tileWalk[T]       // yj is C' and the column sums
+	tileWalk[T]       // yj is C' and the column sums, yi the row sums
 	inputs      []int // inputs whose coordinates are in xi
 
-	xi      []T       // [group][n][width]: coordinates, 1, zeros
-	yi      []float64 // [n]: row sums
+	xi      []T // [group][n][width]: coordinates, 1, zeros
 	scratch []gradScratch[T]
-	partial []float64 // [superblock][input]
-	sums    []float64 // [input], the result
+	sums    []float64 // [input], the result, and for a dense M one more: Σ M∘K of each unordered pair
 
 	// M, as vectors or dense
 	rank   int
 	ui, uj []T // [n/Panel][rank][Panel], [n/Block][rank][Block]
 	scale  float64
 	m      linalg.Matrix
-	mk     []float64 // [n]: row sums of M∘K where M is dense
 
 	direct2 bool      // by the squares of differences, see direct.go
 	rows    []float64 // [n][input], for that
@@ -43,20 +40,22 @@ type gradient[T asm.Float] struct {
 	u        linalg.Matrix
 	g, unit  []float64
 	packBody func(worker, b int)
-	sumBody  func(worker, b int)
 }
 
 type gradScratch[T asm.Float] struct {
-	tile, cov []T
-	half      []T // ui of a tile on the diagonal, halved
-	r2        []T // squared distances
+	cov  []T
+	half []T // ui of a tile on the diagonal, halved
+	r2   []T // squared distances
+
+	pair  []float64  // [input]: the sums of a pair of superblocks, and of M∘K where M is dense
+	total []exactSum // of them
 }
 
 func newGradient[T asm.Float](o *Op, kit *asm.Kit[T]) *gradient[T] {
 	t := &gradient[T]{}
-	t.tileWalk = newTileWalk(o, kit, t.addTile)
+	t.tileWalk = newTileWalk(o, kit, t)
 	t.scratch = make([]gradScratch[T], o.engine.Par.Threads())
-	t.packBody, t.pairBody, t.sumBody = t.packVectors, t.pair, t.reduce
+	t.packBody, t.pairBody = t.packVectors, t.pair
 	return t
 }
 
@@ -144,7 +143,6 @@ func (o *Op) gradSums(ctx context.Context, inputs []int, u linalg.Matrix, g []fl
 // vectors runs the pass for M = Σ_r g_r u_r u_r'.
 func (t *gradient[T]) vectors(ctx context.Context, inputs []int, u linalg.Matrix, g []float64) ([]float64, error) {
 	t.prepare(inputs)
-	t.partial = grow(t.partial, t.op.sched.count*len(inputs))
 	if u.Cols == 0 {
 		t.sums = grow(t.sums, len(inputs))
 		clear(t.sums)
@@ -162,64 +160,106 @@ func (t *gradient[T]) vectors(ctx context.Context, inputs []int, u linalg.Matrix
 	return sums, err
 }
 
+// gradRowBytes are about what a worker needs of a row in the second cache: nothing is added up there.
+const gradRowBytes = 256
+
 // run visits all tiles and adds up.
 func (t *gradient[T]) run(ctx context.Context) ([]float64, error) {
-	o := t.op
-	d := len(t.inputs)
-	clear(t.partial[:o.sched.count*d])
+	o, all := t.op, len(t.inputs)+1
 	if t.direct2 {
 		t.packDirect()
-	} else {
-		clear(t.yi)
-		clear(t.yj)
 	}
-	if err := o.sched.run(ctx, o.engine.Par, t.pairBody); err != nil {
+	for w := range t.scratch {
+		s := &t.scratch[w]
+		s.pair, s.total = grow(s.pair, all), grow(s.total, all)
+		clear(s.pair)
+		clear(s.total)
+	}
+	if err := o.sched.run(ctx, o.engine.Par, gradRowBytes, t.pairBody); err != nil {
 		return nil, err
 	}
-	groups, blocks := o.sched.groups()
-	if !t.direct2 {
-		o.engine.ForShareTo(groups, blocks, o.sched.count, t.sumBody)
-	}
-	o.engine.Complete(t.partial[:o.sched.count*d], groups, blocks*d)
-	t.sums = grow(t.sums, d)
-	clear(t.sums)
-	for b := range o.sched.count {
-		for k := range t.sums {
-			t.sums[k] += t.partial[b*d+k]
+	total := t.scratch[0].total
+	for w := 1; w < len(t.scratch); w++ {
+		for k := range total {
+			total[k].merge(&t.scratch[w].total[k])
 		}
 	}
+	o.mergeRanks(total)
+	t.sums = grow(t.sums, all)
 	for k := range t.sums {
-		t.sums[k] *= 2 * t.scale // each unordered pair was visited once
+		t.sums[k] = 2 * t.scale * total[k].value() // each unordered pair was visited once
 	}
 	return t.sums, nil
 }
 
-// addTile adds a tile of w to its sums, as far as they are wanted. The square on the diagonal holds both orders of each
+// addTile adds a tile of w to its sums. The square on the diagonal holds both orders of each
 // pair: it counts half.
 func (t *gradient[T]) addTile(worker int, at place) {
-	i, j, rows, cols := at.i, at.j, at.rows, at.cols
-	buf := t.weighted(&t.scratch[worker], i, rows, j, cols, at.diagonal)
+	i, j, rows, cols, s := at.i, at.j, at.rows, at.cols, &t.workers[worker]
+	buf := t.weighted(worker, at)
 	if t.direct2 {
-		if at.own.j {
-			t.squares(buf, i, rows, j, cols)
-		}
+		t.squares(t.scratch[worker].pair, buf, i, rows, j, cols)
 		return
 	}
 	n, w := t.op.sched.padded, t.width
-	if at.own.j {
-		for g := range t.groups {
-			t.kit.AccJ(t.sum(worker, g, j, cols), buf, t.xi[(g*n+i)*w:(g*n+i+rows)*w], rows, cols, w)
-		}
+	for g := range t.groups {
+		t.kit.AccJ(t.sumOf(s, g, cols), buf, t.xi[(g*n+i)*w:(g*n+i+rows)*w], rows, cols, w)
 	}
-	if at.own.i {
-		t.kit.RowSum(t.yi[i:i+rows], buf, rows, cols)
+	from := i % t.op.sched.block
+	t.kit.RowSum(s.yi[from:from+rows], buf, rows, cols)
+}
+
+// endColumn adds the terms of the columns of a pair of superblocks.
+func (t *gradient[T]) endColumn(worker, j, cols int) {
+	if t.direct2 {
+		return
+	}
+	d, yj := len(t.inputs), t.workers[worker].yj
+	sums := yj[d*cols : (d+1)*cols]
+	for g := range t.groups {
+		out, x := t.ofGroup(worker, g, j)
+		c := yj[g*t.width*cols:]
+		for q, sum := range sums {
+			for k := range out {
+				v := float64(x[q*t.width+k])
+				out[k] += v * (v*sum - 2*c[k*cols+q])
+			}
+		}
 	}
 }
 
+// endPair adds the terms of the rows of superblock a, and the pair to the sums of all.
+func (t *gradient[T]) endPair(worker, a int) {
+	s := &t.scratch[worker]
+	from, to := t.op.sched.span(a)
+	if !t.direct2 {
+		for g := range t.groups {
+			out, x := t.ofGroup(worker, g, from)
+			for q, sum := range t.workers[worker].yi[:to-from] {
+				for k, v := range x[q*t.width:][:len(out)] {
+					out[k] += float64(v) * float64(v) * sum
+				}
+			}
+		}
+	}
+	for k, v := range s.pair {
+		s.total[k].add(v)
+	}
+	clear(s.pair)
+}
+
+// ofGroup returns the sums of the inputs of a group, for a pair of superblocks, and the coordinates from position q on.
+func (t *gradient[T]) ofGroup(worker, g, q int) (out []float64, x []T) {
+	first := g * t.width
+	end := min(first+t.width, len(t.inputs))
+	return t.scratch[worker].pair[min(first, end):end], t.xi[(g*t.op.sched.padded+q)*t.width:]
+}
+
 // weighted returns the tile of w.
-func (t *gradient[T]) weighted(s *gradScratch[T], i, rows, j0, cols int, diagonal bool) []T {
-	f, r := t.op.kernel.Family, t.rank
-	buf := s.tile[:rows*cols]
+func (t *gradient[T]) weighted(worker int, at place) []T {
+	i, rows, j0, cols, diagonal := at.i, at.rows, at.j, at.cols, at.diagonal
+	f, r, s := t.op.kernel.Family, t.rank, &t.scratch[worker]
+	buf := t.workers[worker].tile[:rows*cols]
 	if t.m.Rows > 0 {
 		t.grid.dist(t.kit, buf, i, rows, j0, cols)
 		t.timesDense(s, buf, i, rows, j0, cols, diagonal)
@@ -247,21 +287,4 @@ func (t *gradient[T]) weighted(s *gradScratch[T], i, rows, j0, cols int, diagona
 		}
 	}
 	return buf
-}
-
-// reduce adds up the terms of the points of a superblock.
-func (t *gradient[T]) reduce(_, b int) {
-	d, n, w := len(t.inputs), t.op.sched.padded, t.width
-	out := t.partial[b*d : (b+1)*d]
-	clear(out)
-	from, to := t.op.sched.span(b)
-	for q := from; q < min(to, t.op.Dim()); q++ {
-		j0, cols := t.grid.tileOf(q)
-		at := func(k int) int { return (k/w*n+j0)*w + k%w*cols + q - j0 }
-		sums := t.yi[q] + t.yj[at(d)]
-		for k := range out {
-			x := float64(t.xi[(k/w*n+q)*w+k%w])
-			out[k] += x * (x*sums - 2*t.yj[at(k)])
-		}
-	}
 }

@@ -20,11 +20,8 @@ func (t *gradient[T]) prepare(inputs []int) {
 	t.groups = (cols + maxGroup - 1) / maxGroup
 	t.width = padTo((cols+t.groups-1)/t.groups, asm.ColUnit)
 	size := t.groups * t.width * o.sched.padded
-	t.xi, t.yi = grow(t.xi, size), grow(t.yi, o.sched.padded)
-	t.makeRoom()
-	for w := range t.scratch {
-		t.scratch[w].tile = grow(t.scratch[w].tile, t.kit.TileRows*t.kit.TileCols)
-	}
+	t.xi = grow(t.xi, size)
+	t.makeRoom(1)
 	o.engine.Par.For(o.sched.count, t.packPoints)
 	t.fresh = true
 }

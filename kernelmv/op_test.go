@@ -196,29 +196,18 @@ func TestMulToThreads(t *testing.T) {
 
 func TestSchedule(t *testing.T) {
 	for _, n := range []int{1, 192, 193, 400, 577, 1500, 3073, 5000, 30000} {
-		s := newSchedule(n, engine(t, nil, 1))
-		seen := map[[2]int]bool{}
-		for i := 0; ; i++ {
-			a, b, round := s.task(i)
-			if round < 0 {
-				break
-			}
-			if a < b || a >= s.count || seen[[2]int{a, b}] {
-				t.Fatalf("n = %d: pair %d %d", n, a, b)
-			}
-			seen[[2]int{a, b}] = true
-			for _, c := range []int{a, b} {
-				if got := s.done[c].Load(); got != int32(round) {
-					t.Fatalf("n = %d: block %d has done %d pairs before round %d", n, c, got, round)
+		for _, threads := range []int{1, 3, 100} {
+			s := newSchedule(n, engine(t, nil, threads))
+			seen := map[[2]int]bool{}
+			err := s.run(t.Context(), engine(t, nil, 1).Par, 64, func(_, a, b int) {
+				if a < b || a >= s.count || seen[[2]int{a, b}] {
+					t.Errorf("n = %d: pair %d %d", n, a, b)
 				}
+				seen[[2]int{a, b}] = true
+			})
+			if err != nil || len(seen) != s.count*(s.count+1)/2 {
+				t.Fatalf("n = %d: %d pairs of %d blocks, %v", n, len(seen), s.count, err)
 			}
-			s.done[a].Add(1)
-			if a != b {
-				s.done[b].Add(1)
-			}
-		}
-		if len(seen) != s.count*(s.count+1)/2 {
-			t.Fatalf("n = %d: %d pairs of %d blocks", n, len(seen), s.count)
 		}
 	}
 }

@@ -17,12 +17,15 @@ const (
 // A product multiplies K by V in tiles of T. V is kept twice, as the routines
 // want it, and cut into groups of columns so that the parts of V and Y that go
 // with a tile stay in the fastest cache. Y is kept in two parts: for the I
-// side yi, for the J side yj, both float64; they are added at the end.
+// side yi, for the J side yj; they are added at the end. A pair of superblocks adds
+// one term to each sum: Y does not depend on who evaluates which pair, and when.
 type product[T asm.Float] struct {
 	tileWalk[T]
-	vi, vj  []T       // [group][n][width], [group][tile][width][cols]
-	yi      []float64 // [group][n][width]
-	scratch []tileScratch[T]
+	vi, vj  []T  // [group][n][width], [group][tile][width][cols]
+	yi, yj  bins // the same layouts
+	cutter  cutter
+	parts   int // of the bins: two where T is float64
+	scratch []tileScratch
 
 	dst, src  linalg.Matrix
 	blockMax  []float64        // [superblock][maxCols]
@@ -31,21 +34,25 @@ type product[T asm.Float] struct {
 	maxBody   func(worker, b int)
 	packBody  func(worker, b int)
 	storeBody func(worker, b int)
+	counts    []int // [from][to]: numbers that ranks send each other
 }
 
 // tileScratch is the work area of one worker.
-type tileScratch[T asm.Float] struct {
-	tile []T
-	yi   []float64 // for routines whose yi is not wanted
-	yj   []T       // or yj, of another rank's block
+type tileScratch struct {
+	yi []float64 // for routines whose yi is not wanted
 }
 
 // newProduct returns a product for o; packing is done by the first mulTo.
 func newProduct[T asm.Float](o *Op, kit *asm.Kit[T]) *product[T] {
 	t := &product[T]{}
-	t.tileWalk = newTileWalk(o, kit, t.addTile)
+	t.tileWalk = newTileWalk(o, kit, t)
+	t.parts = 1
+	if t.widen == nil {
+		t.parts = 2
+	}
+	t.cutter = newCutter(o.engine.Impl, o.sched.padded, o.sched.count+1, t.parts)
 	t.blockMax = make([]float64, o.sched.count*maxCols)
-	t.scratch = make([]tileScratch[T], o.engine.Par.Threads())
+	t.scratch = make([]tileScratch, o.engine.Par.Threads())
 	t.maxBody, t.packBody, t.pairBody, t.storeBody = t.findMax, t.pack, t.pair, t.store
 	return t
 }
@@ -65,8 +72,9 @@ func (t *product[T]) mulTo(ctx context.Context, dst, src linalg.Matrix) error {
 	par.For(o.sched.count, t.maxBody)
 	t.setScale()
 	par.For(o.sched.count, t.packBody)
-	err := o.sched.run(ctx, par, t.pairBody)
+	err := o.sched.run(ctx, par, 8*t.parts*t.groups*t.width, t.pairBody)
 	if err == nil {
+		t.exchangeSums()
 		groups, blocks := o.sched.groups()
 		o.engine.ForShareTo(groups, blocks, o.sched.count, t.storeBody)
 		o.completeRows(dst)
@@ -84,12 +92,12 @@ func (t *product[T]) layOut(p int) {
 	}
 	size := t.groups * t.width * t.op.sched.padded
 	t.vi, t.vj = grow(t.vi, size), grow(t.vj, size)
-	t.yi = grow(t.yi, size)
-	t.makeRoom()
+	t.yi.makeRoom(size, t.parts)
+	t.yj.makeRoom(size, t.parts)
+	t.makeRoom(t.groups * t.width)
 	for w := range t.scratch {
 		s := &t.scratch[w]
-		s.tile = grow(s.tile, t.kit.TileRows*t.kit.TileCols)
-		s.yi, s.yj = grow(s.yi, t.kit.TileRows*fusedCols), grow(s.yj, t.kit.TileCols*fusedCols)
+		s.yi = grow(s.yi, t.kit.TileRows*fusedCols)
 	}
 }
 
@@ -123,8 +131,8 @@ func (t *product[T]) pack(_, b int) {
 	from, to := t.op.sched.span(b)
 	w, n := t.width, t.op.sched.padded
 	for g := range t.groups {
-		clear(t.yi[g*n*w+from*w : g*n*w+to*w])
-		clear(t.yj[g*n*w+from*w : g*n*w+to*w])
+		t.yi.clear(g*n*w+from*w, g*n*w+to*w)
+		t.yj.clear(g*n*w+from*w, g*n*w+to*w)
 	}
 	for j0 := from; j0 < to; {
 		_, cols := t.grid.tileOf(j0)
@@ -154,34 +162,55 @@ func (t *product[T]) packRow(q, j0, cols int) {
 	}
 }
 
-// addTile adds a tile to yi and to the sum of its columns, as far as they are wanted. The square on the diagonal is
-// evaluated in full and used for yj alone.
+// addTile adds a tile to the sums of its rows and columns. The square on the diagonal is
+// evaluated in full and used for its columns alone.
 func (t *product[T]) addTile(worker int, at place) {
-	f, n, w, s := t.op.kernel.Family, t.op.sched.padded, t.width, &t.scratch[worker]
-	i, j, rows, cols := at.i, at.j, at.rows, at.cols
-	wantI, wantJ := at.own.i && !at.diagonal, at.own.j
+	f, n, w, s := t.op.kernel.Family, t.op.sched.padded, t.width, &t.workers[worker]
+	i, j, rows, cols, block := at.i, at.j, at.rows, at.cols, t.op.sched.block
 	buf := s.tile[:rows*cols]
 	t.grid.radii(t.kit, f, buf, i, rows, j, cols)
 	if w <= fusedCols {
-		yi, yj := t.yi[i*w:(i+rows)*w], t.sum(worker, 0, j, cols)
-		if !wantI {
-			yi = s.yi[:rows*w]
+		yi := s.yi[i%block*w : (i%block+rows)*w]
+		if at.diagonal {
+			yi = t.scratch[worker].yi[:rows*w]
 		}
-		if !wantJ {
-			yj = s.yj[:cols*w]
-		}
-		t.kit.FusedRadii(f, t.grid.dim, yi, yj, buf, t.vi[i*w:(i+rows)*w], t.vj[j*w:(j+cols)*w], rows, cols, w)
+		t.kit.FusedRadii(f, t.grid.dim, yi, t.sumOf(s, 0, cols), buf, t.vi[i*w:(i+rows)*w], t.vj[j*w:(j+cols)*w],
+			rows, cols, w)
 		return
 	}
 	t.kit.CovRadii(f, t.grid.dim, buf, rows, cols)
+	high := len(s.yi) / (t.groups * w) // rows of a superblock
 	for g := range t.groups {
-		at := g * n
-		if wantJ {
-			t.kit.AccJ(t.sum(worker, g, j, cols), buf, t.vi[(at+i)*w:(at+i+rows)*w], rows, cols, w)
+		from := g * n
+		t.kit.AccJ(t.sumOf(s, g, cols), buf, t.vi[(from+i)*w:(from+i+rows)*w], rows, cols, w)
+		if !at.diagonal {
+			yi := (g*high + i%block) * w
+			t.kit.AccI(s.yi[yi:yi+rows*w], buf, t.vj[(from+j)*w:(from+j+cols)*w], rows, cols, w)
 		}
-		if wantI {
-			t.kit.AccI(t.yi[(at+i)*w:(at+i+rows)*w], buf, t.vj[(at+j)*w:(at+j+cols)*w], rows, cols, w)
-		}
+	}
+}
+
+// endColumn adds the worker's sums of a column of tiles to yj.
+func (t *product[T]) endColumn(worker, j, cols int) {
+	n, w, lock := t.op.sched.padded, t.width, &t.op.sched.locks[j/t.op.sched.block]
+	sums := t.workers[worker].yj
+	lock.Lock()
+	defer lock.Unlock()
+	for g := range t.groups {
+		t.yj.add(&t.cutter, (g*n+j)*w, sums[g*w*cols:(g+1)*w*cols])
+	}
+}
+
+// endPair adds the worker's sums of the rows of superblock a to yi.
+func (t *product[T]) endPair(worker, a int) {
+	n, w, lock := t.op.sched.padded, t.width, &t.op.sched.locks[a]
+	from, to := t.op.sched.span(a)
+	sums := t.workers[worker].yi
+	high := len(sums) / (t.groups * w)
+	lock.Lock()
+	defer lock.Unlock()
+	for g := range t.groups {
+		t.yi.add(&t.cutter, (g*n+from)*w, sums[g*high*w:(g*high+to-from)*w])
 	}
 }
 
@@ -204,10 +233,14 @@ func (t *product[T]) storeRow(q, j0, cols int) {
 	dst, src, noise := t.dst.Row(i), t.src.Row(i), o.noise[i]
 	for g := range t.groups {
 		first := g * w
-		yi, yj := t.yi[(g*n+q)*w:], t.yj[(g*n+j0)*w+q-j0:]
+		yi, yj := (g*n+q)*w, (g*n+j0)*w+q-j0
 		for c := range min(w, len(dst)-first) {
 			k := first + c
-			dst[k] = t.factor[k]*(yi[c]+yj[c*cols]) + noise*src[k]
+			y := t.yi.high[yi+c] + t.yj.high[yj+c*cols] // exact
+			if t.parts == 2 {
+				y += t.yi.low[yi+c] + t.yj.low[yj+c*cols]
+			}
+			dst[k] = t.factor[k]*y + noise*src[k]
 		}
 	}
 }

@@ -2,7 +2,7 @@ package kernelmv
 
 import (
 	"context"
-	"runtime"
+	"math"
 	"sync"
 	"sync/atomic"
 
@@ -10,45 +10,46 @@ import (
 	"bbgp.dev/linalg"
 )
 
-// A schedule runs over all unordered pairs of superblocks in the order of a
-// round-robin tournament (circle method), each block with itself included.
-// A pair adds to what its two blocks own, so it must wait until both have done
-// all their earlier pairs: then every block receives its terms in tournament
-// order, whichever threads there are. Nothing waits for the end of a round.
+// A schedule runs over all unordered pairs of superblocks, each block with itself included. A pair adds to what its
+// two blocks own by sums that do not depend on their order (bins, exactSum), under the locks of the blocks. So there
+// is nothing to wait for, and over several ranks each runs the pairs that the deal gives it.
 //
-// Over several ranks, each runs the pairs that have a block of its own, in the same order: so that block receives the
-// same terms. What a pair adds to a block of another rank is nothing: it is not waited for.
+// A worker takes the pairs of two sectors of blocks at a time, so that what they own stays in its cache. Sectors meet
+// in the order of a round-robin tournament (circle method): at the same time different ones do, as a rule.
 type schedule struct {
-	n, padded    int     // points, and with padding
-	block, count int     // rows of a superblock (the last may have fewer), number of them
-	from, to     int     // the blocks of this rank
-	tasks        []int32 // its pairs; nil: all
+	n, padded    int // points, and with padding
+	block, count int // rows of a superblock (the last may have fewer), number of them
+	sector       int // blocks of a sector
+	mostSector   int // that leave pairs of sectors enough for all workers
+	rank         int // this one
+	deal         *deal
+	locks        []sync.Mutex // of each block's sums
 
 	ctx    context.Context
 	par    *linalg.Par
 	pair   func(worker, a, b int)
 	worker func(worker, i int) // the loop body for linalg.Par, made once
 	next   atomic.Int64
-	done   []atomic.Int32 // pairs that each block has finished
 	abort  atomic.Bool
-
-	asleep atomic.Int32 // workers in wake.Wait
-	mu     sync.Mutex
-	wake   *sync.Cond
 }
 
+const (
+	// sectorBytes of sums, those of a sector, stay in the second cache beside what else a worker needs.
+	sectorBytes = 1 << 19
+	// sectorPairs of sectors are for a worker at least, so that none waits for the last one for long.
+	sectorPairs = 16
+)
+
 func newSchedule(n int, e *linalg.Engine) *schedule {
-	s := &schedule{n: n, padded: padTo(n, asm.Pad), block: linalg.BlockRows(n)}
+	s := &schedule{n: n, padded: padTo(n, asm.Pad), block: linalg.BlockRows(n), rank: e.Rank()}
 	s.count = (s.padded + s.block - 1) / s.block
-	s.done = make([]atomic.Int32, s.count)
-	s.wake = sync.NewCond(&s.mu)
+	s.locks = make([]sync.Mutex, s.count)
 	s.worker = func(worker, _ int) { s.work(worker) }
-	s.to = s.count
+	sectors := math.Sqrt(2 * sectorPairs * float64(e.Par.Threads()*e.Ranks()))
+	s.mostSector = max(int(float64(s.count)/sectors), 1)
 	if e.Ranks() > 1 {
 		groups, per := s.groups()
-		s.from, s.to = e.Share(groups)
-		s.from, s.to = s.from*per, min(s.to*per, s.count)
-		s.ownTasks()
+		s.deal = newDeal(s.count, groups, per, e.Ranks())
 	}
 	return s
 }
@@ -59,37 +60,18 @@ func (s *schedule) groups() (count, blocks int) {
 	return (s.count + blocks - 1) / blocks, blocks
 }
 
-// ownTasks lists the pairs that have a block of this rank.
-func (s *schedule) ownTasks() {
-	s.tasks = []int32{}
-	for t := 0; ; t++ {
-		a, b, round := s.task(t)
-		if round < 0 {
-			return
-		}
-		if s.owns(a) || s.owns(b) {
-			s.tasks = append(s.tasks, int32(t))
-		}
-	}
-}
-
-// owns tells whether block b is of this rank.
-func (s *schedule) owns(b int) bool { return s.from <= b && b < s.to }
-
 // span returns the positions of superblock b.
 func (s *schedule) span(b int) (from, to int) {
 	return b * s.block, min((b+1)*s.block, s.padded)
 }
 
-// run calls pair(worker, a, b) for all a >= b, on the threads of par. It
-// returns ctx.Err() if ctx ended first.
-func (s *schedule) run(ctx context.Context, par *linalg.Par, pair func(worker, a, b int)) error {
+// run calls pair(worker, a, b) for all a >= b of this rank, on the threads of par. A pair adds to sums of so many bytes
+// a row of b. It returns ctx.Err() if ctx ended first.
+func (s *schedule) run(ctx context.Context, par *linalg.Par, bytes int, pair func(worker, a, b int)) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	for i := range s.done {
-		s.done[i].Store(0)
-	}
+	s.sector = min(max(sectorBytes/(bytes*s.block), 1), s.mostSector)
 	s.ctx, s.par, s.pair = ctx, par, pair
 	s.next.Store(0)
 	s.abort.Store(false)
@@ -107,104 +89,67 @@ func (s *schedule) stopped() bool {
 		return true
 	}
 	if s.ctx.Err() != nil {
-		s.stop()
+		s.abort.Store(true)
 		return true
 	}
 	return false
 }
 
-func (s *schedule) stop() {
-	s.abort.Store(true)
-	s.wakeAll()
-}
-
 func (s *schedule) work(worker int) {
 	finished := false
 	defer func() {
-		if !finished { // a panic: the other workers must not wait for this one
-			s.stop()
+		if !finished { // a panic: the other workers need not go on
+			s.abort.Store(true)
 		}
 	}()
 	for {
-		t := int(s.next.Add(1)) - 1
-		if s.tasks != nil {
-			if t >= len(s.tasks) {
-				break
-			}
-			t = int(s.tasks[t])
-		}
-		a, b, round := s.task(t)
-		// Tasks are taken in order, so the earliest unfinished one never waits.
-		if round < 0 || s.stopped() || !s.await(a, b, int32(round)) {
+		a, b := s.task(int(s.next.Add(1)) - 1)
+		if a < 0 || !s.meet(worker, a, b) {
 			break
 		}
-		s.pair(worker, a, b)
-		s.done[a].Add(1) // of another rank's block, too: nobody looks
-		if a != b {
-			s.done[b].Add(1)
-		}
-		s.wakeAll()
-		s.par.Pause(worker)
 	}
 	finished = true
 }
 
-// spins is how often a worker looks again before it sleeps. Waits are short
-// unless the system has taken another worker off its core.
-const spins = 16
-
-// await returns when blocks a and b have done their pairs before the round; it
-// returns false if the run ends early.
-func (s *schedule) await(a, b int, round int32) bool {
-	ready := func() bool {
-		return s.abort.Load() || (!s.owns(a) || s.done[a].Load() == round) && (!s.owns(b) || s.done[b].Load() == round)
-	}
-	for range spins {
-		if ready() {
-			return !s.abort.Load()
+// meet runs the pairs of sectors a >= b that are this rank's, and returns false if the run ends early.
+func (s *schedule) meet(worker, a, b int) bool {
+	for i := a * s.sector; i < min((a+1)*s.sector, s.count); i++ {
+		for j := b * s.sector; j < min((b+1)*s.sector, i+1); j++ {
+			if s.deal != nil && s.deal.of(i, j) != s.rank {
+				continue
+			}
+			if s.stopped() {
+				return false
+			}
+			s.pair(worker, i, j)
+			s.par.Pause(worker)
 		}
-		runtime.Gosched()
 	}
-	s.mu.Lock()
-	s.asleep.Add(1) // before the look at done, as wakeAll looks after its change
-	for !ready() {
-		s.wake.Wait()
-	}
-	s.asleep.Add(-1)
-	s.mu.Unlock()
-	return !s.abort.Load()
+	return true
 }
 
-// wakeAll wakes the sleeping workers after a change of done or abort.
-func (s *schedule) wakeAll() {
-	if s.asleep.Load() > 0 {
-		s.mu.Lock()
-		s.wake.Broadcast()
-		s.mu.Unlock()
-	}
-}
-
-// task returns pair t, a >= b, and its round, -1 after the last. For an odd
-// number of blocks, a block without an opponent meets itself; for an even one
-// the last round holds all blocks with themselves.
-func (s *schedule) task(t int) (a, b, round int) {
-	players := s.count + s.count%2
+// task returns pair t of sectors, a >= b, and -1 after the last. For an odd
+// number of sectors, one without an opponent meets itself; for an even one
+// the last round holds all sectors with themselves.
+func (s *schedule) task(t int) (a, b int) {
+	count := (s.count + s.sector - 1) / s.sector
+	players := count + count%2
 	rounds := players - 1
-	round = t / (players / 2)
+	round := t / (players / 2)
 	k := t - round*(players/2)
 	if round >= rounds {
 		a = t - rounds*(players/2)
-		if s.count%2 == 1 || a >= s.count {
-			return 0, 0, -1
+		if count%2 == 1 || a >= count {
+			return -1, -1
 		}
-		return a, a, rounds
+		return a, a
 	}
 	a, b = rounds, round
 	if k > 0 {
 		a, b = (round+k)%rounds, (round-k+rounds)%rounds
 	}
-	if a == s.count {
+	if a == count {
 		a = b
 	}
-	return max(a, b), min(a, b), round
+	return max(a, b), min(a, b)
 }

@@ -8,9 +8,18 @@ import (
 // product several times that of its entries, 24 hardly less than 48.
 const maxSum = 48
 
-// A tileWalk goes over the tiles of all pairs of points for a pass, a product or a gradient, that wants sums over the
-// rows of each tile, in yj, and over its columns. It keeps the sums over rows: in T over at most maxSum rows, then in
-// float64.
+// A tilePass is what a tileWalk is made for: a product or a gradient.
+type tilePass interface {
+	// addTile adds a tile to the sums of the worker.
+	addTile(worker int, at place)
+	// endColumn takes the sums of columns j..j+cols-1 over the rows of a superblock from the worker.
+	endColumn(worker, j, cols int)
+	// endPair takes the sums of the rows of superblock a over the columns of another, or its own.
+	endPair(worker, a int)
+}
+
+// A tileWalk goes over the tiles of pairs of superblocks, each on one worker, for a pass that wants sums over the rows
+// and over the columns of each. Sums over rows are taken in T over at most maxSum rows, then in float64.
 type tileWalk[T asm.Float] struct {
 	op     *Op
 	kit    *asm.Kit[T]
@@ -21,46 +30,45 @@ type tileWalk[T asm.Float] struct {
 	width  int  // columns of a group
 	groups int
 
-	yj     []float64 // [group][tile][width][cols]
-	direct []T       // yj itself where T is float64
-	sums   [][]T     // of each worker, [group][width][cols]: yj of at most maxSum rows
-
-	add      func(worker int, at place) // does what the pass does with a tile
+	pass     tilePass
+	workers  []walkScratch[T]
 	pairBody func(worker, a, b int)
 }
 
-// A place is one tile: rows i..i+rows-1 and columns j..j+cols-1, and which of its sides are wanted. A square on the
-// diagonal holds both orders of each pair.
+// walkScratch is what a worker adds up.
+type walkScratch[T asm.Float] struct {
+	tile []T
+	sum  []T       // [group][width][cols]: of at most maxSum rows; yj itself where T is float64
+	yj   []float64 // [group][width][cols]
+	yi   []float64 // of the rows of a superblock, as the pass wants it
+}
+
+// A place is one tile: rows i..i+rows-1 and columns j..j+cols-1. A square on the diagonal holds both orders of each
+// pair.
 type place struct {
 	i, rows, j, cols int
 	diagonal         bool
-	own              sides
 }
 
-// sides says which sides of a tile are of this rank: its rows, its columns.
-type sides struct{ i, j bool }
-
-func newTileWalk[T asm.Float](o *Op, kit *asm.Kit[T], add func(worker int, at place)) tileWalk[T] {
-	return tileWalk[T]{op: o, kit: kit, widen: widenAdd[T](o.engine.Impl), add: add,
-		sums: make([][]T, o.engine.Par.Threads())}
+func newTileWalk[T asm.Float](o *Op, kit *asm.Kit[T], pass tilePass) tileWalk[T] {
+	widen, _ := any(o.engine.Impl.WidenAdd).(func(dst []float64, src []T))
+	return tileWalk[T]{op: o, kit: kit, widen: widen, pass: pass,
+		workers: make([]walkScratch[T], o.engine.Par.Threads())}
 }
 
-// widenAdd is im.WidenAdd for float32, nil for float64.
-func widenAdd[T asm.Float](im *asm.Impl) func(dst []float64, src []T) {
-	f, _ := any(im.WidenAdd).(func(dst []float64, src []T))
-	return f
-}
-
-// makeRoom makes room for the sums of the columns of all groups.
-func (t *tileWalk[T]) makeRoom() {
-	size := t.groups * t.width * t.op.sched.padded
-	if larger := cap(t.yj) < size; larger {
-		t.yj = make([]float64, size)
-		t.direct, _ = any(t.yj).([]T) // allocates, so only now
-	}
-	t.yj = t.yj[:size]
-	for w := range t.sums {
-		t.sums[w] = grow(t.sums[w], t.groups*t.width*t.kit.TileCols)
+// makeRoom makes room for the sums of a column of tiles, and for perRow sums of each row.
+func (t *tileWalk[T]) makeRoom(perRow int) {
+	size := t.groups * t.width * t.kit.TileCols
+	for w := range t.workers {
+		s := &t.workers[w]
+		s.tile = grow(s.tile, t.kit.TileRows*t.kit.TileCols)
+		s.yi = grow(s.yi, min(t.op.sched.block, t.op.sched.padded)*perRow)
+		if larger := cap(s.yj) < size; larger {
+			s.yj = make([]float64, size)
+			s.sum, _ = any(s.yj).([]T) // allocates, so only now
+		}
+		s.yj = s.yj[:size]
+		s.sum = grow(s.sum, size)
 	}
 }
 
@@ -72,7 +80,7 @@ func (t *tileWalk[T]) pair(worker, a, b int) {
 	if !t.every && t.grid.farBlocks(a, b) {
 		return
 	}
-	own := sides{sched.owns(a), sched.owns(b)}
+	clear(t.workers[worker].yi)
 	for j := j0; j < j1; {
 		if sched.stopped() {
 			return
@@ -81,17 +89,18 @@ func (t *tileWalk[T]) pair(worker, a, b int) {
 		if a == b {
 			i0 = j // what is above the diagonal is done from the other side
 		}
-		t.column(worker, own, i0, i1, j, cols)
+		t.column(worker, i0, i1, j, cols)
 		j += cols
 	}
+	t.pass.endPair(worker, a)
 }
 
 // column visits the tiles with rows i0..i1-1 and the columns j0..j0+cols-1.
-func (t *tileWalk[T]) column(worker int, own sides, i0, i1, j0, cols int) {
-	inSum := 0
-	if t.widen != nil {
-		clear(t.sums[worker][:t.groups*t.width*cols])
-	}
+func (t *tileWalk[T]) column(worker, i0, i1, j0, cols int) {
+	s, size := &t.workers[worker], t.groups*t.width*cols
+	clear(s.sum[:size])
+	clear(s.yj[:size])
+	inSum, empty := 0, true
 	for i := i0; i < i1; {
 		end := i1
 		diagonal := i >= j0 && i < j0+cols
@@ -100,40 +109,31 @@ func (t *tileWalk[T]) column(worker int, own sides, i0, i1, j0, cols int) {
 		}
 		rows := min(t.kit.TileRows, end-i)
 		if t.every || !t.grid.far(i, rows, j0, cols) {
-			if own.j && inSum+rows > maxSum {
-				t.flush(worker, j0, cols)
+			if inSum+rows > maxSum {
+				t.flush(s, size)
 				inSum = 0
 			}
-			t.add(worker, place{i, rows, j0, cols, diagonal, own})
+			t.pass.addTile(worker, place{i, rows, j0, cols, diagonal})
 			inSum += rows
+			empty = false
 		}
 		i += rows
 	}
-	if own.j && inSum > 0 {
-		t.flush(worker, j0, cols)
+	if !empty {
+		t.flush(s, size)
+		t.pass.endColumn(worker, j0, cols)
 	}
 }
 
-// sum is where AccJ adds: yj itself for float64, else the worker's short sum.
-func (t *tileWalk[T]) sum(worker, g, j0, cols int) []T {
-	w := t.width
-	if t.widen == nil {
-		at := (g*t.op.sched.padded + j0) * w
-		return t.direct[at : at+w*cols]
-	}
-	return t.sums[worker][g*w*cols : (g+1)*w*cols]
+// sumOf is where AccJ adds for a group.
+func (t *tileWalk[T]) sumOf(s *walkScratch[T], g, cols int) []T {
+	return s.sum[g*t.width*cols : (g+1)*t.width*cols]
 }
 
 // flush adds the short sums to yj.
-func (t *tileWalk[T]) flush(worker, j0, cols int) {
-	if t.widen == nil {
-		return
-	}
-	w := t.width
-	for g := range t.groups {
-		at := (g*t.op.sched.padded + j0) * w
-		sum := t.sums[worker][g*w*cols : (g+1)*w*cols]
-		t.widen(t.yj[at:at+w*cols], sum)
-		clear(sum)
+func (t *tileWalk[T]) flush(s *walkScratch[T], size int) {
+	if t.widen != nil {
+		t.widen(s.yj[:size], s.sum[:size])
+		clear(s.sum[:size])
 	}
 }

@@ -19,6 +19,10 @@ type Comm interface {
 	// fall, from 0 to len(x), the same on all ranks.
 	AllGather(x []float64, off []int) error
 
+	// AllToAll sends counts[r*Size+q] numbers from rank r to rank q: send has those of this rank for all ranks one
+	// after the other, recv gets those of all ranks for it. counts is the same on all ranks.
+	AllToAll(send, recv []float64, counts []int) error
+
 	// AllReduce replaces x, equally long on all ranks, by its sum over ranks. Its last bits depend on Size.
 	AllReduce(x []float64) error
 
@@ -62,6 +66,24 @@ func checkOffsets(n int, off []int, size int) error {
 		if off[r] > off[r+1] {
 			return fmt.Errorf("comm: AllGather: offsets of rank %d fall", r)
 		}
+	}
+	return nil
+}
+
+// checkCounts says what is wrong with the counts of an AllToAll as rank own of size ranks sees it.
+func checkCounts(sent, got int, counts []int, own, size int) error {
+	if len(counts) != size*size {
+		return fmt.Errorf("comm: AllToAll: %d counts for %d ranks", len(counts), size)
+	}
+	for r := range size {
+		if counts[own*size+r] < 0 {
+			return fmt.Errorf("comm: AllToAll: a count of rank %d is negative", own)
+		}
+		sent -= counts[own*size+r]
+		got -= counts[r*size+own]
+	}
+	if sent != 0 || got != 0 {
+		return fmt.Errorf("comm: AllToAll: counts do not fit the numbers of rank %d", own)
 	}
 	return nil
 }

@@ -21,7 +21,9 @@ type call struct {
 	name  string
 	x     []float64
 	b     []byte
-	off   []int
+	from  []float64
+	to    []float64
+	off   []int // or counts
 	local error // what is wrong with it
 }
 
@@ -49,6 +51,11 @@ func (m *member) Alloc(n int) []float64 { return make([]float64, n) }
 
 func (m *member) AllGather(x []float64, off []int) error {
 	return m.g.together(m.rank, call{name: "AllGather", x: x, off: off, local: checkOffsets(len(x), off, m.Size())})
+}
+
+func (m *member) AllToAll(send, recv []float64, counts []int) error {
+	err := checkCounts(len(send), len(recv), counts, m.rank, m.Size())
+	return m.g.together(m.rank, call{name: "AllToAll", to: recv, from: send, off: counts, local: err})
 }
 
 func (m *member) AllReduce(x []float64) error {
@@ -134,6 +141,8 @@ func (g *group) move() {
 				copy(to.x[a.off[r]:a.off[r+1]], c.x[a.off[r]:])
 			}
 		}
+	case "AllToAll":
+		g.exchange()
 	case "AllReduce":
 		for _, c := range g.calls[1:] {
 			for i, v := range c.x {
@@ -148,6 +157,21 @@ func (g *group) move() {
 	case "BcastBytes":
 		for _, c := range g.calls[1:] {
 			copy(c.b, a.b)
+		}
+	}
+}
+
+// exchange moves the numbers of an AllToAll.
+func (g *group) exchange() {
+	size, counts := len(g.calls), g.calls[0].off
+	at := make([]int, size) // in what each gets
+	for r, c := range g.calls {
+		from := 0
+		for q := range size {
+			n := counts[r*size+q]
+			copy(g.calls[q].to[at[q]:at[q]+n], c.from[from:from+n])
+			from += n
+			at[q] += n
 		}
 	}
 }

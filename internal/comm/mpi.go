@@ -133,6 +133,78 @@ func (m *mpi) AllGather(x []float64, off []int) error {
 	return m.call("AllGather", func() int { return m.lib.allgatherv(at, counts, places) })
 }
 
+// AllToAll takes rounds where there are more numbers than a C int counts, and copies what each sends in one.
+func (m *mpi) AllToAll(send, recv []float64, counts []int) error {
+	if err := checkCounts(len(send), len(recv), counts, m.rank, m.size); err != nil {
+		return err
+	}
+	most, largest := 0, 0 // numbers of one rank, numbers between two: all ranks must take as many rounds
+	for r := range m.size {
+		sent, got := 0, 0
+		for q := range m.size {
+			sent, got = sent+counts[r*m.size+q], got+counts[q*m.size+r]
+			largest = max(largest, counts[r*m.size+q])
+		}
+		most = max(most, sent, got)
+	}
+	if most <= m.numbers {
+		return m.allToAll(send, recv, counts, 0, largest)
+	}
+	piece := max(1, m.numbers/m.size)
+	for from := 0; from < largest; from += piece {
+		if err := m.allToAll(send, recv, counts, from, piece); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// allToAll sends at most piece numbers from each rank to each, those from number from on.
+func (m *mpi) allToAll(send, recv []float64, counts []int, from, piece int) error {
+	part := func(n int) int { return min(max(n-from, 0), piece) }
+	var out, in alltoallPart
+	for r := range m.size {
+		out.append(counts[m.rank*m.size+r], part(counts[m.rank*m.size+r]))
+		in.append(counts[r*m.size+m.rank], part(counts[r*m.size+m.rank]))
+	}
+	whole := out.total == len(send) && in.total == len(recv)
+	to, got := send, recv
+	if !whole {
+		to, got = make([]float64, out.total), make([]float64, in.total)
+		out.each(from, func(at, start, n int) { copy(to[at:at+n], send[start:]) })
+	}
+	err := m.call("AllToAll", func() int {
+		return m.lib.alltoallv(unsafe.Pointer(unsafe.SliceData(to)), unsafe.Pointer(unsafe.SliceData(got)),
+			out.counts, out.places, in.counts, in.places)
+	})
+	if !whole {
+		in.each(from, func(at, start, n int) { copy(recv[start:start+n], got[at:]) })
+	}
+	return err
+}
+
+// An alltoallPart is the counts and places of what a rank sends to, or gets from, each rank in one call.
+type alltoallPart struct {
+	counts, places []int32
+	starts         []int // of all that is for that rank
+	total, all     int
+}
+
+func (p *alltoallPart) append(all, n int) {
+	p.counts, p.places = append(p.counts, int32(n)), append(p.places, int32(p.total))
+	p.starts = append(p.starts, p.all)
+	p.total, p.all = p.total+n, p.all+all
+}
+
+// each calls f for the numbers at place at of the call, start of all.
+func (p *alltoallPart) each(from int, f func(at, start, n int)) {
+	for r, n := range p.counts {
+		if n > 0 {
+			f(int(p.places[r]), p.starts[r]+from, int(n))
+		}
+	}
+}
+
 func (m *mpi) AllReduce(x []float64) error {
 	for len(x) > 0 {
 		part := x[:min(len(x), max(1, m.bytes/8))]

@@ -20,6 +20,9 @@ static void *alloc(MPI_Aint bytes) { void *p = NULL; return MPI_Alloc_mem(bytes,
 static int allgatherv(void *x, int *counts, int *places) {
 	return MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, x, counts, places, MPI_DOUBLE, MPI_COMM_WORLD);
 }
+static int alltoallv(void *send, int *counts, int *places, void *recv, int *recv_counts, int *recv_places) {
+	return MPI_Alltoallv(send, counts, places, MPI_DOUBLE, recv, recv_counts, recv_places, MPI_DOUBLE, MPI_COMM_WORLD);
+}
 static int allreduce(void *x, int n) {
 	return MPI_Allreduce(MPI_IN_PLACE, x, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
@@ -68,6 +71,11 @@ func (*library) free(p unsafe.Pointer)          { C.MPI_Free_mem(p) }
 
 func (*library) allgatherv(x unsafe.Pointer, counts, places []int32) int {
 	return int(C.allgatherv(x, (*C.int)(&counts[0]), (*C.int)(&places[0])))
+}
+
+func (*library) alltoallv(send, recv unsafe.Pointer, counts, places, recvCounts, recvPlaces []int32) int {
+	return int(C.alltoallv(send, (*C.int)(&counts[0]), (*C.int)(&places[0]),
+		recv, (*C.int)(&recvCounts[0]), (*C.int)(&recvPlaces[0])))
 }
 
 func (*library) allreduce(x unsafe.Pointer, n int) int { return int(C.allreduce(x, C.int(n))) }

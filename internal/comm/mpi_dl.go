@@ -40,8 +40,8 @@ type library struct {
 }
 
 var needed = []string{"MPI_Init_thread", "MPI_Comm_set_errhandler", "MPI_Comm_rank", "MPI_Comm_size",
-	"MPI_Get_library_version", "MPI_Error_string", "MPI_Alloc_mem", "MPI_Free_mem", "MPI_Allgatherv", "MPI_Allreduce",
-	"MPI_Bcast", "MPI_Abort", "MPI_Finalize"}
+	"MPI_Get_library_version", "MPI_Error_string", "MPI_Alloc_mem", "MPI_Free_mem", "MPI_Allgatherv", "MPI_Alltoallv",
+	"MPI_Allreduce", "MPI_Bcast", "MPI_Abort", "MPI_Finalize"}
 
 // candidates are the names of libraries to try, by the variables of the launcher.
 func candidates(getenv func(string) string) []string {
@@ -170,6 +170,16 @@ func (l *library) allgatherv(x unsafe.Pointer, counts, places []int32) int {
 	code := l.call("MPI_Allgatherv", l.abi.inPlace, 0, l.abi.typeNull, uintptr(x),
 		uintptr(unsafe.Pointer(&counts[0])), uintptr(unsafe.Pointer(&places[0])), l.abi.double, l.abi.world)
 	runtime.KeepAlive(x)
+	return code
+}
+
+func (l *library) alltoallv(send, recv unsafe.Pointer, counts, places, recvCounts, recvPlaces []int32) int {
+	code := l.call("MPI_Alltoallv",
+		uintptr(send), uintptr(unsafe.Pointer(&counts[0])), uintptr(unsafe.Pointer(&places[0])), l.abi.double,
+		uintptr(recv), uintptr(unsafe.Pointer(&recvCounts[0])), uintptr(unsafe.Pointer(&recvPlaces[0])), l.abi.double,
+		l.abi.world)
+	runtime.KeepAlive(send)
+	runtime.KeepAlive(recv)
 	return code
 }
 

@@ -4,12 +4,14 @@ import (
 	"math"
 
 	"bbgp.dev/kernelmv"
+	"bbgp.dev/linalg"
 )
 
 // What a fit takes on ranks that share its work, by the costs of one thread. With R ranks, n rows and p columns
 //
-//	product        n²/R pairs; those of two rows of one rank are evaluated once and used twice, others once
+//	product        n²/R pairs, more by as much as the largest share of the groups of rows is larger than the others
 //	gather         n p numbers of 8 bytes come in, in each product, and as many in passGathers
+//	sums           of half of the other ranks for the own rows of a product, 8 bytes in float32 and 16 in float64
 //	low rank       the rows of its factor by rank, but for a Gram matrix, which each rank makes of all rows
 //	neighbours     found, factorised and solved with by rows; columns of the low-rank part come some at a time
 //	basis          rows by rank
@@ -38,9 +40,9 @@ type ClusterTime struct {
 	Ranks          int     `json:"ranks"`                   // that the fit is divided among
 	Cores          int     `json:"cores"`                   // of each
 	Gbps           float64 `json:"network_gbps"`            // gigabits a second
-	Product        float64 `json:"product_seconds"`         // one product with K, with its gather
+	Product        float64 `json:"product_seconds"`         // one product with K, with what it sends
 	Gather         float64 `json:"gather_seconds"`          // the part of the network in it
-	GatherBytes    int64   `json:"gather_bytes"`            // that come in at each rank
+	GatherBytes    int64   `json:"gather_bytes"`            // that come in at each rank, rows and sums
 	Preconditioner float64 `json:"preconditioner_seconds"`  // made once
 	Evaluation     float64 `json:"evaluation_seconds"`      // with its gradient
 	Fit            float64 `json:"fit_seconds"`             // all of it
@@ -52,17 +54,14 @@ type ClusterTime struct {
 }
 
 const (
-	// oneSided is what a pair costs that is used once, over one that is used twice, per use: 8 columns, a rank of 64
-	// beside one process (docs/NOTES/cluster.md).
-	oneSided = 1.7
 	// busy is the share of the cores' time that work takes in one machine.
 	busy = 0.9
 	// useful is the share of a network's bits that large messages get: 8.75 GB/s of 100 Gb/s.
 	useful = 0.7
 	// latency of a message, and the gathers of a pass that are of few numbers.
 	latency, smallGathers = 20e-6, 4
-	// passGathers of a block are in a pass: the product, two of the basis, one for P and one for each of its parts.
-	passGathers = 4
+	// passGathers of a block are in a pass beside the product: two of the basis, one for P and one for each part of it.
+	passGathers = 3
 	// alike is the share of the low-rank factor's multiply-adds that each rank makes alone, all of them alike.
 	alike = 0.25
 	// panelColumns of the low-rank part are on every rank at a time, and as many numbers of triangles.
@@ -89,14 +88,11 @@ func (c Cluster) time(w Work) ClusterTime {
 	if w.Precision == kernelmv.F64 {
 		pair = u.pair(w.Inputs, w.Precision) + (blocks-1)*u.Wide64
 	}
-	pairs := n * n * pair * second * (1/ranks + oneSided*(1-1/ranks)) / ranks
+	groups := math.Ceil(n / float64(linalg.GroupRows(w.Rows)))
+	pairs := n * n * pair * second * math.Ceil(groups/ranks) / groups
 
 	t := ClusterTime{Ranks: c.Ranks, Cores: c.Cores, Gbps: c.Gbps}
-	if c.Ranks > 1 {
-		t.GatherBytes = int64(w.Rows) * int64(w.Columns) * 8
-		steps := math.Ceil(math.Log2(ranks))
-		t.Gather = float64(t.GatherBytes)*(1-1/ranks)/c.bytesPerSecond() + (1+smallGathers)*steps*latency
-	}
+	gather := c.send(w, &t)
 	t.Product = pairs + t.Gather
 	t.Pairs = n * n / t.Product
 	solves := n * blocks * (u.Column*float64(w.Rank) + u.Neighbour*float64(w.Neighbours)) * second / ranks
@@ -124,7 +120,7 @@ func (c Cluster) time(w Work) ClusterTime {
 		seconds float64
 	}{
 		{"covariance function and products in the cores", (passes + gradProducts) * pairs},
-		{"network", passes * gathers * t.Gather},
+		{"network", passes * (t.Gather + gathers*gather)},
 		{"low-rank factor", factor}, {"neighbours", neighbours},
 		{"preconditioner, its solves", passes * solves}, {"re-orthogonalisation", basis},
 	} {
@@ -141,6 +137,26 @@ func (c Cluster) time(w Work) ClusterTime {
 
 // bytesPerSecond come in at a rank.
 func (c Cluster) bytesPerSecond() float64 { return c.Gbps / 8 * 1e9 * useful }
+
+// send tells t what comes in at a rank in a product, and returns the seconds of n p numbers.
+func (c Cluster) send(w Work, t *ClusterTime) (gather float64) {
+	if c.Ranks == 1 {
+		return 0
+	}
+	block := float64(w.Rows) * float64(w.Columns) * 8 * (1 - 1/float64(c.Ranks))
+	sums := block / 2
+	if w.Precision == kernelmv.F64 {
+		sums = block
+	}
+	gather = c.toReceive(block)
+	t.GatherBytes, t.Gather = int64(block+sums), gather+c.toReceive(sums)
+	return gather
+}
+
+// toReceive is how long so many bytes take to come in, with messages of few numbers.
+func (c Cluster) toReceive(bytes float64) float64 {
+	return bytes/c.bytesPerSecond() + (1+smallGathers)*math.Ceil(math.Log2(float64(c.Ranks)))*latency
+}
 
 // bytes predicts the memory of a rank: data and blocks of columns on each, what has rows by rank shared.
 func (c Cluster) bytes(w Work) int64 {

@@ -44,7 +44,7 @@ func Check(c comm.Comm) error {
 		return fmt.Errorf("rank %d of %d", c.Rank(), c.Size())
 	}
 	for _, n := range []int{0, 1, 7, 1000, 100003} {
-		if err := errors.Join(checkGather(c, n), checkReduce(c, n), checkBcast(c, n)); err != nil {
+		if err := errors.Join(checkGather(c, n), checkExchange(c, n), checkReduce(c, n), checkBcast(c, n)); err != nil {
 			return fmt.Errorf("%d numbers: %w", n, err)
 		}
 	}
@@ -95,6 +95,49 @@ func checkGather(c comm.Comm, n int) error {
 						return fmt.Errorf("AllGather: %v at %d, want %v", x[i], i, value(r, i))
 					}
 				}
+			}
+		}
+	}
+	return nil
+}
+
+// checkExchange sends unequal numbers of numbers between ranks, n at most, and none where that rank is a multiple of 3
+// further.
+func checkExchange(c comm.Comm, n int) error {
+	size := c.Size()
+	counts := make([]int, size*size)
+	sent, got := 0, 0
+	for r := range size {
+		for q := range size {
+			if (q-r+size)%size%3 != 0 || size == 1 {
+				counts[r*size+q] = n * (r + 2*q + 1) / (3 * size)
+			}
+		}
+	}
+	for r := range size {
+		sent += counts[c.Rank()*size+r]
+		got += counts[r*size+c.Rank()]
+	}
+	number := func(from, to, i int) float64 { return value(from*size+to, i) }
+	for _, x := range [][]float64{c.Alloc(sent + got), make([]float64, sent+got)} {
+		send, recv := x[:sent], x[sent:]
+		at := 0
+		for to := range size {
+			for i := range counts[c.Rank()*size+to] {
+				send[at] = number(c.Rank(), to, i)
+				at++
+			}
+		}
+		if err := c.AllToAll(send, recv, counts); err != nil {
+			return err
+		}
+		at = 0
+		for from := range size {
+			for i := range counts[from*size+c.Rank()] {
+				if want := number(from, c.Rank(), i); !same(recv[at], want) {
+					return fmt.Errorf("AllToAll: %v at %d of rank %d, want %v", recv[at], i, from, want)
+				}
+				at++
 			}
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"bbgp.dev/cmd/bbgp/internal/table"
 	"bbgp.dev/internal/checkpoint"
 	"bbgp.dev/internal/gp"
+	"bbgp.dev/internal/outfile"
 	"bbgp.dev/internal/usage"
 	"bbgp.dev/linalg"
 )
@@ -136,14 +137,19 @@ func (a *app) fit(ctx context.Context, data string, f *fitFlags) error {
 	}
 	rep := &fitReport{Inputs: ts.plan.Names(), Blank: len(ts.set.Blank), Dropped: len(ts.set.Drop),
 		Notes: append(ts.notes, ts.learnt...), learnt: ts.learnt, Model: f.out}
-	if f.out != "" {
+	scored := ended == nil && ts.held != nil && m.Result.Stopped != "time" // the model will tell how
+	saved := !scored || outfile.Replaces(f.out)
+	if f.out != "" && saved {
 		if err := m.Save(f.out); err != nil {
 			return err
 		}
 	}
 	if ended == nil {
-		a.keeps.Store(false) // the model is saved
+		a.keeps.Store(f.out != "" && !saved)
 		err := a.afterFit(work, f, ts, m, opt.Engine, rep)
+		if err != nil && rep.Holdout == nil && f.out != "" && !saved {
+			err = errors.Join(err, m.Save(f.out)) // without the scores
+		}
 		if err != nil && (ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded)) {
 			return err
 		}

@@ -62,6 +62,30 @@ func TestSignalsWhileReading(t *testing.T) {
 	}
 }
 
+// A FIFO gets one model, with the scores of the rows that were held out.
+func TestModelThroughFIFO(t *testing.T) {
+	dir := t.TempDir()
+	fifo, d := filepath.Join(dir, "fifo"), sample(t, dir, "d.csv", 60, 3)
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Skip(err)
+	}
+	for _, held := range []string{"20%", d} {
+		got := make(chan []byte, 1)
+		go func() {
+			b, _ := os.ReadFile(fifo)
+			got <- b
+		}()
+		want(t, exitOK, "fit", d, "--target", "y", "--holdout", held, "--out", fifo, "--quiet")
+		m := filepath.Join(dir, "m")
+		if err := os.WriteFile(m, <-got, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if r := want(t, exitOK, "info", m); !strings.Contains(r.out, "RMSE") {
+			t.Errorf("%s", r.out)
+		}
+	}
+}
+
 // In dense factorisations, too, and what a fit has by then is saved.
 func TestSignalInDenseFit(t *testing.T) {
 	dir := t.TempDir()

@@ -57,6 +57,16 @@ func Check(path string) error {
 	return err
 }
 
+// Replaces says whether Write puts a new file into the place of path, so that it may write
+// twice: what is written through, a FIFO or a descriptor, has had the first.
+func Replaces(path string) bool {
+	if _, ok := descriptor(path); ok {
+		return false
+	}
+	_, st, err := resolve(path)
+	return err == nil && (st == nil || st.Mode().IsRegular())
+}
+
 // Same says whether two paths lead to one file, which need not be there yet. What is
 // no regular file is never the same: it keeps nothing.
 func Same(a, b string) bool {

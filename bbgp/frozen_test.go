@@ -43,7 +43,7 @@ var frozenFits = []frozenFit{
 }
 
 // frozenCalls is the number of calls that testdata/frozen/checkpoint holds.
-const frozenCalls = 2
+const frozenCalls = 3
 
 // frozenData are rows of a wavy function, some of them twice, in units of their own.
 func frozenData(n, d int, seed uint64) *bbgp.Data {

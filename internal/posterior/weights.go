@@ -41,7 +41,7 @@ const (
 	// soundMean is an error of means, seen by a solution for it that has converged, that is not worth the
 	// factor of more than lookFirst rows: the bound is of the worst of all rows, 1e5 times what is seen
 	// on bike (noise 1e-10 σ_f²).
-	soundMean = 1e-5
+	soundMean = 1e-3
 	lookFirst = 3000
 )
 

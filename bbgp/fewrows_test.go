@@ -88,3 +88,37 @@ func TestFewRowsCoverage(t *testing.T) {
 		})
 	}
 }
+
+// TestFewWeightedRows: weights of few rows that differ far do not make a slope into noise that is
+// small where the weight is large.
+func TestFewWeightedRows(t *testing.T) {
+	const n, all, seeds = 6, 26, 40
+	inside := 0.0
+	for seed := range seeds {
+		rng := rand.New(rand.NewPCG(uint64(seed), 31))
+		d := &Data{X: linalg.NewMatrix(all, 1), Y: make([]float64, all), NoiseScale: make([]float64, all)}
+		for i := range all {
+			x, scale := rng.Float64(), math.Pow(10, 1-2.5*rng.Float64())
+			d.X.Set(i, 0, x)
+			d.NoiseScale[i], d.Y[i] = scale, 2*x+0.3*math.Sqrt(scale)*rng.NormFloat64()
+		}
+		m, err := Fit(t.Context(), &Data{X: d.X.Sub(0, n, 0, 1), Y: d.Y[:n], NoiseScale: d.NoiseScale[:n]},
+			Options{Engine: gptest.Engine(t)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := m.Predict(t.Context(), d.X.Sub(n, all, 0, 1),
+			PredictOptions{SD: true, NoiseScale: d.NoiseScale[n:], Engine: gptest.Engine(t)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var s score.Sum
+		for i, y := range d.Y[n:] {
+			s.Add(y, p.Laws[i])
+		}
+		inside += s.Score(1).Coverage95 / seeds
+	}
+	if inside < 0.88 || inside > 0.99 {
+		t.Errorf("%.1f %% in the 95 %% interval", 100*inside)
+	}
+}

@@ -3,6 +3,7 @@ package bbgp
 import (
 	"context"
 	"math"
+	"slices"
 
 	"bbgp.dev/bbgp/enum"
 	"bbgp.dev/internal/evidence"
@@ -29,6 +30,7 @@ import (
 const (
 	structureNats = 3
 	fewRepeats    = 2  // rows beside others at their place that measure the noise
+	unevenScale   = 4  // between the largest weight and the middle one
 	manyRows      = 50 // rows a parameter, from which on intervals are normal
 	// Up to so many rows a parameter, and rows in all, left-out rows tell whether intervals are
 	// to be widened for few rows; beyond, there is little to save.
@@ -46,7 +48,7 @@ func (f *fit) judge(ctx context.Context, m *Model) {
 		(r.Stopped == enum.StoppedConverged || r.Stopped == enum.StoppedStalled)
 	const advice = "look for inputs that tell more, or leave out rows that lie far off"
 	switch {
-	case sure && !evidence.TooFewRows(n, d) && n-r.Distinct < fewRepeats:
+	case sure && !evidence.TooFewRows(n, d) && n-r.Distinct < fewRepeats && !f.uneven(n, d):
 		f.flatten(m, c)
 		r.warn("no structure found: the log likelihood of the best model is %.3g above that of noise alone, too "+
 			"little to predict by; the model is the mean; %s", gain, advice)
@@ -66,6 +68,13 @@ func (f *fit) judge(ctx context.Context, m *Model) {
 			r.DF += spare * max(0, 1-f.leftOutSquare(ctx, m))
 		}
 	}
+}
+
+// uneven says whether some of few rows have far larger weights than the middle one. Smaller ones, as
+// a robust fit gives to rows far off, do no harm.
+func (f *fit) uneven(n, d int) bool {
+	s := slices.Sorted(slices.Values(f.full.NoiseScale))
+	return len(s) > 0 && n < smoothRows*(d+3) && s[len(s)/2] > unevenScale*s[0]
 }
 
 // leftOutSquare returns the mean square of what targets differ by from what the other rows say

@@ -23,10 +23,10 @@ import (
 //	M = W'V   m        nodes·p, going up the tree
 //	L         l        nodes·p, Σ_B k(ξ_A, ξ_B) M_B; W L goes down
 //
-// h2tree.go has the boxes, h2orders.go how many nodes a side takes, h2plan.go which
-// pairs of boxes are near and far, h2transfer.go the polynomials and the ways up and
-// down, h2far.go and h2near.go the pairs, h2product.go the product, h2grad.go the gradient,
-// h2cross.go products at other rows.
+// h2tree.go has the boxes, h2orders.go how many nodes a side takes, h2ball.go which of a grid
+// of nodes three inputs take, h2plan.go which pairs of boxes are near and far, h2transfer.go
+// the polynomials and the ways up and down, h2far.go and h2near.go the pairs, h2product.go the
+// product, h2grad.go the gradient, h2cross.go products at other rows.
 //
 // The tolerance tau bounds what one interpolation leaves in an entry (h2orders.go). Boxes within boxes
 // leave it once a level, up to some 6 tau s2 in single entries, but |E|₂ <= tau n s2, 0.6 of it with the

@@ -1,12 +1,9 @@
 package kernelmv
 
 import (
-	"context"
 	"math"
 	"math/rand/v2"
 	"testing"
-
-	"bbgp.dev/linalg"
 )
 
 // Lagrange polynomials of a ball are 1 at their own node and 0 at the others, give back every
@@ -76,39 +73,6 @@ func TestBall(t *testing.T) {
 				if math.Abs(v) > 1e-11 {
 					t.Fatalf("%v: polynomial %d of the ball is off by %g", q, a, v)
 				}
-			}
-		}
-	}
-}
-
-// Entries of K are within the tolerance in three inputs: columns of K by products with unit
-// vectors, at lengthscales where boxes take balls of many sizes.
-func TestBallEntries(t *testing.T) {
-	const p = 4
-	ctx, n := context.Background(), rowsOf(8000)
-	for i, f := range families {
-		for j, tol := range []float64{1e-4, 1e-6, 1e-8} {
-			kind, l := []string{"uniform", "grid", "clusters"}[(i+j)%3], []float64{0.3, 0.8, 2}[(i+2*j)%3]
-			k := Kernel{f, 1, []float64{l, 1.3 * l, l}}
-			o := newOp(t, engine(t, nil, 1), h2Points(kind, n, 3, uint64(i)), k, nil)
-			v, got, want := linalg.NewMatrix(n, p), linalg.NewMatrix(n, p), linalg.NewMatrix(n, p)
-			for c := range p {
-				v.Set(c*n/p+n/8, c, 1)
-			}
-			o.SetForm(FormH2, tol, tol)
-			if err := o.With(F64).MulTo(ctx, got, v); err != nil {
-				t.Fatal(err)
-			}
-			o.SetForm(FormDense, tol, tol)
-			if err := o.With(F64).MulTo(ctx, want, v); err != nil {
-				t.Fatal(err)
-			}
-			worst := 0.0
-			for k, x := range want.Data {
-				worst = max(worst, math.Abs(x-got.Data[k]))
-			}
-			if worst > tol {
-				t.Errorf("%s, %v, l %g: entries are off by %.2g, %.2g allowed", kind, f, l, worst, tol)
 			}
 		}
 	}

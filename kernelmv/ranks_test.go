@@ -186,6 +186,13 @@ func TestNeighboursOverRanks(t *testing.T) {
 			if err != nil {
 				return nil, err
 			}
+			if c.d <= h2MaxDim {
+				lead := make([]int32, c.n*8)
+				if err := op.spreadTo(ctx, lead, order, 8); err != nil {
+					return nil, err
+				}
+				near = append(near, lead...)
+			}
 			cross, v := linalg.NewMatrix(xs.Rows, 3), normals(rng, c.n, 3)
 			if err := op.CrossMulTo(ctx, cross, xs, v); err != nil {
 				return nil, err

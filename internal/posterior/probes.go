@@ -53,6 +53,11 @@ const (
 	probeBytes = 1 << 30
 	// spanRank is the number of columns of V.
 	spanRank = 600
+	// probeFormTol is the tolerance of products below n² by which probes are drawn. probeForm
+	// bounds what it may do to their covariance, relative, by probeFormCols of them.
+	probeFormTol  = 1e-6
+	probeForm     = 0.01
+	probeFormCols = 8
 )
 
 // gapProbes holds the probes, and V where it is used.
@@ -73,7 +78,10 @@ type gapProbes struct {
 	round      *rounding
 }
 
-var errNoProbes = errors.New("the probes for the variance do not converge")
+var (
+	errNoProbes  = errors.New("the probes for the variance do not converge")
+	errProbeForm = errors.New("the products of the probes are not exact enough")
+)
 
 // checkCount random vectors measure E_H and E_B: of checkCount numbers that are normal
 // with variance e², none is larger than e/checkSure with a probability of 2e-10.
@@ -86,11 +94,34 @@ const (
 // returns errNoProbes where too many passes would be needed, or rounding does not let
 // the probes be made.
 func (p *Posterior) newGapProbes(ctx context.Context, basis bool) (*gapProbes, error) {
+	prec := kernelmv.F64
+	if _, h2, err := p.op.Work(ctx, prec); err != nil {
+		return nil, err
+	} else if h2 {
+		prec = kernelmv.Coarse
+	}
+	if p.params.Variance <= float32Variance*p.params.Noise {
+		prec = kernelmv.F32
+	}
+	if prec == kernelmv.Coarse {
+		p.op.SetForm(kernelmv.FormAuto, probeFormTol, predictTol64)
+		defer p.op.SetForm(kernelmv.FormAuto, predictTol32, predictTol64)
+	}
+	g, err := p.gapProbesBy(ctx, basis, prec)
+	if prec == kernelmv.Coarse && (errors.Is(err, errProbeForm) || errors.Is(err, errNoProbes)) {
+		return p.gapProbesBy(ctx, basis, kernelmv.F64)
+	}
+	return g, err
+}
+
+// gapProbesBy is newGapProbes with probes drawn by products in prec. It returns errProbeForm
+// where these are seen not to be exact enough.
+func (p *Posterior) gapProbesBy(ctx context.Context, basis bool, prec kernelmv.Precision) (*gapProbes, error) {
 	n := p.N()
 	g := &gapProbes{round: p.round}
 	lowQ, highQ := chiSquareBounds(probeCount, probeRisk)
 	g.least, g.most = 1/(highQ*rootSlack), rootSlack/lowQ
-	omega, err := p.drawProbes(ctx, g)
+	omega, err := p.drawProbes(ctx, g, prec)
 	if errors.Is(err, krylov.ErrNotDefinite) {
 		return nil, fmt.Errorf("%w: %w", errNoProbes, err)
 	}
@@ -116,6 +147,11 @@ func (p *Posterior) newGapProbes(ctx context.Context, basis bool) (*gapProbes, e
 	if err := op.MulTo(ctx, dst, src); err != nil {
 		return nil, err
 	}
+	if prec == kernelmv.Coarse {
+		if err := p.checkForm(ctx, src, dst); err != nil {
+			return nil, err
+		}
+	}
 	r := linalg.NewMatrix(n, 1)
 	for i, y := range p.data.Y {
 		r.Data[i] = y - p.params.Mean - dst.At(i, probeCount)
@@ -129,20 +165,44 @@ func (p *Posterior) newGapProbes(ctx context.Context, basis bool) (*gapProbes, e
 	return g, nil
 }
 
-// probeCount returns Ω, n×S.
-func (p *Posterior) drawProbes(ctx context.Context, g *gapProbes) (linalg.Matrix, error) {
+// checkForm returns errProbeForm where coarse products differ too much from exact ones, K̂Ω:
+// with E what they differ by and a the lower end of the spectrum of A, K̂ >= aP, so that the mean of
+//
+//	|F⁻¹Eω|²/a,   tr P⁻¹E K̂⁻¹E/a in expectation,
+//
+// is ‖K̂^-1/2 E K̂^-1/2‖_F² at least.
+func (p *Posterior) checkForm(ctx context.Context, omega, exact linalg.Matrix) error {
+	n := p.N()
+	diff := linalg.NewMatrix(n, probeFormCols)
+	if err := p.op.With(kernelmv.Coarse).MulTo(ctx, diff, omega.Sub(0, n, 0, probeFormCols)); err != nil {
+		return err
+	}
+	for i := range n {
+		for c := range probeFormCols {
+			diff.Set(i, c, diff.At(i, c)-exact.At(i, c))
+		}
+	}
+	p.pre.FInvTo(diff, diff)
+	mean := 0.0
+	for _, square := range linalg.ColumnDots(diff, diff) {
+		mean += square / probeFormCols / p.node
+	}
+	if !(mean <= probeForm*probeForm) {
+		return errProbeForm
+	}
+	return nil
+}
+
+// drawProbes returns Ω, n×S, by products in prec.
+func (p *Posterior) drawProbes(ctx context.Context, g *gapProbes, prec kernelmv.Precision) (linalg.Matrix, error) {
 	n := p.N()
 	rng := rand.New(rand.NewPCG(p.spec.Seed, 0x6761756765)) // the second word is the stream of this use
 	z := linalg.NewMatrix(n, probeCount)
 	for i := range z.Data {
 		z.Data[i] = rng.NormFloat64()
 	}
-	op := p.op.With(kernelmv.F64)
-	if p.params.Variance <= float32Variance*p.params.Noise {
-		op = p.op.With(kernelmv.F32)
-	}
 	l := krylov.NewLanczos(p.e, n, probeCount, krylov.LanczosOptions{MaxCols: max(probeBytes/(4*n), 4*probeCount)})
-	l.Start(op, p.pre, z)
+	l.Start(p.op.With(prec), p.pre, z)
 	for {
 		if err := l.Step(ctx); err != nil {
 			return z, err

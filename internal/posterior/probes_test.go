@@ -2,11 +2,13 @@ package posterior
 
 import (
 	"context"
+	"errors"
 	"math"
 	"testing"
 
 	"bbgp.dev/internal/gp"
 	"bbgp.dev/internal/gptest"
+	"bbgp.dev/kernelmv"
 )
 
 func TestChiSquareBounds(t *testing.T) {
@@ -220,6 +222,44 @@ func TestGapBetween(t *testing.T) {
 		v.meet(0, lo, hi)
 		if v.lo[0] < 0 || v.lo[0] > v.hi[0] || v.hi[0] > 0.5 {
 			t.Errorf("[%v, %v] after %v", v.lo[0], v.hi[0], c)
+		}
+	}
+}
+
+// TestProbesBelowSquare: probes drawn by products below n² have the covariance K̂⁻¹, so that ω'K̂ω
+// is χ² with n degrees of freedom; products that are too coarse are seen.
+func TestProbesBelowSquare(t *testing.T) {
+	ctx, e := context.Background(), gptest.Engine(t)
+	d := gptest.RandomTable(2500, 2, 7)
+	d.NoiseExtra, d.NoiseScale = nil, nil
+	params := gp.Params{Kernel: "matern32", Variance: 1, Noise: 1e-3, Lengthscales: []float64{0.5, 0.5}}
+	p := New(d, params, PrecondSpec{Neighbours: 24}, nil, Weights{})
+	if err := p.prepare(ctx, e, true); err != nil {
+		t.Fatal(err)
+	}
+	p.op.SetForm(kernelmv.FormH2, probeFormTol, predictTol64)
+	p.weights = make([]float64, p.N())
+	g, err := p.gapProbesBy(ctx, false, kernelmv.Coarse)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := float64(p.N())
+	for s := range probeCount {
+		form := 0.0
+		for i := range p.N() {
+			form += g.cols.At(i, s) * g.own.At(i, s)
+		}
+		if math.Abs(form-n) > 6*math.Sqrt(2*n) {
+			t.Errorf("probe %d: ω'K̂ω = %.0f, %.0f expected", s, form, n)
+		}
+	}
+	for _, c := range []struct {
+		tol  float64
+		want error
+	}{{1e-8, nil}, {3e-2, errProbeForm}} {
+		p.op.SetForm(kernelmv.FormH2, c.tol, predictTol64)
+		if err := p.checkForm(ctx, g.cols, g.own); !errors.Is(err, c.want) {
+			t.Errorf("tolerance %g: %v, want %v", c.tol, err, c.want)
 		}
 	}
 }

@@ -95,9 +95,12 @@ func (o *Estimator) tolerances() (tol32, tol64 float64) {
 // coarseWork is the share of the work of F64 up to which the process runs in Coarse, whose errors
 // take a product of all columns that matter to correct. coarseEntry is their rms an entry, in
 // tolerances, by which it is foreseen what they do beyond the first order: at n = 1e6 that is too
-// much with noise of 1e-2 and ℓ .1, where a third of the tolerance has to do; at 1e5 it is not, nor
-// with noise of 1e-4 and ℓ .3.
+// much with noise of 1e-2 and ℓ .1, at 1e5 it is not, nor with noise of 1e-4 and ℓ .3.
 const coarseWork, coarseEntry = 0.85, 0.02
+
+// coarseMost is how many times finer the tolerance of such a process may be than that of F32: half of it
+// did at n = 3e5, a quarter at 1e6 did not, and all was done again.
+const coarseMost = 2.2
 
 // ownForm returns how a process in prec makes its products at p: F64 with the tolerance of F32,
 // or one between them, where that is less work and foreseen to be enough. It returns the work,
@@ -110,7 +113,10 @@ func (o *Estimator) ownForm(ctx context.Context, prec kernelmv.Precision, p gp.P
 	form, tol, fine := o.op.Form()
 	// secondOrder(coarseEntry·enough·variance, traceP) = eps/8
 	enough := math.Sqrt(opt.Eps/2) / (coarseEntry * p.Variance * o.traceP())
-	if h2 && tol > enough {
+	switch {
+	case tol > coarseMost*enough:
+		return prec, work, h2, nil
+	case h2 && tol > enough:
 		o.op.SetForm(form, max(enough, fine), fine)
 	}
 	less, coarse, err := o.op.Work(ctx, kernelmv.Coarse)

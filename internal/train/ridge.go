@@ -43,7 +43,7 @@ func (s *coarse) ridgeOf(p gp.Params) (*ridge, error) {
 	used, moves := inUse(p)
 	r := &ridge{p: p, moves: moves, fixMean: f.Config.FixMean}
 	r.twoNu = map[string]float64{"matern12": 1, "matern32": 3, "matern52": 5}[p.Kernel]
-	if r.twoNu == 0 || used > ridgeInputs || rows < ridgeLeast || !f.denseFits(rows) {
+	if r.twoNu == 0 || used == 0 || used > ridgeInputs || rows < ridgeLeast || !f.denseFits(rows) {
 		return nil, nil
 	}
 	var err error

@@ -35,6 +35,7 @@ type parts struct {
 	key [sha256.Size]byte
 	at  []*io.SectionReader
 	end int64 // of those that belong together
+	own bool  // of this run, the only one that its other ranks know of
 	off bool  // one could not be written
 }
 
@@ -71,7 +72,7 @@ type keeper struct {
 
 func (k *keeper) Kept() io.Reader {
 	p := &k.j.parts
-	if p.key != k.key || len(p.at) == 0 {
+	if p.key != k.key || len(p.at) == 0 || p.own {
 		return nil
 	}
 	all := make([]io.Reader, len(p.at))
@@ -109,7 +110,7 @@ func (k *keeper) Keep(fresh bool, write func(w io.Writer)) {
 		_ = k.j.f.Truncate(p.end)
 		return
 	}
-	p.at, p.end = append(p.at, w.made...), w.at
+	p.at, p.end, p.own = append(p.at, w.made...), w.at, true
 }
 
 // A partWriter cuts what is written into records. What goes wrong shows at the end, for all ranks go on to write.

@@ -51,8 +51,8 @@ func TestParts(t *testing.T) {
 	size := j.parts.end
 	k.Keep(false, func(w io.Writer) { w.Write(second) })
 	all := append(bytes.Clone(first), second...)
-	if !bytes.Equal(kept(j, 7), all) || kept(j, 8) != nil {
-		t.Error("other bytes in the same run")
+	if kept(j, 7) != nil {
+		t.Error("the run that keeps goes on from what it keeps")
 	}
 	j.Close()
 	b, err := os.ReadFile(path)

@@ -3,6 +3,7 @@ package lanczos
 import (
 	"encoding/binary"
 	"io"
+	"slices"
 )
 
 // What a long evaluation has reached: its turn, 4 bytes, then the parts of the Krylov process. All else that the
@@ -13,16 +14,21 @@ func (r *process) resume() {
 	if r.opt.Keep == nil {
 		return
 	}
-	in := r.opt.Keep.Kept()
-	if in == nil {
+	o, in := r.o, r.opt.Keep.Kept()
+	has := make([]float64, o.e.Ranks())
+	if in != nil {
+		has[o.e.Rank()] = 1
+	}
+	o.e.Complete(has, len(has), 1)
+	if slices.Contains(has, 0) {
 		return
 	}
 	var turn [4]byte
 	if _, err := io.ReadFull(in, turn[:]); err != nil || int(binary.LittleEndian.Uint32(turn[:])) != r.turn {
 		return // of a turn that comes when this one fails
 	}
-	if r.kept = r.o.lanczos.ResumeFrom(in) == nil; !r.kept {
-		r.o.lanczos.Start(r.op, r.o.pre, r.o.start)
+	if r.kept = o.lanczos.ResumeFrom(in) == nil; !r.kept {
+		o.lanczos.Start(r.op, o.pre, o.start)
 	}
 }
 

@@ -125,7 +125,7 @@ func firstDifference(got, want string) string {
 // Any number of ranks, over any network, writes the files and prints the report of the program alone, once.
 func TestRanksSame(t *testing.T) {
 	dir := t.TempDir()
-	sample(t, dir, "train.csv", 600, 3)
+	sample(t, dir, "train.csv", 400, 3)
 	sample(t, dir, "new.csv", 60, 4)
 	write(t, dir, "c.txt", "target = y\nmax-steps = 3\n")
 	alone := answersOf(t, dir, 0, nil, true)

@@ -135,7 +135,7 @@ func (p *problem) probed(ctx context.Context, t *tally, truth *truth) {
 		}
 		off := max(0, math.Abs(mean-v)-gradientTol*max(size[j], leastSize)-doubt)
 		z := off * math.Sqrt(gradientSeeds/max(spread, math.SmallestNonzeroFloat64))
-		t.normal("gradient, mean over seeds", z, p.recipe())
+		t.atMost("gradient, mean over seeds", z, p.recipe())
 	}
 }
 

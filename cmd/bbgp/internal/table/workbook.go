@@ -27,6 +27,7 @@ type sheetText struct {
 	dates []bool // columns whose numbers are shown as dates
 	epoch float64
 	row   int
+	empty int    // rows without cells just before
 	text  []byte // made and not read
 	buf   []byte
 	head  []string
@@ -241,6 +242,10 @@ func showsDate(s string) bool {
 	return false
 }
 
+// mostEmptyRows in a row are taken for rows of the table. A sheet of a few kilobytes can have a
+// cell in its last column and one in its last row, which are 17 GB of text.
+const mostEmptyRows = 10_000
+
 func (s *sheetText) Read(p []byte) (n int, err error) {
 	defer guardBook(s.label, &err)
 	for len(s.text) == 0 {
@@ -255,6 +260,17 @@ func (s *sheetText) Read(p []byte) (n int, err error) {
 			return 0, damagedBook(s.label, err)
 		}
 		s.row++
+		if len(cells) > 0 && s.empty > mostEmptyRows {
+			return 0, &Error{File: s.label, Line: s.row, Text: fmt.Sprintf(
+				"the row has cells, and the %d above it have none: delete it if it is no part of the table", s.empty)}
+		}
+		s.empty++
+		if len(cells) > 0 {
+			s.empty = 0
+		}
+		if s.empty > mostEmptyRows {
+			continue // mostly the rest of the sheet
+		}
 		s.buf = s.buf[:0]
 		for j, c := range cells {
 			if j > 0 {

@@ -122,3 +122,29 @@ func TestDamagedWorkbook(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// Cells far below a table are told; rows that are only formatted down there are nothing.
+func TestWorkbookFarCells(t *testing.T) {
+	rows := [][]any{{"a", "y"}, {1, 2}, {nil, nil}, {3, 4}}
+	for cell, fault := range map[string]string{"B5": "", "B9000": "", "Z12000": "delete it"} {
+		b := book(t, rows, nil, func(f *excelize.File) {
+			if err := f.SetCellValue("Sheet1", cell, 5); err != nil {
+				t.Fatal(err)
+			}
+		})
+		in, err := Open(Stdin, bytes.NewReader(b), ReadOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var n int
+		for err == nil {
+			var k int
+			k, err = in.Read(make([]byte, 1<<16))
+			n += k
+		}
+		in.Close()
+		if said := err.Error(); fault == "" && said != "EOF" || !strings.Contains(said, fault) || n > 1<<20 {
+			t.Errorf("%s: %d bytes, %v", cell, n, err)
+		}
+	}
+}

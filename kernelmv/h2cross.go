@@ -88,6 +88,10 @@ func (s *Source) MulTo(ctx context.Context, dst, xs linalg.Matrix) error {
 	clear(f.l)
 	f.meet()
 	f.ctx, f.dst = nil, linalg.Matrix{}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	f.complete(dst)
 	return ctx.Err()
 }
 

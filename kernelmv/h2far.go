@@ -29,12 +29,14 @@ type h2Piece struct {
 
 // farTop takes a box above the chunks.
 func (f *h2Product[T]) farTop(worker, i int) {
-	f.far(&f.scratch[worker], f.plan.tree.tops[i], 0, 0)
+	if id := f.plan.tree.tops[i]; f.owns(id) {
+		f.far(&f.scratch[worker], id, 0, 0)
+	}
 }
 
 // farChunk takes the boxes of a chunk.
 func (f *h2Product[T]) farChunk(worker, i int) {
-	id := f.plan.tree.chunks[i]
+	id := f.chunks[i]
 	end := f.plan.tree.boxes[id].end
 	first, last := id, end
 	if f.from != f {

@@ -27,6 +27,7 @@ type h2Gradient[T asm.Float] struct {
 	uj     []T           // [n/Block][R][Block]
 	parts  []float64     // [box][dim]
 	sums   []float64
+	runs   []int // the first box of each rank, and their number
 	work   []h2GradScratch[T]
 
 	packBody, boxBody func(worker, i int)
@@ -57,7 +58,10 @@ func (g *h2Gradient[T]) sumsOf(ctx context.Context, plan *h2Plan, u linalg.Matri
 	if u.Cols == 0 {
 		return g.sums, ctx.Err()
 	}
-	f.use(plan)
+	if f.plan != plan {
+		f.use(plan)
+		g.share(plan)
+	}
 	f.ctx, f.src = ctx, u
 	f.p = padTo(u.Cols, asm.ColUnit)
 	f.m = grow(f.m, plan.slots*f.p)
@@ -73,11 +77,16 @@ func (g *h2Gradient[T]) sumsOf(ctx context.Context, plan *h2Plan, u linalg.Matri
 	par.For((t.padded+crossCols-1)/crossCols, g.packBody)
 	g.parts = grow(g.parts, len(t.boxes)*t.dim)
 	clear(g.parts)
-	par.For(len(t.boxes), g.boxBody)
+	from, to := g.runs[f.op.engine.Rank()], g.runs[f.op.engine.Rank()+1]
+	par.For(to-from, g.boxBody)
+	f.ctx, f.src = nil, linalg.Matrix{}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	f.op.engine.CompleteRuns(linalg.Matrix{Rows: len(t.boxes), Cols: t.dim, Stride: t.dim, Data: g.parts}, nil, g.runs)
 	for i, v := range g.parts {
 		g.sums[i%t.dim] += v
 	}
-	f.ctx, f.src = nil, linalg.Matrix{}
 	return g.sums, ctx.Err()
 }
 
@@ -93,9 +102,11 @@ func (g *h2Gradient[T]) packChunk(_, i int) {
 	}
 }
 
-// box adds up the pairs of box id with itself and those of larger number.
+// box adds up the pairs of a box of this rank with itself and those of larger number.
 func (g *h2Gradient[T]) box(worker, i int) {
-	f, plan, id := g.f, g.f.plan, int32(i)
+	f, plan := g.f, g.f.plan
+	i += g.runs[f.op.engine.Rank()]
+	id := int32(i)
 	t, s := plan.tree, &g.work[worker]
 	b, side, d := &t.boxes[i], &plan.sides[i], plan.tree.dim
 	r := f.src.Cols

@@ -11,7 +11,7 @@ import (
 // noise.
 func (f *h2Product[T]) nearChunk(worker, i int) {
 	t, s, p := f.plan.tree, &f.scratch[worker], f.p
-	id := t.chunks[i]
+	id := f.chunks[i]
 	c := &t.boxes[id]
 	rows := padTo(c.size(), asm.Pad)
 	s.chunkI, s.chunkJ = grow(s.chunkI, rows*p), grow(s.chunkJ, rows*p)

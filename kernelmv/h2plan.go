@@ -207,27 +207,35 @@ func (p *h2Plan) meet(ctx context.Context, i, j int32) {
 func (p *h2Plan) layOut() {
 	for i := range p.sides {
 		s, b := &p.sides[i], &p.tree.boxes[i]
-		far, near := p.far.of(int32(i)), p.near.of(int32(i))
-		s.active = p.from == nil || len(far) > 0 || b.parent >= 0 && p.sides[b.parent].active
+		s.active = p.from == nil || len(p.far.of(int32(i))) > 0 || b.parent >= 0 && p.sides[b.parent].active
 		s.rows = padTo(s.nodes, asm.RowUnit)
 		if s.active {
 			s.slot = p.slots
 			p.slots += s.rows
 		}
-		for _, j := range far {
-			p.pairs += float64(s.rows) * float64(p.from.sides[j].nodes)
-		}
-		for _, j := range near {
-			p.pairs += float64(b.size()) * float64(p.from.tree.boxes[j].size())
-		}
-		switch {
-		case !s.active || s.points:
-		case b.leaf():
-			p.transferred += float64(b.size() * s.nodes)
-		default:
-			p.transferred += float64((p.sides[b.left].nodes + p.sides[b.right].nodes) * s.nodes)
-		}
+		pairs, transferred := p.count(int32(i))
+		p.pairs += pairs
+		p.transferred += transferred
 	}
+}
+
+// count returns the pairs of box id and the entries of its polynomials.
+func (p *h2Plan) count(id int32) (pairs, transferred float64) {
+	s, b := &p.sides[id], &p.tree.boxes[id]
+	for _, j := range p.far.of(id) {
+		pairs += float64(s.rows) * float64(p.from.sides[j].nodes)
+	}
+	for _, j := range p.near.of(id) {
+		pairs += float64(b.size()) * float64(p.from.tree.boxes[j].size())
+	}
+	switch {
+	case !s.active || s.points:
+	case b.leaf():
+		transferred = float64(b.size() * s.nodes)
+	default:
+		transferred = float64((p.sides[b.left].nodes + p.sides[b.right].nodes) * s.nodes)
+	}
+	return pairs, transferred
 }
 
 // setNodes fills xn.
@@ -263,9 +271,11 @@ func (p *h2Plan) setNodes() {
 // work is what a product costs, in ordered pairs of the dense form, by float32 products
 // of 8 columns: two inputs, n = 1e5, tau 1e-5 9100 of them a row with 1870 pairs and 83
 // entries of polynomials; three inputs 125000 with 36400 and 1570.
-func (p *h2Plan) work() float64 {
+func (p *h2Plan) work() float64 { return workOf(p.pairs, p.transferred, p.tree.n) }
+
+func workOf(pairs, transferred float64, rows int) float64 {
 	const pair, transfer, row = 2, 33, 2600
-	return pair*p.pairs + transfer*p.transferred + row*float64(p.tree.n)
+	return pair*pairs + transfer*transferred + row*float64(rows)
 }
 
 // bytes returns what plan, packed points and a product of h2Cols columns take beside the

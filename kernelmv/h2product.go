@@ -32,6 +32,9 @@ type h2Product[T asm.Float] struct {
 	invert   []float64 // V is multiplied by these powers of two,
 	factor   []float64 // and Y by s2 over them
 	level    []int32
+	chunks   []int32 // of this rank,
+	own      [2]int  // their positions,
+	first    []int   // and the first position of each rank, and n
 
 	maxBody, rowsBody, packBody, upBody, topBody, farBody, downBody, nearBody func(worker, i int)
 }
@@ -70,6 +73,7 @@ func (f *h2Product[T]) use(plan *h2Plan) {
 		interleave(f.xi, t.x, d, asm.Panel, nil, t.n, from, to)
 		interleave(f.xj, t.x, d, asm.Block[T](), nil, t.n, from, to)
 	})
+	f.share()
 }
 
 // mulTo sets dst = K̂ src.
@@ -80,6 +84,10 @@ func (f *h2Product[T]) mulTo(ctx context.Context, dst, src linalg.Matrix) error 
 		f.run()
 	}
 	f.ctx, f.dst, f.src = nil, linalg.Matrix{}, linalg.Matrix{}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	f.complete(dst)
 	return ctx.Err()
 }
 
@@ -93,15 +101,15 @@ func (f *h2Product[T]) run() {
 	f.meet()
 }
 
-// meet brings what the columns' boxes hold to the rows.
+// meet brings what the columns' boxes hold to the rows of this rank.
 func (f *h2Product[T]) meet() {
 	t, par := f.plan.tree, f.op.engine.Par
 	par.For(len(t.tops), f.topBody)
-	par.For(len(t.chunks), f.farBody)
+	par.For(len(f.chunks), f.farBody)
 	for _, f.level = range t.levels {
 		par.For(len(f.level), f.downBody)
 	}
-	par.For(len(t.chunks), f.nearBody)
+	par.For(len(f.chunks), f.nearBody)
 }
 
 // layOut makes room for p columns.
@@ -185,7 +193,7 @@ func (f *h2Product[T]) upBox(worker, i int) {
 
 func (f *h2Product[T]) downBox(worker, i int) {
 	id := f.level[i]
-	if f.ctx.Err() == nil && f.plan.sides[id].active && !f.plan.tree.boxes[id].leaf() {
+	if f.ctx.Err() == nil && f.plan.sides[id].active && !f.plan.tree.boxes[id].leaf() && f.owns(id) {
 		f.down(&f.scratch[worker], id)
 	}
 }

@@ -92,29 +92,47 @@ func (e *Engine) CompleteRows(m Matrix, count, unit int) {
 	if e.alone() {
 		return
 	}
+	e.completeRuns(m, nil, func(rank int) int { return min(shareStart(count, rank, e.Ranks())*unit, m.Rows) })
+}
+
+// CompleteRuns gathers the rows of m, of which rank r has made the rows order[q] with first[r] <= q < first[r+1]; a nil
+// order is that of the rows.
+func (e *Engine) CompleteRuns(m Matrix, order []int32, first []int) {
+	if e.alone() {
+		return
+	}
+	e.completeRuns(m, order, func(rank int) int { return first[rank] })
+}
+
+func (e *Engine) completeRuns(m Matrix, order []int32, first func(rank int) int) {
 	// Some columns at a time, for gathers have memory of their own; blocks of a process come in one piece.
 	const leastCols = 8
 	cols := max(leastCols, gatherNumbers/max(1, m.Rows))
 	for j := 0; j < m.Cols; j += cols {
-		e.completeRows(m.Sub(0, m.Rows, j, min(j+cols, m.Cols)), count, unit)
+		e.completeSome(m.Sub(0, m.Rows, j, min(j+cols, m.Cols)), order, first)
 	}
 }
 
-func (e *Engine) completeRows(m Matrix, count, unit int) {
-	size, own := e.Ranks(), e.Rank()
-	row := func(rank int) int { return min(shareStart(count, rank, size)*unit, m.Rows) }
+// completeSome is completeRuns of few columns.
+func (e *Engine) completeSome(m Matrix, order []int32, first func(rank int) int) {
 	off := e.gathers.off[:0]
-	for k := range size + 1 {
-		off = append(off, row(k)*m.Cols)
+	for k := range e.Ranks() + 1 {
+		off = append(off, first(k)*m.Cols)
 	}
-	buf := e.room(m.Rows * m.Cols)
-	for i := row(own); i < row(own+1); i++ {
-		copy(buf[i*m.Cols:(i+1)*m.Cols], m.Row(i))
+	row := func(q int) []float64 {
+		if order != nil {
+			q = int(order[q])
+		}
+		return m.Row(q)
+	}
+	buf, from, to := e.room(m.Rows*m.Cols), first(e.Rank()), first(e.Rank()+1)
+	for q := from; q < to; q++ {
+		copy(buf[q*m.Cols:(q+1)*m.Cols], row(q))
 	}
 	e.gather(buf, off)
-	for i := range m.Rows {
-		if i < row(own) || i >= row(own+1) {
-			copy(m.Row(i), buf[i*m.Cols:])
+	for q := range m.Rows {
+		if q < from || q >= to {
+			copy(row(q), buf[q*m.Cols:])
 		}
 	}
 }

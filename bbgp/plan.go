@@ -170,6 +170,9 @@ func evaluateMap(ctx context.Context, d *Data, q Params, opt Options) (at larger
 	if !cost.IsMap(d.X.Rows, d.X.Cols) || opt.Product == enum.ProductDense {
 		return at, 0, nil
 	}
+	if opt.Rank == 0 {
+		opt.Rank = -1 // none is tried for so many rows as d has
+	}
 	at.rows = rows
 	at.LMLReport, err = LogMarginalLikelihood(ctx, d.Rows(gp.Subset(d.X.Rows, rows, opt.Seed+2)), q, opt)
 	if err != nil || at.Product != enum.ProductH2 {

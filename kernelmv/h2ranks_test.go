@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"bbgp.dev/internal/comm"
+	"bbgp.dev/internal/comm/commtest"
 	"bbgp.dev/linalg"
 )
 
@@ -63,6 +65,56 @@ func TestH2OverRanks(t *testing.T) {
 				}
 				return append(out, other.Data...), err
 			})
+		}
+	}
+}
+
+// A context that ends on one rank ends what all of them do.
+func TestH2StopsOverRanks(t *testing.T) {
+	const n = 6000
+	x := h2Points("uniform", n, 2, 5)
+	type call = func(ctx context.Context, o *Op, v linalg.Matrix) error
+	for name, pass := range map[string]call{
+		"MulTo": func(ctx context.Context, o *Op, v linalg.Matrix) error {
+			return o.MulTo(ctx, linalg.NewMatrix(n, 2), v)
+		},
+		"GradTo": func(ctx context.Context, o *Op, v linalg.Matrix) error {
+			return o.GradTo(ctx, make([]float64, 2), v, []float64{1, 1})
+		},
+		"Source": func(ctx context.Context, o *Op, v linalg.Matrix) error {
+			s, err := o.NewSource(ctx, v, 1e-4)
+			if err != nil {
+				return err
+			}
+			return s.MulTo(ctx, linalg.NewMatrix(2500, 2), x.Sub(0, 2500, 0, 2))
+		},
+	} {
+		err := commtest.Run(3, func(c comm.Comm) error {
+			e, err := linalg.NewEngine(nil, 1)
+			if err != nil {
+				return err
+			}
+			agreed := comm.NewAgreed(c)
+			e.Comm = agreed
+			local, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			ctx, done := agreed.Context(local)
+			defer done()
+			o, err := NewOp(e, x, Kernel{Matern32, 1, []float64{.2, .2}}, make([]float64, n))
+			if err != nil {
+				return err
+			}
+			o.SetForm(FormH2, 1e-5, 1e-7)
+			if c.Rank() == 1 {
+				cancel()
+			}
+			if err := pass(ctx, o, normals(rand.New(rand.NewPCG(1, 1)), n, 2)); !errors.Is(err, context.Canceled) {
+				return fmt.Errorf("%s = %v, want context.Canceled", name, err)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
 		}
 	}
 }

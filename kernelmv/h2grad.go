@@ -43,6 +43,7 @@ type h2GradScratch[T asm.Float] struct {
 
 func newH2Gradient[T asm.Float](o *Op, kit *asm.Kit[T]) *h2Gradient[T] {
 	g := &h2Gradient[T]{f: newH2Product(o, kit)}
+	g.f.users = g.markUsers
 	g.work = make([]h2GradScratch[T], o.engine.Par.Threads())
 	g.packBody, g.boxBody = g.packChunk, g.box
 	return g
@@ -59,8 +60,8 @@ func (g *h2Gradient[T]) sumsOf(ctx context.Context, plan *h2Plan, u linalg.Matri
 		return g.sums, ctx.Err()
 	}
 	if f.plan != plan {
-		f.use(plan)
 		g.share(plan)
+		f.use(plan)
 	}
 	f.ctx, f.src = ctx, u
 	f.p = padTo(u.Cols, asm.ColUnit)

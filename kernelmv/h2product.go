@@ -3,6 +3,7 @@ package kernelmv
 import (
 	"context"
 	"math"
+	"slices"
 
 	"bbgp.dev/asm"
 	"bbgp.dev/linalg"
@@ -32,9 +33,9 @@ type h2Product[T asm.Float] struct {
 	invert   []float64 // V is multiplied by these powers of two,
 	factor   []float64 // and Y by s2 over them
 	level    []int32
-	chunks   []int32 // of this rank,
-	own      [2]int  // their positions,
-	first    []int   // and the first position of each rank, and n
+
+	h2Part
+	users func(id int32, to []bool) // marks the ranks that use M of a box
 
 	maxBody, rowsBody, packBody, upBody, topBody, farBody, downBody, nearBody func(worker, i int)
 }
@@ -53,7 +54,7 @@ type h2Scratch[T asm.Float] struct {
 
 func newH2Product[T asm.Float](o *Op, kit *asm.Kit[T]) *h2Product[T] {
 	f := &h2Product[T]{op: o, kit: kit, add: adder[T](o.engine.Impl)}
-	f.from = f
+	f.from, f.users = f, f.markUsers
 	f.scratch = make([]h2Scratch[T], o.engine.Par.Threads())
 	f.maxBody, f.rowsBody, f.packBody, f.upBody = f.findMax, f.packRows, f.pack, f.upBox
 	f.topBody, f.farBody, f.downBody, f.nearBody = f.farTop, f.farChunk, f.downBox, f.nearChunk
@@ -120,11 +121,15 @@ func (f *h2Product[T]) layOut(p int) {
 	clear(f.l)
 }
 
-// upward sets M of all boxes.
+// upward sets M of the boxes that this rank uses.
 func (f *h2Product[T]) upward() {
-	levels := f.plan.tree.levels
-	for i := range levels {
-		f.level = levels[len(levels)-1-i]
+	f.upLevels(f.below)
+	f.exchangeNodes()
+	f.upLevels(f.above)
+}
+
+func (f *h2Product[T]) upLevels(levels [][]int32) {
+	for _, f.level = range slices.Backward(levels) {
 		f.op.engine.Par.For(len(f.level), f.upBody)
 	}
 }

@@ -1,11 +1,28 @@
 package kernelmv
 
-import "bbgp.dev/linalg"
+import (
+	"slices"
+	"sort"
+
+	"bbgp.dev/linalg"
+)
 
 // Ranks share the products of form H² out by chunks, and its gradient by boxes: each takes a run of them, of about
-// the same counted work. All of them go up the tree, which is a small part of the work; down it each takes its own
-// chunks and the boxes above these. The rows of a chunk, and the sums of a box, are computed by one rank as they are by
-// one alone, so bits do not depend on the ranks. More ranks than chunks find nothing to do.
+// the same counted work. Each goes up its own chunks, and sends M of their boxes to those who use them; what is above
+// the chunks all of them make. Down the tree each takes its own chunks and the boxes above these. The rows of a chunk,
+// and the sums of a box, are computed by one rank as they are by one alone, so bits do not depend on the ranks. More
+// ranks than chunks find nothing to do.
+
+// An h2Part is what a rank does of the H² form.
+type h2Part struct {
+	whole        bool      // all ranks make all of the way up
+	chunks       []int32   // of this rank,
+	own          [2]int    // their positions,
+	first        []int     // and the first position of each rank, and n
+	below, above [][]int32 // boxes by depth on the way up: of the own chunks, and above all chunks
+	wants        [][]int32 // [from][to]: boxes whose M a rank sends another
+	rows, counts []int     // the same: rows of these, and numbers
+}
 
 // runsOf cuts things of such costs into a run for each rank, start[r]..start[r+1]-1: a thing belongs to the rank in
 // whose part of the total its middle lies.
@@ -27,10 +44,15 @@ func runsOf(cost []float64, ranks int) (start []int) {
 	return start
 }
 
-// share sets the chunks of this rank and the positions of each.
+// rankAt is the rank in whose run i is.
+func rankAt(start []int, i int) int {
+	return sort.Search(len(start), func(r int) bool { return start[r] > i }) - 1
+}
+
+// share sets what this rank does.
 func (f *h2Product[T]) share() {
 	t, e := f.plan.tree, f.op.engine
-	f.chunks, f.own = t.chunks, [2]int{0, t.n}
+	f.chunks, f.own, f.below = t.chunks, [2]int{0, t.n}, t.levels
 	if e.Ranks() == 1 {
 		return
 	}
@@ -45,6 +67,87 @@ func (f *h2Product[T]) share() {
 		f.first = append(f.first, first)
 	}
 	f.own = [2]int(f.first[e.Rank():])
+	if f.whole {
+		return
+	}
+	f.below, f.above = make([][]int32, len(t.levels)), make([][]int32, len(t.levels))
+	for depth, level := range t.levels {
+		for _, id := range level {
+			if _, top := slices.BinarySearch(t.tops, id); top {
+				f.above[depth] = append(f.above[depth], id)
+			} else if f.owns(id) {
+				f.below[depth] = append(f.below[depth], id)
+			}
+		}
+	}
+	f.setWants(e.Ranks())
+}
+
+// setWants lists the boxes that ranks send each other: the tops of chunks, and what others use.
+func (f *h2Product[T]) setWants(ranks int) {
+	t := f.plan.tree
+	f.wants, f.rows, f.counts = make([][]int32, ranks*ranks), make([]int, ranks*ranks), make([]int, ranks*ranks)
+	to := make([]bool, ranks)
+	for _, chunk := range t.chunks {
+		from := rankAt(f.first, t.boxes[chunk].from)
+		for id := chunk; id < t.boxes[chunk].end; id++ {
+			if !f.plan.sides[id].active {
+				continue
+			}
+			for r := range to {
+				to[r] = id == chunk
+			}
+			f.users(id, to)
+			for r, wanted := range to {
+				if wanted && r != from {
+					f.wants[from*ranks+r] = append(f.wants[from*ranks+r], id)
+					f.rows[from*ranks+r] += f.plan.sides[id].rows
+				}
+			}
+		}
+	}
+}
+
+// markUsers marks the ranks that have boxes far from box id.
+func (f *h2Product[T]) markUsers(id int32, to []bool) {
+	for _, e := range f.plan.far.of(id) {
+		b := &f.plan.tree.boxes[e]
+		for r := rankAt(f.first, b.from); r <= rankAt(f.first, b.to-1); r++ {
+			to[r] = true
+		}
+	}
+}
+
+// exchangeNodes sends M of the own boxes to those who want it, and gets that of theirs.
+func (f *h2Product[T]) exchangeNodes() {
+	e := f.op.engine
+	if f.wants == nil {
+		return
+	}
+	for i, rows := range f.rows {
+		f.counts[i] = rows * f.p
+	}
+	nodes := func(id int32) []T {
+		side := &f.plan.sides[id]
+		return f.m[side.slot*f.p : (side.slot+side.rows)*f.p]
+	}
+	e.Exchange(f.counts, func(to int, x []float64) {
+		for _, id := range f.wants[e.Rank()*e.Ranks()+to] {
+			m := nodes(id)
+			for i, v := range m {
+				x[i] = float64(v)
+			}
+			x = x[len(m):]
+		}
+	}, func(from int, x []float64) {
+		for _, id := range f.wants[from*e.Ranks()+e.Rank()] {
+			m := nodes(id)
+			for i := range m {
+				m[i] = T(x[i])
+			}
+			x = x[len(m):]
+		}
+	})
 }
 
 // owns tells whether a box has positions of this rank.
@@ -96,4 +199,14 @@ func (g *h2Gradient[T]) share(plan *h2Plan) {
 		}
 	}
 	g.runs = runsOf(pairs, e.Ranks())
+}
+
+// markUsers marks the rank that has box id, and those with boxes of smaller number that are far from it.
+func (g *h2Gradient[T]) markUsers(id int32, to []bool) {
+	to[rankAt(g.runs, int(id))] = true
+	for _, e := range g.f.plan.far.of(id) {
+		if e < id {
+			to[rankAt(g.runs, int(e))] = true
+		}
+	}
 }

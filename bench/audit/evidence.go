@@ -134,7 +134,10 @@ func (p *problem) probed(ctx context.Context, t *tally, truth *truth) {
 			spread += (f[j] - mean) * (f[j] - mean) / (gradientSeeds - 1)
 		}
 		off := max(0, math.Abs(mean-v)-gradientTol*max(size[j], leastSize)-doubt)
-		z := off * math.Sqrt(gradientSeeds/max(spread, math.SmallestNonzeroFloat64))
+		z := 0.0
+		if off != 0 {
+			z = off * math.Sqrt(gradientSeeds/max(spread, math.SmallestNonzeroFloat64))
+		}
 		t.atMost("gradient, mean over seeds", z, p.recipe())
 	}
 }

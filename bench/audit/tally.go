@@ -93,7 +93,7 @@ func (t *tally) normal(what string, z float64, recipe string) {
 	}
 	s.count++
 	s.squares += z * z
-	if !(math.Abs(z) <= s.worst) {
+	if !(math.Abs(z) <= s.worst) && !math.IsNaN(s.worst) {
 		s.worst, s.recipe = math.Abs(z), recipe
 	}
 }
@@ -155,7 +155,7 @@ func (s *score) missed() bool {
 	if s.less {
 		off = max(off, 0)
 	}
-	return !(s.worst <= scoreLimit) || math.Abs(off) > 6*math.Sqrt(2/float64(s.count))
+	return !(s.worst <= scoreLimit) || !(math.Abs(off) <= 6*math.Sqrt(2/float64(s.count)))
 }
 
 // print writes the tables and what missed, and returns whether anything did.

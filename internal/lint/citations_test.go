@@ -15,12 +15,11 @@ import (
 var (
 	aFile = regexp.MustCompile(`[\w*./-]*[\w*]\.(md|go)\b`)
 	aLink = regexp.MustCompile(`\]\(([^)\s]+)\)`)
-	// elsewhere are papers of the workshop, which readers of the project do not have.
-	elsewhere = regexp.MustCompile(`(?i)\bissues? (#?[0-9]+|[A-Z])\b|` +
-		`\b(design|method|kernels?) cards?\b|\bshared/design\b`)
+	// elsewhere is what readers of the project do not have.
+	elsewhere = regexp.MustCompile(`(?i)\bissues? (#?[0-9]+|[A-Z])\b|\b(design|method|kernels?) cards?\b`)
 	aHeading  = regexp.MustCompile("(?m)^#+ +(.*)$")
 	aTest     = regexp.MustCompile(`\b(Test|Benchmark|Fuzz)[A-Z][A-Za-z0-9]+`)
-	notInLink = regexp.MustCompile("[^\\p{L}\\p{N} _-]")
+	notInLink = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 
 // written are files that commands of the documents write.

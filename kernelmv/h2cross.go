@@ -48,7 +48,7 @@ func (o *Op) NewSource(ctx context.Context, v linalg.Matrix, tol float64) (*Sour
 	plan.settle()
 	s.f, s.rows = newH2Product(o, &o.engine.Impl.F64), newH2Product(o, &o.engine.Impl.F64)
 	f := s.f
-	f.whole = true // rows may be anywhere
+	f.whole, s.rows.whole = true, true // rows may be anywhere, and go down only
 	f.use(plan)
 	f.ctx, f.src = ctx, v
 	f.layOut(v.Cols)

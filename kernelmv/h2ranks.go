@@ -15,7 +15,7 @@ import (
 
 // An h2Part is what a rank does of the H² form.
 type h2Part struct {
-	whole        bool      // all ranks make all of the way up
+	whole        bool      // no M is sent: all ranks make all of the way up, or those of a Source have
 	chunks       []int32   // of this rank,
 	own          [2]int    // their positions,
 	first        []int     // and the first position of each rank, and n

@@ -58,12 +58,19 @@ func TestH2OverRanks(t *testing.T) {
 				if err != nil || prec == F32 {
 					return out, err
 				}
-				other := linalg.NewMatrix(2500, 2)
-				err = source.MulTo(ctx, other, h2Points("uniform", other.Rows, d+1, 9))
-				if d == 2 && source.rows.plan == nil {
-					return nil, errors.New("products at other rows are dense")
+				for _, rows := range []int{2500, 300} {
+					other := linalg.NewMatrix(rows, 2)
+					xs := h2Points("clusters", rows, d+1, 5)
+					setColumn(xs, 0, func(i int) float64 { return 16 * xs.At(i, 0) })
+					if err := source.MulTo(ctx, other, xs); err != nil {
+						return nil, err
+					}
+					if d == 2 && (source.rows.plan == nil || source.rows.plan.tree.n != rows) {
+						return nil, errors.New("products at other rows are dense")
+					}
+					out = append(out, other.Data...)
 				}
-				return append(out, other.Data...), err
+				return out, nil
 			})
 		}
 	}

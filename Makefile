@@ -35,11 +35,15 @@ cover:
 	BBGP_DATA=/nonexistent go test -coverpkg=./... -coverprofile=bin/cover.out ./...
 	go run ./bench/cover bin/cover.out
 
-# The race detector needs cgo and a C compiler; the plain Go routines suffice.
+# The race detector needs cgo and a C compiler. It sees what the plain Go routines do, and not
+# what others do, which are fast enough for whole fits.
 race: test-purego
+	CGO_ENABLED=1 go test -race -short -run 'Thread|SaveLoad|SharedModels' ./bbgp
+
 test-purego:
 	CGO_ENABLED=1 go test -race -short -tags purego ./asm ./internal/comm ./cmd/bbgp/internal/...
-	CGO_ENABLED=1 go test -race -short -tags purego -run 'Thread|Par|SmallEval|SaveLoad|MultiCG|SharedModels|ProductsOverRanks|GradientsOverRanks' ./linalg/... ./kernelmv ./internal/evidence/... ./bbgp
+	CGO_ENABLED=1 go test -race -short -tags purego -run 'Thread|SmallEval|MultiCG|ProductsOverRanks|GradientsOverRanks' \
+		./linalg/... ./kernelmv ./internal/evidence/...
 
 # Every routine under emulation, on CPUs that this machine need not be.
 test-avx512:

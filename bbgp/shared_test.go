@@ -19,15 +19,10 @@ type sharedAnswers struct {
 
 // Eight goroutines that fit, predict, draw and leave out on the same data and models,
 // get the bits of one that is alone; with few rows each has an engine of its own, else they
-// share the model's, as callers that give none. `make race` runs it under the race
-// detector, whose plain Go routines are too slow for 1500 rows: -short takes 600.
+// share the model's, as callers that give none. `make race` runs it under the race detector.
 func TestSharedModels(t *testing.T) {
 	const goroutines = 8
-	large := 1500
-	if testing.Short() {
-		large = 600
-	}
-	for _, tc := range []struct{ n, fits, others int }{{40, 8, 8}, {300, 2, 4}, {large, 0, 2}} {
+	for _, tc := range []struct{ n, fits, others int }{{40, 8, 8}, {300, 2, 4}, {1500, 2, 2}} {
 		t.Run(fmt.Sprint(tc.n), func(t *testing.T) {
 			d, xs := randomData(tc.n, 2, 21), randomData(9, 2, 22).X
 			// The parameters are near those of randomData: a long training is not the matter.

@@ -19,7 +19,7 @@ func TestUntil(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var calls atomic.Int64
 		leave := func(after int64) {
-			if calls.Add(1) == after {
+			if calls.Add(1) >= after { // all threads wait for it, or they go on meanwhile
 				cancel()
 				for !e.Par.left() { // the context tells it on a goroutine of its own
 					runtime.Gosched()

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 )
 
@@ -24,6 +25,13 @@ func TestPlanRanks(t *testing.T) {
 	if few.Rows != 400 || few.ForRows != 1000000 || few.Cluster.Bottleneck == "" || few.Cluster.GatherBytes != 64e6 ||
 		!(many.Cluster.Fit < few.Cluster.Fit/4) || !(many.Cluster.Bytes < few.Cluster.Bytes) {
 		t.Errorf("2 ranks: %+v\n32 ranks: %+v", few.Cluster, many.Cluster)
+	}
+	text := want(t, exitOK, "plan", data, "--target", "y", "--method", "bbgp", "--rows", "1000000", "--ranks", "2",
+		"--cores", "16", "--network", "25", "--quiet").out
+	for _, part := range []string{"on 2 ranks of 16 cores, 25 Gb/s, 1000000 rows", "61 MiB", "bottleneck", "a rank"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("no %q in\n%s", part, text)
+		}
 	}
 	for _, bad := range [][]string{
 		{"--ranks", "257"}, {"--cores", "0"}, {"--network", "0"}, {"--rows", "-1"}, {"--rows", "9"},

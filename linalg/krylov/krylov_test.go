@@ -126,6 +126,9 @@ func TestLanczosSpill(t *testing.T) {
 			if d := maxDiff(prod, ty); d > 1e-5 {
 				t.Errorf("MaxCols %d: T y differs by %g", most, d)
 			}
+			if b := l.Bytes(); b < 8*4*150*4 {
+				t.Errorf("MaxCols %d: %d bytes", most, b)
+			}
 			if want := 4 - max(most, 0)/4; l.Replayed() != want {
 				t.Errorf("MaxCols %d: %d passes made again, want %d", most, l.Replayed(), want)
 			}

@@ -233,9 +233,6 @@ func (p *Precond) Neighbours() int {
 	return p.vecchia.NeighbourCount()
 }
 
-// Vecchia returns the Vecchia part, nil without one.
-func (p *Precond) Vecchia() *Vecchia { return p.vecchia }
-
 // ResidualTrace returns tr(K - L L').
 func (p *Precond) ResidualTrace() float64 { return p.trace }
 

@@ -74,9 +74,6 @@ func findNeighbours(ctx context.Context, k linalg.ColOp, nn int, seed uint64, lo
 	return s, nil
 }
 
-// Count returns the number of neighbours of a row that has enough before it.
-func (s *Neighbours) Count() int { return s.nn }
-
 // row returns the entries of rows for row q of W.
 func (s *Neighbours) row(q int) []int32 { return s.rows[(q-s.lo)*s.width : (q-s.lo+1)*s.width] }
 

@@ -21,11 +21,11 @@ const (
 // one term to each sum: Y does not depend on who evaluates which pair, and when.
 type product[T asm.Float] struct {
 	tileWalk[T]
-	vi, vj  []T  // [group][n][width], [group][tile][width][cols]
-	yi, yj  bins // the same layouts
-	cutter  cutter
-	parts   int // of the bins: two where T is float64
-	scratch []tileScratch
+	vi, vj []T  // [group][n][width], [group][tile][width][cols]
+	yi, yj bins // the same layouts
+	cutter cutter
+	parts  int         // of the bins: two where T is float64
+	spare  [][]float64 // of each worker: for routines whose yi is not wanted
 
 	dst, src  linalg.Matrix
 	blockMax  []float64        // [superblock][maxCols]
@@ -35,11 +35,6 @@ type product[T asm.Float] struct {
 	packBody  func(worker, b int)
 	storeBody func(worker, b int)
 	counts    []int // [from][to]: numbers that ranks send each other
-}
-
-// tileScratch is the work area of one worker.
-type tileScratch struct {
-	yi []float64 // for routines whose yi is not wanted
 }
 
 // newProduct returns a product for o; packing is done by the first mulTo.
@@ -52,7 +47,7 @@ func newProduct[T asm.Float](o *Op, kit *asm.Kit[T]) *product[T] {
 	}
 	t.cutter = newCutter(o.engine.Impl, o.sched.padded, o.sched.count+1, t.parts)
 	t.blockMax = make([]float64, o.sched.count*maxCols)
-	t.scratch = make([]tileScratch, o.engine.Par.Threads())
+	t.spare = make([][]float64, o.engine.Par.Threads())
 	t.maxBody, t.packBody, t.pairBody, t.storeBody = t.findMax, t.pack, t.pair, t.store
 	return t
 }
@@ -95,9 +90,8 @@ func (t *product[T]) layOut(p int) {
 	t.yi.makeRoom(size, t.parts)
 	t.yj.makeRoom(size, t.parts)
 	t.makeRoom(t.groups * t.width)
-	for w := range t.scratch {
-		s := &t.scratch[w]
-		s.yi = grow(s.yi, t.kit.TileRows*fusedCols)
+	for w := range t.spare {
+		t.spare[w] = grow(t.spare[w], t.kit.TileRows*fusedCols)
 	}
 }
 
@@ -172,7 +166,7 @@ func (t *product[T]) addTile(worker int, at place) {
 	if w <= fusedCols {
 		yi := s.yi[i%block*w : (i%block+rows)*w]
 		if at.diagonal {
-			yi = t.scratch[worker].yi[:rows*w]
+			yi = t.spare[worker][:rows*w]
 		}
 		t.kit.FusedRadii(f, t.grid.dim, yi, t.sumOf(s, 0, cols), buf, t.vi[i*w:(i+rows)*w], t.vj[j*w:(j+cols)*w],
 			rows, cols, w)

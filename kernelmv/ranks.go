@@ -7,20 +7,11 @@ func (o *Op) completeRows(m linalg.Matrix) {
 	if o.engine.Ranks() == 1 {
 		return
 	}
-	groups, _ := o.sched.groups()
-	rows := linalg.GroupRows(o.Dim())
-	if o.order == nil {
-		o.engine.CompleteRows(m, groups, rows)
-		return
+	first := make([]int, o.engine.Ranks()+1)
+	for r := range first {
+		first[r] = o.engine.FirstRow(r, o.Dim())
 	}
-	sorted := linalg.NewMatrix(m.Rows, m.Cols)
-	for q := range m.Rows {
-		copy(sorted.Row(q), m.Row(o.row(q)))
-	}
-	o.engine.CompleteRows(sorted, groups, rows)
-	for q := range m.Rows {
-		copy(m.Row(o.row(q)), sorted.Row(q))
-	}
+	o.engine.CompleteRuns(m, o.order, first)
 }
 
 // completeQueue gathers the k numbers in dst of each member of a queue, in tasks of crossRows members that were dealt.

@@ -160,7 +160,7 @@ func (v *Vecchia) Evaluate(ctx context.Context, near *Nearest, r, share []float6
 		s.Parts = append(s.Parts, v.weight*part)
 		s.Value += v.weight * part
 	}
-	o.engine.GramTo(linalg.Matrix{Rows: d + 3, Cols: 1, Stride: 1, Data: s.Gradient}, v.parts, v.right)
+	o.engine.GramTo(linalg.Column(s.Gradient), v.parts, v.right)
 	o.engine.GramTo(s.Info, v.parts, v.parts)
 	s.scale(v.weight, o.kernel.Variance)
 	return s, nil

@@ -102,6 +102,9 @@ func (m Matrix) Clone() Matrix {
 	return c
 }
 
+// Column returns v as a matrix of one column, which shares its numbers.
+func Column(v []float64) Matrix { return Matrix{Rows: len(v), Cols: 1, Stride: 1, Data: v} }
+
 // ColumnDots returns Σ_i a_ij b_ij for every column j of a and b, which have one shape.
 func ColumnDots(a, b Matrix) []float64 {
 	check(a, b)

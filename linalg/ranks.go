@@ -83,7 +83,7 @@ func (e *Engine) ForShareTo(count, unit, n int, body func(worker, i int)) {
 // Complete gathers x, count pieces of unit numbers (the last one may be shorter), of which each rank has made its
 // Share.
 func (e *Engine) Complete(x []float64, count, unit int) {
-	e.CompleteRows(Matrix{Rows: len(x), Cols: 1, Stride: 1, Data: x}, count, unit)
+	e.CompleteRows(Column(x), count, unit)
 }
 
 // CompleteRows gathers the rows of m, count pieces of unit rows (the last one may have fewer), of which each rank has

@@ -97,7 +97,7 @@ func (p *Posterior) means(ctx context.Context, e *linalg.Engine, xs linalg.Matri
 	if err := p.prepare(ctx, e, false); err != nil || xs.Rows == 0 {
 		return out, err
 	}
-	dst := column(out.Mean)
+	dst := linalg.Column(out.Mean)
 	if out.MeanError, err = p.meansTo(ctx, dst, xs, tol); err != nil {
 		return nil, err
 	}
@@ -127,7 +127,7 @@ const (
 // meansTo sets out to K(X*, X) α and returns what bounds the error of a mean, of which
 // the form of the product leaves room for asked, where that is not 0.
 func (p *Posterior) meansTo(ctx context.Context, out, xs linalg.Matrix, asked float64) (float64, error) {
-	alpha := column(p.weights)
+	alpha := linalg.Column(p.weights)
 	p.op.SetPrecision(kernelmv.F64)
 	if p.asked += xs.Rows; p.asked < sourceRows || asked > 0 && asked < 10*formMean {
 		return p.meanError, p.op.CrossMulTo(ctx, out, xs, alpha)

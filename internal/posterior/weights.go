@@ -87,7 +87,7 @@ const (
 // residual returns y - c - K̂α in float64, α the weights.
 func (p *Posterior) residual(ctx context.Context, weights []float64) (linalg.Matrix, error) {
 	r := linalg.NewMatrix(p.N(), 1)
-	if err := p.op.With(kernelmv.F64).MulTo(ctx, r, column(weights)); err != nil {
+	if err := p.op.With(kernelmv.F64).MulTo(ctx, r, linalg.Column(weights)); err != nil {
 		return r, err
 	}
 	for i, y := range p.data.Y {
@@ -96,15 +96,10 @@ func (p *Posterior) residual(ctx context.Context, weights []float64) (linalg.Mat
 	return r, nil
 }
 
-// column returns v as a matrix of one column, without a copy.
-func column(v []float64) linalg.Matrix {
-	return linalg.Matrix{Rows: len(v), Cols: 1, Stride: 1, Data: v}
-}
-
 // residualWeights returns δ.
 func (p *Posterior) residualWeights(ctx context.Context) (linalg.Matrix, error) {
 	if p.left != nil {
-		return column(p.left), nil
+		return linalg.Column(p.left), nil
 	}
 	n := p.N()
 	pr, x := linalg.NewMatrix(n, 1), linalg.NewMatrix(n, 1)
@@ -284,7 +279,7 @@ func (p *Posterior) checkWeights(ctx context.Context, op *kernelmv.Op) error {
 	for k := range rows {
 		copy(xs.Row(k), p.data.X.Row(k*n/rows))
 	}
-	if err := op.CrossMulTo(ctx, out, xs, column(p.weights)); err != nil {
+	if err := op.CrossMulTo(ctx, out, xs, linalg.Column(p.weights)); err != nil {
 		return err
 	}
 	variance, noise := p.params.Variance, op.Noise()

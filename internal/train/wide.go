@@ -130,7 +130,7 @@ func (s wideSystem) solve(e *linalg.Engine, q []float64, open []bool) []float64 
 	if err != nil { // not finite: along the gradient
 		return out
 	}
-	x := linalg.Matrix{Rows: r, Cols: 1, Stride: 1, Data: s.timesA(out)}
+	x := linalg.Column(s.timesA(out))
 	chol.SolveTo(x, x)
 	for i, o := range open {
 		if o {

@@ -49,7 +49,7 @@ func MultiCG(ctx context.Context, e *linalg.Engine, op linalg.SymOp, f linalg.Pr
 	s.columnDots(res.Norm2, b, b)
 	copy(s.rr, res.Norm2)
 	for range p {
-		res.Tri = append(res.Tri, NewBlockTri(linalg.Matrix{Rows: 1, Cols: 1, Stride: 1, Data: []float64{1}}))
+		res.Tri = append(res.Tri, NewBlockTri(linalg.Column([]float64{1})))
 	}
 	limit := opt.MaxPasses
 	if limit == 0 {
@@ -122,7 +122,7 @@ func (s *multiCG) step(ctx context.Context, res *MultiCGResult, weight float64) 
 		if s.alpha[c] > 0 {
 			diag += s.beta[c] / s.alpha[c]
 		}
-		one := func(v float64) linalg.Matrix { return linalg.Matrix{Rows: 1, Cols: 1, Stride: 1, Data: []float64{v}} }
+		one := func(v float64) linalg.Matrix { return linalg.Column([]float64{v}) }
 		res.Tri[c].Push(one(diag), one(math.Sqrt(beta)/a))
 		s.alpha[c], s.beta[c] = a, beta
 	}

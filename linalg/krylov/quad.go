@@ -100,7 +100,7 @@ func (q *Quad) ErrorTo(dst, tail []float64, zero *BlockLDL) bool {
 		return false
 	}
 	copy(dst, tail)
-	x := linalg.Matrix{Rows: p, Cols: 1, Stride: 1, Data: dst}
+	x := linalg.Column(dst[:p])
 	solveLower(q.m, x, 0)
 	solveLowerTrans(q.m, x, 0)
 	return true

@@ -233,7 +233,7 @@ func (s *Estimator) diagonalGradient(g *evidence.Gradient, p gp.Params,
 func (s *Estimator) blockGradients(f *sparseFactors, tau float64, u []float64) (guf, guu linalg.Matrix, err error) {
 	m, n := f.a.Rows, f.a.Cols
 	au := linalg.NewMatrix(m, 1)
-	s.e.GemmTo(au, 1, f.a, false, linalg.Matrix{Rows: n, Cols: 1, Stride: 1, Data: u}, false, 0)
+	s.e.GemmTo(au, 1, f.a, false, linalg.Column(u), false, 0)
 	guu, guf = linalg.NewMatrix(m, m), linalg.NewMatrix(m, n)
 	mid := linalg.NewMatrix(m, m) // τI - B⁻¹
 	for k := range m {

@@ -98,7 +98,7 @@ func (b *bounds) quadratic(h *krylov.BlockTri) error {
 	for i := range h.R0.Rows {
 		b.coord[i] = h.R0.At(i, y)
 	}
-	b.ldl.SolveTo(linalg.Matrix{Rows: k, Cols: 1, Stride: 1, Data: b.coord})
+	b.ldl.SolveTo(linalg.Column(b.coord))
 	b.quadLow = b.known
 	for i := range h.R0.Rows {
 		b.quadLow += b.coord[i] * h.R0.At(i, y)

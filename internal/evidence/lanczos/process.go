@@ -118,7 +118,7 @@ func (r *process) warm() (known float64, err error) {
 		return 0, nil
 	}
 	start := time.Now()
-	v := linalg.Matrix{Rows: o.n, Cols: 1, Stride: 1, Data: slices.Clone(o.v)}
+	v := linalg.Column(slices.Clone(o.v))
 	kv := linalg.NewMatrix(o.n, 1)
 	err = r.op.MulTo(r.ctx, kv, v)
 	o.phases.product += time.Since(start).Seconds()

@@ -95,7 +95,7 @@ func TestEntryAccuracy(t *testing.T) {
 				for d := range k.Lengthscales {
 					k.Lengthscales[d] = 1
 				}
-				op := newOp(t, engine(t, im, 2), x, k, nil)
+				op := newOp(t, linalgtest.NewEngine(t, im, 2), x, k, nil)
 				op.SetTilesOnly(true)
 				checkEntries(t, op, entries(t, op, F64), F64, 2e-15, fmt.Sprint(name, f))
 				checkEntries(t, op, entries(t, op, F32), F32, 2.5e-7, fmt.Sprint(name, f))
@@ -154,7 +154,7 @@ func TestProductAccuracy(t *testing.T) {
 				for i := range k.Lengthscales {
 					k.Lengthscales[i] = 1.5
 				}
-				op := newOp(t, engine(t, im, 2), x, k, nil)
+				op := newOp(t, linalgtest.NewEngine(t, im, 2), x, k, nil)
 				// Both precisions take coordinates that float32 holds: the error is that of the entries.
 				for i, v := range op.pts.x {
 					op.pts.x[i] = float64(float32(v))

@@ -21,7 +21,7 @@ func TestSkip(t *testing.T) {
 			for range d {
 				k.Lengthscales = append(k.Lengthscales, 0.01)
 			}
-			op := newOp(t, engine(t, nil, 3), x, k, nil)
+			op := newOp(t, linalgtest.NewEngine(t, nil, 3), x, k, nil)
 			if op.line != nil {
 				continue
 			}
@@ -80,7 +80,7 @@ func largestIn(op *Op, x linalg.Matrix, i, j, step int) (h float64) {
 func TestSortPoints(t *testing.T) {
 	for _, n := range []int{1, 2, 24, 25, 97, 193, 1000, 5000} {
 		rng := rand.New(rand.NewPCG(51, uint64(n)))
-		op := newOp(t, engine(t, nil, 1), clumped(rng, n, 3), randKernel(rng, Gaussian, 3), nil)
+		op := newOp(t, linalgtest.NewEngine(t, nil, 1), clumped(rng, n, 3), randKernel(rng, Gaussian, 3), nil)
 		op.arrangeOrder()
 		seen := make([]bool, n)
 		for _, i := range op.order {

@@ -47,7 +47,7 @@ var farKinds = []string{"plain", "sentinel", "shifted", "a few", "both sides", "
 // unless the operator foresees that they are not.
 func TestFarClusters(t *testing.T) {
 	ctx := context.Background()
-	e := engine(t, asm.All()[0], 1)
+	e := linalgtest.NewEngine(t, asm.All()[0], 1)
 	for _, kind := range farKinds {
 		for _, d := range []int{2, 5} {
 			for _, f := range allFamilies {
@@ -74,7 +74,7 @@ func TestFarClusters(t *testing.T) {
 					if prec == F32 {
 						allowed = 1e-5 * (1 + op.Extent()/50)
 					}
-					if off := maxDiff(out, want); off > allowed {
+					if off := linalgtest.MaxDiff(out, want); off > allowed {
 						t.Errorf("%s: a product in %v is off by %.2g of %.2g allowed", name, prec, off, allowed)
 					}
 				}
@@ -135,14 +135,4 @@ func checkFarGradient(t *testing.T, name string, op *Op, x linalg.Matrix, k Kern
 	}
 	t.Logf("%s: float32 off by %.2g, foreseen %.2g, of %.2g", name, worst, foreseen, size)
 	checkGrad(t, name+" f32", got, want, 3*foreseen+3e-6*size)
-}
-
-func maxDiff(a, b linalg.Matrix) float64 {
-	d := 0.0
-	for i := range a.Rows {
-		for j, v := range a.Row(i) {
-			d = max(d, math.Abs(v-b.At(i, j)))
-		}
-	}
-	return d
 }

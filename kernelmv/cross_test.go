@@ -34,7 +34,7 @@ func TestEntries(t *testing.T) {
 				x := linalgtest.RandMatrix(rng, n, d)
 				f := families[(n+d)%4]
 				k, ctx := randKernel(rng, f, d), context.Background()
-				op, want := newOp(t, engine(t, im, 3), x, k, randNoise(rng, n)), dense(x, k, nil)
+				op, want := newOp(t, linalgtest.NewEngine(t, im, 3), x, k, randNoise(rng, n)), dense(x, k, nil)
 				got := linalg.NewMatrix(n, n+2).Sub(0, n, 1, n+1)
 				if err := op.DenseTo(ctx, got); err != nil {
 					t.Fatal(err)
@@ -121,7 +121,7 @@ func TestCrossMulTo(t *testing.T) {
 		x := linalgtest.RandMatrix(rng, n, d)
 		for _, f := range families {
 			k := randKernel(rng, f, d)
-			op := newOp(t, engine(t, im, 3), x, k, nil)
+			op := newOp(t, linalgtest.NewEngine(t, im, 3), x, k, nil)
 			for _, m := range []int{0, 1, 24, 100, 197} {
 				if m > 24 && im.Name == "generic" && f != Matern32 {
 					continue // seconds, and nothing new
@@ -160,7 +160,7 @@ func TestCrossMulTo(t *testing.T) {
 }
 
 func TestBadInput(t *testing.T) {
-	e, k := engine(t, nil, 1), Kernel{Matern32, 1, []float64{1, 2}}
+	e, k := linalgtest.NewEngine(t, nil, 1), Kernel{Matern32, 1, []float64{1, 2}}
 	x := linalg.Matrix{Rows: 3, Cols: 2, Stride: 2, Data: []float64{1, 2, 3, 4, 5, 6}}
 	bad := x.Clone()
 	bad.Set(2, 1, math.NaN())
@@ -199,7 +199,7 @@ func TestBadInput(t *testing.T) {
 
 // After a failed Reset the operator is as before.
 func TestResetFails(t *testing.T) {
-	e := engine(t, nil, 1)
+	e := linalgtest.NewEngine(t, nil, 1)
 	rng := rand.New(rand.NewPCG(22, 23))
 	x, v := linalgtest.RandMatrix(rng, 50, 2), linalgtest.RandMatrix(rng, 50, 1)
 	op := newOp(t, e, x, Kernel{Matern32, 1, []float64{1, 2}}, nil)
@@ -229,7 +229,7 @@ func TestDroppedInputs(t *testing.T) {
 	for _, inf := range [][]float64{{1, 2, 3}, {math.Inf(1), 1, 2}, {math.Inf(1), 1, math.Inf(1)}} {
 		for _, f := range families {
 			k := Kernel{f, 2, inf}
-			op := newOp(t, engine(t, nil, 2), x, k, nil)
+			op := newOp(t, linalgtest.NewEngine(t, nil, 2), x, k, nil)
 			if d := op.Dropped(); len(d) != 1 || d[0] != 1 {
 				t.Fatalf("Dropped() = %v", d)
 			}
@@ -257,7 +257,7 @@ func TestCrossMulToReset(t *testing.T) {
 	const n, m, d, p = 300, 40, 5, 3
 	ctx, rng := t.Context(), rand.New(rand.NewPCG(22, 23))
 	x, xs, v := linalgtest.RandMatrix(rng, n, d), linalgtest.RandMatrix(rng, m, d), linalgtest.RandMatrix(rng, n, p)
-	old := newOp(t, engine(t, nil, 2), x, randKernel(rng, Matern32, d), nil)
+	old := newOp(t, linalgtest.NewEngine(t, nil, 2), x, randKernel(rng, Matern32, d), nil)
 	for _, prec := range []Precision{F32, F64} {
 		for step := range 4 {
 			k := randKernel(rng, Matern32, d)
@@ -267,7 +267,7 @@ func TestCrossMulToReset(t *testing.T) {
 			if err := old.Reset(k, nil); err != nil {
 				t.Fatal(err)
 			}
-			fresh := newOp(t, engine(t, nil, 2), x, k, nil)
+			fresh := newOp(t, linalgtest.NewEngine(t, nil, 2), x, k, nil)
 			got, want := linalg.NewMatrix(m, p), linalg.NewMatrix(m, p)
 			for op, dst := range map[*Op]linalg.Matrix{old: got, fresh: want} {
 				op.SetPrecision(prec)

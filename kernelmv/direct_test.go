@@ -8,12 +8,13 @@ import (
 
 	"bbgp.dev/asm"
 	"bbgp.dev/linalg"
+	"bbgp.dev/linalg/linalgtest"
 )
 
 // TestCloseRows: the gradient of pairs of rows that lie close together, with a huge M of
 // either sign as small noise makes it, is that of the scalar formulas.
 func TestCloseRows(t *testing.T) {
-	ctx, e := context.Background(), engine(t, asm.All()[0], 2)
+	ctx, e := context.Background(), linalgtest.NewEngine(t, asm.All()[0], 2)
 	for _, f := range allFamilies {
 		for _, gap := range []float64{1e-10, 1e-7, 1e-5, 1e-3} {
 			rng := rand.New(rand.NewPCG(9, 10))

@@ -10,6 +10,7 @@ import (
 	"bbgp.dev/internal/comm"
 	"bbgp.dev/internal/comm/commtest"
 	"bbgp.dev/linalg"
+	"bbgp.dev/linalg/linalgtest"
 )
 
 // exactly is the sum of terms, rounded once.
@@ -134,7 +135,7 @@ func TestBins(t *testing.T) {
 // Columns near both ends of the numbers that there are have products as exact as others: bins have fixed places.
 func TestMulToExtremes(t *testing.T) {
 	const n = 300
-	op, rng, err := rankCase{n, 4, 1, 1}.op(engine(t, nil, 2))
+	op, rng, err := rankCase{n, 4, 1, 1}.op(linalgtest.NewEngine(t, nil, 2))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +164,7 @@ func TestMulToExtremes(t *testing.T) {
 func TestDeal(t *testing.T) {
 	for _, n := range []int{1, 500, 20000, 300000} {
 		for _, ranks := range []int{1, 2, 3, 4, 7, 8, 64} {
-			s := newSchedule(n, engine(t, nil, 1))
+			s := newSchedule(n, linalgtest.NewEngine(t, nil, 1))
 			groups, per := s.groups()
 			d := newDeal(s.count, groups, per, ranks)
 			pairs := make([]int, ranks)
@@ -243,7 +244,7 @@ func TestProductNumbers(t *testing.T) {
 				parts = 2
 			}
 			err := commtest.Run(ranks, func(c comm.Comm) error {
-				e := engine(t, nil, 1)
+				e := linalgtest.NewEngine(t, nil, 1)
 				counted := &received{Comm: c}
 				e.Comm = counted
 				op, rng, err := rankCase{n, 4, 1, 1}.op(e)

@@ -50,7 +50,7 @@ func FuzzMulTo(f *testing.F) {
 		rng := rand.New(rand.NewPCG(seed, uint64(n)))
 		x := fuzzInputs(rng, int(kind), rows, dims)
 		k, noise := randKernel(rng, families[int(family)%len(families)], dims), randNoise(rng, rows)
-		op := newOp(t, engine(t, im, 1+int(seed%3)), x, k, noise)
+		op := newOp(t, linalgtest.NewEngine(t, im, 1+int(seed%3)), x, k, noise)
 		prec := F64
 		if single {
 			prec = F32

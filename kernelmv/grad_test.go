@@ -65,7 +65,7 @@ func TestGradTo(t *testing.T) {
 				m := outerSum(u, g)
 				for _, f := range families {
 					k := randKernel(rng, f, d)
-					op := newOp(t, engine(t, im, 3), x, k, nil)
+					op := newOp(t, linalgtest.NewEngine(t, im, 3), x, k, nil)
 					want, size, mk := denseGrad(x, k, m)
 					what := fmt.Sprintf("%s n=%d d=%d", f.String(), n, d)
 					for prec, tol := range map[Precision]float64{F32: 3e-6, F64: 1e-13} {
@@ -96,7 +96,7 @@ func TestGradToDifferences(t *testing.T) {
 	x, u := linalgtest.RandMatrix(rng, n, d), linalgtest.RandMatrix(rng, n, 1)
 	for _, f := range families {
 		k := randKernel(rng, f, d)
-		op := newOp(t, engine(t, nil, 2), x, k, nil)
+		op := newOp(t, linalgtest.NewEngine(t, nil, 2), x, k, nil)
 		form := func(k Kernel) (s float64) {
 			if err := op.Reset(k, nil); err != nil {
 				t.Fatal(err)
@@ -137,7 +137,7 @@ func TestGradInvSqTo(t *testing.T) {
 	rng := rand.New(rand.NewPCG(10, 11))
 	x, u := linalgtest.RandMatrix(rng, n, d), linalgtest.RandMatrix(rng, n, 1)
 	k := Kernel{Matern52, 1.3, []float64{2, math.Inf(1), 3, math.Inf(1)}}
-	op := newOp(t, engine(t, nil, 2), x, k, nil)
+	op := newOp(t, linalgtest.NewEngine(t, nil, 2), x, k, nil)
 	got := make([]float64, d)
 	if err := op.GradInvSqTo(context.Background(), got, u, []float64{1}); err != nil {
 		t.Fatal(err)
@@ -183,7 +183,7 @@ func TestGradToThreads(t *testing.T) {
 	for _, prec := range []Precision{F32, F64} {
 		var want []float64
 		for _, threads := range []int{1, 3, 8} {
-			op, got := newOp(t, engine(t, nil, threads), x, k, nil), make([]float64, d)
+			op, got := newOp(t, linalgtest.NewEngine(t, nil, threads), x, k, nil), make([]float64, d)
 			op.SetGradPrecision(prec)
 			if err := op.GradTo(context.Background(), got, u, g); err != nil {
 				t.Fatal(err)
@@ -208,7 +208,7 @@ func TestCrossGradTo(t *testing.T) {
 			m := linalgtest.RandMatrix(rng, len(rows), n)
 			for _, f := range families {
 				k := randKernel(rng, f, d)
-				op := newOp(t, engine(t, im, 3), x, k, nil)
+				op := newOp(t, linalgtest.NewEngine(t, im, 3), x, k, nil)
 				want, got := make([]float64, d), make([]float64, d)
 				var wantMK, size float64
 				for a, i := range rows {

@@ -138,7 +138,8 @@ func TestH2Error32(t *testing.T) {
 	for d := 2; d <= 3; d++ {
 		const tol = 1e-5
 		n := rowsOf(6000)
-		o := newOp(t, engine(t, nil, 2), h2Points("clusters", n, d, 4), Kernel{Matern32, 1, []float64{.1, .2, .3}[:d]},
+		e := linalgtest.NewEngine(t, nil, 2)
+		o := newOp(t, e, h2Points("clusters", n, d, 4), Kernel{Matern32, 1, []float64{.1, .2, .3}[:d]},
 			nil)
 		if _, norm := sizeOfError(t, o, F32, tol, 3); norm > (tol+1e-6)*math.Sqrt(float64(n)) {
 			t.Errorf("%d inputs: |E| = %.2g", d, norm)
@@ -171,7 +172,8 @@ func TestH2Promises(t *testing.T) {
 				if testing.Short() && threads == 2 {
 					continue
 				}
-				o := newOp(t, engine(t, nil, threads), x, Kernel{Matern52, 2, []float64{.1, .1, .1}[:d]}, noise)
+				e := linalgtest.NewEngine(t, nil, threads)
+				o := newOp(t, e, x, Kernel{Matern52, 2, []float64{.1, .1, .1}[:d]}, noise)
 				o.SetForm(FormH2, 1e-5, 1e-7)
 				y := linalg.NewMatrix(n, p)
 				product := func() {
@@ -234,7 +236,7 @@ func TestH2Gradient(t *testing.T) {
 			n := rowsOf(5000)
 			rng := rand.New(rand.NewPCG(8, uint64(d)))
 			l := []float64{.15, .2, .3}[:d]
-			o := newOp(t, engine(t, nil, 2), h2Points("clusters", n, d, 3), Kernel{f, 1.7, l}, nil)
+			o := newOp(t, linalgtest.NewEngine(t, nil, 2), h2Points("clusters", n, d, 3), Kernel{f, 1.7, l}, nil)
 			u, g := linalgtest.RandMatrix(rng, n, r), []float64{1, -.5, .2, .3, -1}
 			var got [2][]float64
 			for k, form := range []Form{FormDense, FormH2} {
@@ -280,7 +282,8 @@ func TestH2Gradient(t *testing.T) {
 func TestH2Cancel(t *testing.T) {
 	const threads = 2
 	n := rowsOf(20000)
-	o := newOp(t, engine(t, nil, threads), h2Points("uniform", n, 2, 1), Kernel{Matern32, 1, []float64{.1, .1}}, nil)
+	e := linalgtest.NewEngine(t, nil, threads)
+	o := newOp(t, e, h2Points("uniform", n, 2, 1), Kernel{Matern32, 1, []float64{.1, .1}}, nil)
 	o.SetForm(FormH2, 1e-6, 1e-8)
 	o.SetGradPrecision(F32)
 	v, y := linalg.NewMatrix(n, 4), linalg.NewMatrix(n, 4)
@@ -320,7 +323,7 @@ func TestH2Auto(t *testing.T) {
 		{20000, []float64{.1, .1, .1, .1, inf, inf, inf, inf, inf, inf}, false},
 		{9000, []float64{1, .5, 1, inf, inf, inf, inf, inf, inf, inf}, false},
 	} {
-		o := newOp(t, engine(t, nil, 1), x.Sub(0, c.n, 0, 10), Kernel{Matern32, 1, c.l}, nil)
+		o := newOp(t, linalgtest.NewEngine(t, nil, 1), x.Sub(0, c.n, 0, 10), Kernel{Matern32, 1, c.l}, nil)
 		if _, h2, _ := o.Work(ctx, F64); h2 {
 			t.Error("not asked for")
 		}

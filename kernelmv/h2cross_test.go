@@ -41,7 +41,7 @@ func compareSource(ctx context.Context, t *testing.T, x, xs, v linalg.Matrix, k 
 	t.Helper()
 	var first linalg.Matrix
 	for threads := 1; threads <= 2; threads++ {
-		o := newOp(t, engine(t, nil, threads), x, k, nil)
+		o := newOp(t, linalgtest.NewEngine(t, nil, threads), x, k, nil)
 		s, err := o.NewSource(ctx, v, tol)
 		if err != nil {
 			t.Fatal(err)
@@ -77,7 +77,7 @@ func compareSource(ctx context.Context, t *testing.T, x, xs, v linalg.Matrix, k 
 // Many rows take the tree, and the work ends with its context.
 func TestSourceForm(t *testing.T) {
 	x := h2Points("uniform", 20000, 2, 1)
-	o := newOp(t, engine(t, nil, 1), x, Kernel{Matern32, 1, []float64{.1, .1}}, nil)
+	o := newOp(t, linalgtest.NewEngine(t, nil, 1), x, Kernel{Matern32, 1, []float64{.1, .1}}, nil)
 	v := linalgtest.RandMatrix(rand.New(rand.NewPCG(2, 2)), 20000, 1)
 	s, err := o.NewSource(context.Background(), v, 1e-7)
 	if err != nil {

@@ -18,7 +18,8 @@ func TestH2GradientOut(t *testing.T) {
 	setColumn(x, 4, func(int) float64 { return 7 })
 	u, g := linalgtest.RandMatrix(rng, n, 3), []float64{1, -.5, .2}
 	for _, f := range families {
-		o := newOp(t, engine(t, nil, 2), x, Kernel{f, 1.7, []float64{inf, .2, inf, .1, inf}}, make([]float64, n))
+		e := linalgtest.NewEngine(t, nil, 2)
+		o := newOp(t, e, x, Kernel{f, 1.7, []float64{inf, .2, inf, .1, inf}}, make([]float64, n))
 		var got [2][]float64
 		for k, form := range []Form{FormDense, FormH2} {
 			o.SetForm(form, 1e-9, 1e-9)

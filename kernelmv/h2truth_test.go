@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"bbgp.dev/linalg"
+	"bbgp.dev/linalg/linalgtest"
 )
 
 // truthKinds are how the points of TestH2Error lie: those of h2Points, half of them repeats of
@@ -86,7 +87,7 @@ func truthOf(t *testing.T, kind string, f Family, d, turn int, count *int) {
 		}
 		tol := tols[(turn+m)%len(tols)]
 		x, ls := truthPoints(kind, n, d, uint64(turn), l)
-		o := newOp(t, engine(t, nil, 2), x, Kernel{f, 1, ls}, nil)
+		o := newOp(t, linalgtest.NewEngine(t, nil, 2), x, Kernel{f, 1, ls}, nil)
 		entry, share := sizeOfError(t, o, F64, tol, steps)
 		levels := 1 + math.Log2(float64(n)/leafRows2)
 		entry, share = entry/tol, share/(tol*float64(n))

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"bbgp.dev/linalg"
+	"bbgp.dev/linalg/linalgtest"
 )
 
 // keyLists are lists of n keys: random, skewed over many powers of two, equal in
@@ -70,7 +71,7 @@ func TestNeighboursMisled(t *testing.T) {
 			}
 		}
 	}
-	op := newOp(t, engine(t, nil, 2), x, randKernel(rng, Matern32, d), nil)
+	op := newOp(t, linalgtest.NewEngine(t, nil, 2), x, randKernel(rng, Matern32, d), nil)
 	order, got := make([]int, n), make([]int32, n*k)
 	for i := range order {
 		order[i] = i

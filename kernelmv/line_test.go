@@ -35,7 +35,7 @@ func TestLine(t *testing.T) {
 		for _, n := range []int{2, 3, 97, 400} {
 			rng := rand.New(rand.NewPCG(40, uint64(n)))
 			x, k, noise := lineInputs(rng, n), Kernel{f, 1.7, []float64{0.6}}, randNoise(rng, n)
-			op := newOp(t, engine(t, nil, 3), x, k, noise)
+			op := newOp(t, linalgtest.NewEngine(t, nil, 3), x, k, noise)
 			if op.line == nil {
 				t.Fatal("the O(n) form is not used")
 			}
@@ -58,7 +58,7 @@ func TestLineAgainstTiles(t *testing.T) {
 	for _, f := range []asm.Family{Matern12, Matern32, Matern52} {
 		n, rng := 1000, rand.New(rand.NewPCG(41, uint64(f)))
 		x, k := lineInputs(rng, n), Kernel{f, 1, []float64{0.3}}
-		op := newOp(t, engine(t, nil, 2), x, k, nil)
+		op := newOp(t, linalgtest.NewEngine(t, nil, 2), x, k, nil)
 		v, y, z := linalgtest.RandMatrix(rng, n, 5), linalg.NewMatrix(n, 5), linalg.NewMatrix(n, 5)
 		ctx := context.Background()
 		if err := op.MulTo(ctx, y, v); err != nil {

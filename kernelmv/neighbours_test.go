@@ -70,7 +70,7 @@ func TestNeighboursTo(t *testing.T) {
 					"normal": linalgtest.RandMatrix, "clumped": clumped, "close": closeBy,
 				} {
 					rng := rand.New(rand.NewPCG(uint64(d), uint64(n)))
-					op := newOp(t, engine(t, im, 3), make(rng, n, d), randKernel(rng, Matern32, d), nil)
+					op := newOp(t, linalgtest.NewEngine(t, im, 3), make(rng, n, d), randKernel(rng, Matern32, d), nil)
 					for _, k := range []int{1, 16, 65, 600} {
 						if k == 600 && d != 3 && d != 9 {
 							continue
@@ -120,7 +120,7 @@ func TestNearest(t *testing.T) {
 	for i, x := range []func(*rand.Rand, int, int) linalg.Matrix{clumped, clumped, linalgtest.RandMatrix, closeBy} {
 		d := 2 + 4*min(i, 1)
 		rng := rand.New(rand.NewPCG(30, uint64(d)))
-		op := newOp(t, engine(t, nil, 2), x(rng, 1333, d), randKernel(rng, Gaussian, d), nil)
+		op := newOp(t, linalgtest.NewEngine(t, nil, 2), x(rng, 1333, d), randKernel(rng, Gaussian, d), nil)
 		xs := linalgtest.RandMatrix(rng, 110, d)
 		for _, k := range []int{0, 1, 30, 400} {
 			got, err := op.Nearest(context.Background(), xs, k)

@@ -21,15 +21,6 @@ func forEach(t *testing.T, f func(*testing.T, *asm.Impl)) {
 	}
 }
 
-func engine(t testing.TB, im *asm.Impl, threads int) *linalg.Engine {
-	t.Helper()
-	e, err := linalg.NewEngine(im, threads)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return e
-}
-
 // randKernel has lengthscales that keep r of the order of 1 for standard
 // normal inputs.
 func randKernel(rng *rand.Rand, f asm.Family, d int) Kernel {
@@ -85,7 +76,7 @@ func TestMulToShapes(t *testing.T) {
 				x := linalgtest.RandMatrix(rng, n, d)
 				f := families[(d+n)%len(families)]
 				k, noise := randKernel(rng, f, d), randNoise(rng, n)
-				op := newOp(t, engine(t, im, 3), x, k, noise)
+				op := newOp(t, linalgtest.NewEngine(t, im, 3), x, k, noise)
 				want := dense(x, k, noise)
 				for _, prec := range []Precision{F32, F64} {
 					t.Run(fmt.Sprintf("%s/n=%d/d=%d/%v", f.String(), n, d, prec), func(t *testing.T) {
@@ -108,7 +99,7 @@ func TestMulToColumns(t *testing.T) {
 		for i, p := range []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 17, 32, 33, 64, 65, 130, 1, 1, 1, 2, 2, 2} {
 			f := families[(i+i/4)%4]
 			k := randKernel(rng, f, d)
-			op, want := newOp(t, engine(t, im, 2), x, k, nil), dense(x, k, nil)
+			op, want := newOp(t, linalgtest.NewEngine(t, im, 2), x, k, nil), dense(x, k, nil)
 			v, y := linalgtest.RandMatrix(rng, n, p), linalg.NewMatrix(n, p)
 			for i := range n { // columns of very different size
 				for c := range p {
@@ -132,7 +123,7 @@ func TestMulToLarger(t *testing.T) {
 		rng := rand.New(rand.NewPCG(61, uint64(d)))
 		x, v, y := linalgtest.RandMatrix(rng, n, d), linalgtest.RandMatrix(rng, n, 9), linalg.NewMatrix(n, 9)
 		k, noise := randKernel(rng, Matern52, d), randNoise(rng, n)
-		op, want := newOp(t, engine(t, nil, 3), x, k, noise), dense(x, k, noise)
+		op, want := newOp(t, linalgtest.NewEngine(t, nil, 3), x, k, noise), dense(x, k, noise)
 		for _, prec := range []Precision{F32, F64} {
 			if err := op.With(prec).MulTo(context.Background(), y, v); err != nil {
 				t.Fatal(err)
@@ -180,7 +171,7 @@ func TestMulToThreads(t *testing.T) {
 			for _, prec := range []Precision{F32, F64} {
 				want := linalg.NewMatrix(n, 9)
 				for _, threads := range []int{1, 3, 8} {
-					op, y := newOp(t, engine(t, im, threads), x, k, nil), linalg.NewMatrix(n, 9)
+					op, y := newOp(t, linalgtest.NewEngine(t, im, threads), x, k, nil), linalg.NewMatrix(n, 9)
 					if err := op.With(prec).MulTo(context.Background(), y, v); err != nil {
 						t.Fatal(err)
 					}
@@ -197,9 +188,9 @@ func TestMulToThreads(t *testing.T) {
 func TestSchedule(t *testing.T) {
 	for _, n := range []int{1, 192, 193, 400, 577, 1500, 3073, 5000, 30000} {
 		for _, threads := range []int{1, 3, 100} {
-			s := newSchedule(n, engine(t, nil, threads))
+			s := newSchedule(n, linalgtest.NewEngine(t, nil, threads))
 			seen := map[[2]int]bool{}
-			err := s.run(t.Context(), engine(t, nil, 1).Par, 64, func(_, a, b int) {
+			err := s.run(t.Context(), linalgtest.NewEngine(t, nil, 1).Par, 64, func(_, a, b int) {
 				if a < b || a >= s.count || seen[[2]int{a, b}] {
 					t.Errorf("n = %d: pair %d %d", n, a, b)
 				}
@@ -215,7 +206,7 @@ func TestSchedule(t *testing.T) {
 func TestMulToCancel(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	x, v := linalgtest.RandMatrix(rng, 3000, 9), linalgtest.RandMatrix(rng, 3000, 4)
-	op := newOp(t, engine(t, nil, 2), x, randKernel(rng, Matern32, 9), nil)
+	op := newOp(t, linalgtest.NewEngine(t, nil, 2), x, randKernel(rng, Matern32, 9), nil)
 	y, want := linalg.NewMatrix(3000, 4), linalg.NewMatrix(3000, 4)
 	if err := op.MulTo(context.Background(), want, v); err != nil {
 		t.Fatal(err)

@@ -18,7 +18,7 @@ func TestOutsideCalls(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	x := linalgtest.RandMatrix(rng, n, d)
 	k := randKernel(rng, Matern32, d)
-	e := engine(t, nil, 1)
+	e := linalgtest.NewEngine(t, nil, 1)
 	op := newOp(t, e, x, k, nil)
 	src, err := op.NewSource(t.Context(), linalg.NewMatrix(n, 2), 1e-6)
 	if err != nil {

@@ -16,7 +16,8 @@ func TestNoAllocations(t *testing.T) {
 	for _, d := range []int{1, 2, 9} { // O(n) form, sorted points, tiles
 		const n, p = 500, 70
 		rng := rand.New(rand.NewPCG(40, uint64(d)))
-		op := newOp(t, engine(t, nil, 2), linalgtest.RandMatrix(rng, n, d), randKernel(rng, Matern52, d), nil)
+		e := linalgtest.NewEngine(t, nil, 2)
+		op := newOp(t, e, linalgtest.RandMatrix(rng, n, d), randKernel(rng, Matern52, d), nil)
 		v, y := linalgtest.RandMatrix(rng, n, p), linalg.NewMatrix(n, p)
 		xs, cross := linalgtest.RandMatrix(rng, 130, d), linalg.NewMatrix(130, p)
 		dst, g := make([]float64, d), make([]float64, p)
@@ -56,7 +57,8 @@ func TestCancelSoon(t *testing.T) {
 	}
 	const n, d, threads = 25000, 4, 2
 	rng := rand.New(rand.NewPCG(41, 1))
-	op := newOp(t, engine(t, im, threads), linalgtest.RandMatrix(rng, n, d), randKernel(rng, Matern32, d), nil)
+	e := linalgtest.NewEngine(t, im, threads)
+	op := newOp(t, e, linalgtest.RandMatrix(rng, n, d), randKernel(rng, Matern32, d), nil)
 	op.SetGradPrecision(F32)
 	v, y := linalgtest.RandMatrix(rng, n, 4), linalg.NewMatrix(n, 4)
 	for name, pass := range map[string]func(context.Context) error{

@@ -11,6 +11,7 @@ import (
 	"bbgp.dev/internal/comm/commtest"
 	"bbgp.dev/linalg"
 	"bbgp.dev/linalg/krylov"
+	"bbgp.dev/linalg/linalgtest"
 	"bbgp.dev/linalg/precond"
 )
 
@@ -24,7 +25,7 @@ func rankCounts() []int {
 // sameOverRanks compares what compute returns on every rank with what it returns alone.
 func sameOverRanks(t *testing.T, compute func(e *linalg.Engine) ([]float64, error)) {
 	t.Helper()
-	want, err := compute(engine(t, nil, 2))
+	want, err := compute(linalgtest.NewEngine(t, nil, 2))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 
 // What cannot be computed is refused with its reason, and an operator that refuses parameters keeps its own.
 func TestRefusals(t *testing.T) {
-	e := engine(t, asm.All()[0], 1)
+	e := linalgtest.NewEngine(t, asm.All()[0], 1)
 	x := linalg.NewMatrix(3, 2)
 	copy(x.Data, []float64{1, 2, 3, 4, 5, 7})
 	good := Kernel{Matern32, 1, []float64{1, 2}}
@@ -72,7 +72,7 @@ func TestWrongShapes(t *testing.T) {
 	const n, d = 7, 2
 	rng := rand.New(rand.NewPCG(3, 1))
 	x := linalgtest.RandMatrix(rng, n, d)
-	o := newOp(t, engine(t, asm.All()[0], 1), x, Kernel{Matern32, 1, []float64{1, 1}}, nil)
+	o := newOp(t, linalgtest.NewEngine(t, asm.All()[0], 1), x, Kernel{Matern32, 1, []float64{1, 1}}, nil)
 	ctx, m := context.Background(), linalg.NewMatrix
 	source, err := o.NewSource(ctx, m(n, 1), 1e-9)
 	if err != nil {
@@ -130,7 +130,7 @@ func TestEndedContexts(t *testing.T) {
 		const n = 900
 		rng := rand.New(rand.NewPCG(5, uint64(d)))
 		x := linalgtest.RandMatrix(rng, n, d)
-		o := newOp(t, engine(t, asm.All()[0], 2), x, randKernel(rng, Matern32, d), nil)
+		o := newOp(t, linalgtest.NewEngine(t, asm.All()[0], 2), x, randKernel(rng, Matern32, d), nil)
 		v, y, dst, g := linalgtest.RandMatrix(rng, n, 2), linalg.NewMatrix(n, 2), make([]float64, d), []float64{1, 1}
 		square, order := linalg.NewMatrix(n, n), make([]int, n)
 		for i := range order {

@@ -24,7 +24,7 @@ func TestSpread(t *testing.T) {
 	for _, x := range []linalg.Matrix{linalgtest.RandMatrix(rng, n, 3), ties} {
 		kernel, one := randKernel(rng, asm.Matern32, x.Cols), []int32(nil)
 		for _, threads := range []int{1, 3} {
-			op := newOp(t, engine(t, asm.All()[0], threads), x, kernel, make([]float64, n))
+			op := newOp(t, linalgtest.NewEngine(t, asm.All()[0], threads), x, kernel, make([]float64, n))
 			order, dst := rand.New(rand.NewPCG(5, 2)).Perm(n), make([]int32, n*k)
 			if err := op.spreadTo(context.Background(), dst, order, k); err != nil {
 				t.Fatal(err)

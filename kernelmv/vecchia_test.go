@@ -89,7 +89,7 @@ func TestVecchiaWhole(t *testing.T) {
 		for _, f := range families {
 			for _, n := range []int{1, 2, 9, 60} {
 				v := newVecchiaCase(rand.New(rand.NewPCG(uint64(n), 1)), f, n, 3)
-				e := engine(t, im, 2)
+				e := linalgtest.NewEngine(t, im, 2)
 				like, near := newNear(t, v, e, n-1, 0)
 				got := v.score(t, like, near).Value
 				noise, _, r := v.parts()
@@ -128,7 +128,7 @@ func TestVecchiaGradient(t *testing.T) {
 						copy(v.x.Row(i), v.x.Row(i+1))
 					}
 				}
-				like, near := newNear(t, v, engine(t, nil, 2), 10, terms)
+				like, near := newNear(t, v, linalgtest.NewEngine(t, nil, 2), 10, terms)
 				got := v.score(t, like, near)
 				for i, g := range got.Gradient {
 					// Two steps, extrapolated: the error is of the fourth order.
@@ -155,7 +155,7 @@ func TestVecchiaInfo(t *testing.T) {
 	const n, d, draws = 30, 2, 2000
 	rng := rand.New(rand.NewPCG(4, 4))
 	v := newVecchiaCase(rng, Matern52, n, d)
-	e := engine(t, nil, 1)
+	e := linalgtest.NewEngine(t, nil, 1)
 	like, near := newNear(t, v, e, n-1, 0)
 	noise, _, _ := v.parts()
 	chol, err := e.NewCholesky(dense(v.x, v.k, noise))
@@ -196,7 +196,7 @@ func TestVecchiaThreads(t *testing.T) {
 		v := newVecchiaCase(rand.New(rand.NewPCG(5, 5)), Matern32, 700, 5)
 		var want *Score
 		for _, threads := range []int{1, 2, 8} {
-			like, near := newNear(t, v, engine(t, im, threads), 7, 500)
+			like, near := newNear(t, v, linalgtest.NewEngine(t, im, threads), 7, 500)
 			first := v.score(t, like, near)
 			v.score(t, like, find(t, like, 15))
 			s := v.score(t, like, near)
@@ -221,7 +221,7 @@ func BenchmarkVecchia(b *testing.B) {
 	for _, d := range []int{2, 8, 18} {
 		rng := rand.New(rand.NewPCG(6, 6))
 		x, k := linalgtest.RandMatrix(rng, n, d), randKernel(rng, Matern32, d)
-		op := newOp(b, engine(b, nil, 1), x, k, randNoise(rng, n))
+		op := newOp(b, linalgtest.NewEngine(b, nil, 1), x, k, randNoise(rng, n))
 		y := linalgtest.RandMatrix(rng, n, 8)
 		b.Run(fmt.Sprintf("product/d=%d", d), func(b *testing.B) {
 			op.SetPrecision(F32)

@@ -36,7 +36,7 @@ func TestInvSqrt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := maxDiff(got, want); d > 1e-6*maxNorm(want) {
+	if d := linalgtest.MaxDiff(got, want); d > 1e-6*maxNorm(want) {
 		t.Errorf("root is off by %g of %g", d, maxNorm(want))
 	}
 

@@ -33,16 +33,6 @@ func steps(t testing.TB, l *Lanczos, count int) {
 	}
 }
 
-func maxDiff(a, b linalg.Matrix) float64 {
-	d := 0.0
-	for i := range a.Rows {
-		for j, v := range a.Row(i) {
-			d = max(d, math.Abs(v-b.At(i, j)))
-		}
-	}
-	return d
-}
-
 func TestLanczosRelation(t *testing.T) {
 	for _, wide := range []bool{false, true} {
 		op, f := krylovCase(t, 230, 10, 1e-2)
@@ -71,7 +61,7 @@ func TestLanczosRelation(t *testing.T) {
 		}
 		gram, a, h := linalg.NewMatrix(k, k), linalg.NewMatrix(k, k), linalg.NewMatrix(k, k)
 		e.GemmTo(gram, 1, basis, true, basis, false, 0)
-		if d := maxDiff(gram, eye); d > tol {
+		if d := linalgtest.MaxDiff(gram, eye); d > tol {
 			t.Errorf("wide %v: T'T differs from I by %g", wide, d)
 		}
 		full, _, _ := whitened(op, f)
@@ -79,12 +69,12 @@ func TestLanczosRelation(t *testing.T) {
 		e.GemmTo(at, 1, full, false, basis, false, 0)
 		e.GemmTo(a, 1, basis, true, at, false, 0)
 		l.H.DenseTo(h)
-		if d := maxDiff(a, h); d > tol*maxNorm(h) {
+		if d := linalgtest.MaxDiff(a, h); d > tol*maxNorm(h) {
 			t.Errorf("wide %v: T'AT differs from H by %g of %g", wide, d, maxNorm(h))
 		}
 		start := linalg.NewMatrix(230, 5)
 		e.GemmTo(start, 1, basis.Sub(0, 230, 0, 4), false, l.H.R0, false, 0)
-		if d := maxDiff(start, w); d > 10*tol {
+		if d := linalgtest.MaxDiff(start, w); d > 10*tol {
 			t.Errorf("wide %v: T_1 R0 differs from W0 by %g", wide, d)
 		}
 	}
@@ -109,7 +99,7 @@ func TestLanczosSpill(t *testing.T) {
 				t.Fatal(err)
 			}
 			l.NextTo(again, []float64{1, 2, 3, 4})
-			if d := maxDiff(next, again); d != 0 {
+			if d := linalgtest.MaxDiff(next, again); d != 0 {
 				t.Errorf("MaxCols %d: the next block changed by %g", most, d)
 			}
 			l.H.DenseTo(got)
@@ -120,10 +110,10 @@ func TestLanczosSpill(t *testing.T) {
 				}
 				continue
 			}
-			if d := maxDiff(got, h); d > 1e-6 {
+			if d := linalgtest.MaxDiff(got, h); d > 1e-6 {
 				t.Errorf("MaxCols %d: H differs by %g", most, d)
 			}
-			if d := maxDiff(prod, ty); d > 1e-5 {
+			if d := linalgtest.MaxDiff(prod, ty); d > 1e-5 {
 				t.Errorf("MaxCols %d: T y differs by %g", most, d)
 			}
 			if b := l.Bytes(); b < 8*4*150*4 {
@@ -164,7 +154,7 @@ func TestLanczosInverse(t *testing.T) {
 	op.e.GemmTo(want, -1, basis, false, c, false, 1)
 	ldl.SolveTo(c)
 	op.e.GemmTo(want, 1, basis, false, c, false, 1)
-	if d := maxDiff(got, want); d > 1e-5 {
+	if d := linalgtest.MaxDiff(got, want); d > 1e-5 {
 		t.Errorf("differs by %g", d)
 	}
 	spilled := NewLanczos(op.e, 150, 4, LanczosOptions{MaxCols: 4})
@@ -192,7 +182,7 @@ func TestLanczosThreads(t *testing.T) {
 		if first.Rows == 0 {
 			first = h
 		}
-		if d := maxDiff(h, first); d != 0 {
+		if d := linalgtest.MaxDiff(h, first); d != 0 {
 			t.Errorf("%d threads: H differs by %g", threads, d)
 		}
 	}
@@ -270,7 +260,7 @@ func TestLogGrad(t *testing.T) {
 			if most := int(float64(s) * (2 + math.Abs(math.Log10(tol)))); y.Cols > most {
 				t.Errorf("noise %g, tol %g: %d columns, more than %d", noise, tol, y.Cols, most)
 			}
-			if d := maxDiff(got, want); d > 4*tol*trace/values[0] {
+			if d := linalgtest.MaxDiff(got, want); d > 4*tol*trace/values[0] {
 				t.Errorf("noise %g, tol %g: G differs by %g", noise, tol, d)
 			}
 		}
@@ -352,7 +342,7 @@ func TestCG(t *testing.T) {
 	if err := op.MulTo(context.Background(), back, x); err != nil {
 		t.Fatal(err)
 	}
-	if d := maxDiff(back, b); d > 1e-5 {
+	if d := linalgtest.MaxDiff(back, b); d > 1e-5 {
 		t.Errorf("Khat X differs from B by %g", d)
 	}
 	// From the solution there is nothing to do.

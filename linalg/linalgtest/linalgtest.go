@@ -62,6 +62,17 @@ func Transposed(m linalg.Matrix) linalg.Matrix {
 	return r
 }
 
+// MaxDiff returns the largest |a_ij - b_ij|.
+func MaxDiff(a, b linalg.Matrix) float64 {
+	d := 0.0
+	for i := range a.Rows {
+		for j, v := range a.Row(i) {
+			d = max(d, math.Abs(v-b.At(i, j)))
+		}
+	}
+	return d
+}
+
 // RandMatrix returns an r×c matrix of standard normal numbers.
 func RandMatrix(rng *rand.Rand, r, c int) linalg.Matrix {
 	m := linalg.NewMatrix(r, c)

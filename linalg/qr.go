@@ -64,9 +64,7 @@ func (e *Engine) thinQR(w Matrix, n int, loss float64, gram func(g, w Matrix),
 	}
 	gram(g, w)
 	if e.factor(g, 0) != nil {
-		// Cannot happen for finite numbers after the pivot test; NaN comes here.
-		fillNaN(r)
-		return r, 0
+		panic("linalg: ThinQR: columns that were nearly orthonormal are not")
 	}
 	e.SolveRight(w, g, true)
 	e.mulUpper(r, g)
@@ -177,14 +175,6 @@ func smallestPivot(l Matrix) float64 {
 		s = min(s, l.At(i, i)*l.At(i, i))
 	}
 	return s
-}
-
-func fillNaN(m Matrix) {
-	for i := range m.Rows {
-		for j := range m.Cols {
-			m.Set(i, j, math.NaN())
-		}
-	}
 }
 
 // mulUpper overwrites the upper triangular r with L' r.

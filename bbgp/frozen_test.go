@@ -97,7 +97,7 @@ func TestFrozen(t *testing.T) {
 		c.opt.Engine, c.opt.Seed = e, 5
 		log.fit(t, c, dir)
 	}
-	log.likelihoods(t, e)
+	log.likelihoods(e)
 	file := filepath.Join(dir, "bits.txt")
 	if *freeze {
 		if err := os.WriteFile(file, []byte(log.String()), 0o644); err != nil {
@@ -226,7 +226,7 @@ func (l *frozenLog) predictions(t *testing.T, name string, m *bbgp.Model, xs lin
 }
 
 // likelihoods logs values and gradients at given parameters.
-func (l *frozenLog) likelihoods(t *testing.T, e *linalg.Engine) {
+func (l *frozenLog) likelihoods(e *linalg.Engine) {
 	d := frozenData(80, 2, 1)
 	d.NoiseScale = make([]float64, 80)
 	for i := range d.NoiseScale {

@@ -16,7 +16,7 @@ func TestExactGolden(t *testing.T) {
 	for _, name := range goldenSets {
 		t.Run(name, func(t *testing.T) {
 			g, _, std := loadGolden(t, name)
-			half := firstRows(std, 1000)
+			half := first1000(std)
 			checkGolden(t, "n1000.initial", half, g.N1000.Initial, 1e-9, 1e-7)
 			checkGolden(t, "n1000.low_noise", half, g.N1000.LowNoise, 1e-9, 1e-7)
 			checkGolden(t, "initial", std, g.Initial, 1e-9, 1e-7)

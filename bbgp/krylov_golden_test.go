@@ -23,8 +23,8 @@ func TestGoldenBounds(t *testing.T) {
 			d     *gp.Table
 		}{
 			{"initial", g.Initial, std},
-			{"n1000.initial", g.N1000.Initial, firstRows(std, 1000)},
-			{"n1000.low_noise", g.N1000.LowNoise, firstRows(std, 1000)},
+			{"n1000.initial", g.N1000.Initial, first1000(std)},
+			{"n1000.low_noise", g.N1000.LowNoise, first1000(std)},
 		} {
 			p, want := c.pt.params(), float64(c.pt.LML)
 			o := krylovOf(t, c.d, p)
@@ -54,7 +54,7 @@ func TestGoldenBounds(t *testing.T) {
 func TestGoldenGradient(t *testing.T) {
 	for _, name := range []string{"elevators", "bike"} {
 		g, _, std := loadGolden(t, name)
-		d := firstRows(std, 1000)
+		d := first1000(std)
 		for _, pt := range []goldenPoint{g.N1000.Initial, g.N1000.LowNoise} {
 			p, want := pt.params(), pt.gradient()
 			o := krylovOf(t, d, p)

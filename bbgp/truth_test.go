@@ -312,15 +312,15 @@ func TestBoundsOnSets(t *testing.T) {
 	}
 	for _, name := range goldenSets {
 		t.Run(name, func(t *testing.T) {
-			g, train, std := loadGolden(t, name)
-			m := goldenModel(t, g, train, std)
+			g, train, _ := loadGolden(t, name)
+			m := goldenModel(t, g, train)
 			judge(t, m, newPlaces(train, count))
 		})
 	}
 }
 
 // goldenModel predicts 2000 rows at the golden optimum, and not densely.
-func goldenModel(t *testing.T, g golden, train *Data, std *gp.Table) *Model {
+func goldenModel(t *testing.T, g golden, train *Data) *Model {
 	t.Helper()
 	m := modelOf(train, gp.Standardise(train.X, train.Y, gp.PaperFloor),
 		g.Optimum.params(), posterior.PrecondSpec{Rank: -1, Neighbours: -1})
@@ -337,8 +337,8 @@ func TestLeaveOneOutOnSets(t *testing.T) {
 		t.Skip("inverses of 2000 rows")
 	}
 	for _, name := range []string{"elevators", "pol"} {
-		g, train, std := loadGolden(t, name)
-		m, ctx := goldenModel(t, g, train, std), context.Background()
+		g, train, _ := loadGolden(t, name)
+		m, ctx := goldenModel(t, g, train), context.Background()
 		got, err := m.LeaveOneOut(ctx, LeaveOutOptions{Engine: gptest.Engine(t)})
 		if err != nil {
 			t.Fatal(err)

@@ -121,7 +121,7 @@ func (g *h2Gradient[T]) box(worker, i int) {
 				g.gatherNodes(s, i, b, e, side.nodes)
 			}
 		}
-		g.flush(s, i, b, s.xj, s.uj, side.nodes, noPoints, 2)
+		g.flush(s, i, s.xj, s.uj, side.nodes, noPoints, 2)
 	}
 	if !b.leaf() || f.ctx.Err() != nil {
 		return
@@ -189,7 +189,7 @@ func (g *h2Gradient[T]) gatherNodes(s *h2GradScratch[T], i int, b *h2Box, e int3
 			out[k*wide] = m[k*from.rows+a]
 		}
 		if s.have++; s.have == gatherCols {
-			g.flush(s, i, b, s.xj, s.uj, live, noPoints, 2)
+			g.flush(s, i, s.xj, s.uj, live, noPoints, 2)
 		}
 	}
 }
@@ -203,10 +203,10 @@ func (g *h2Gradient[T]) nearRun(s *h2GradScratch[T], i int, b *h2Box, from, to i
 	s.have = to - from
 	uj := g.uj[from*r : (from+padTo(to-from, asm.Pad))*r]
 	if self {
-		g.flush(s, i, b, s.xj, uj, b.size(), ownPoints, 1)
+		g.flush(s, i, s.xj, uj, b.size(), ownPoints, 1)
 		return
 	}
-	g.flush(s, i, b, s.xj, uj, b.size(), otherPoints, 2)
+	g.flush(s, i, s.xj, uj, b.size(), otherPoints, 2)
 }
 
 // What the columns of a tile are.
@@ -217,7 +217,7 @@ const (
 )
 
 // flush adds count times the tile of the live rows and the gathered columns.
-func (g *h2Gradient[T]) flush(s *h2GradScratch[T], i int, b *h2Box, xj, uj []T, live, kind int, count float64) {
+func (g *h2Gradient[T]) flush(s *h2GradScratch[T], i int, xj, uj []T, live, kind int, count float64) {
 	if s.have == 0 {
 		return
 	}

@@ -144,7 +144,7 @@ func (v *Vecchia) Evaluate(ctx context.Context, near *Nearest, r, share []float6
 	v.near, v.r, v.share = near, r, share
 	o.engine.ForShare(batches, 1, func(worker, b int) {
 		if ctx.Err() == nil {
-			v.batch(&v.work[worker], worker, b)
+			v.batch(&v.work[worker], b)
 		}
 	})
 	o.engine.Complete(v.sums, batches, 1)

@@ -10,7 +10,7 @@ import (
 // The terms of a Vecchia likelihood, asm.CholLanes at a time.
 
 // batch computes the terms of batch b.
-func (v *Vecchia) batch(s *vecchiaWork, worker, b int) {
+func (v *Vecchia) batch(s *vecchiaWork, b int) {
 	const L = asm.CholLanes
 	o, n := v.op, v.near.width
 	im, d := o.engine.Impl, o.pts.dim

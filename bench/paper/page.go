@@ -69,7 +69,7 @@ func (s *settings) writePage() error {
 		for _, r := range runs {
 			seen[fmt.Sprintf("%s, threads: %d, %s", r.Head.Machine, r.Head.Threads, r.Head.ISA)] = true
 		}
-		if err := s.biasPart(p, dir, runs); err != nil {
+		if err := s.biasPart(p, runs); err != nil {
 			return err
 		}
 		c, err := s.newChapter(dir, runs)
@@ -168,7 +168,7 @@ func (s *settings) newChapter(dir string, runs []*record) (*chapter, error) {
 
 // biasPart adds the study of eps and probes if its runs are in the folder; that
 // with the most rows counts.
-func (s *settings) biasPart(p *page, dir string, runs []*record) error {
+func (s *settings) biasPart(p *page, runs []*record) error {
 	var of []*record
 	kinds := map[string]bool{}
 	for _, r := range runs {

@@ -103,12 +103,11 @@ func (a *app) check(name string, read *reading, asJSON bool) error {
 		return err
 	}
 	if asJSON {
-		err = writeJSON(a.out, r)
+		if err := writeJSON(a.out, r); err != nil {
+			return err
+		}
 	} else {
-		err = r.write(a.out)
-	}
-	if err != nil {
-		return err
+		r.write(a.out)
 	}
 	return problem
 }
@@ -235,7 +234,7 @@ func describe(c *table.Column) checkColumn {
 	return d
 }
 
-func (r *checkReport) write(w io.Writer) error {
+func (r *checkReport) write(w io.Writer) {
 	header := "no header"
 	if r.Header {
 		header = "header"
@@ -279,5 +278,4 @@ func (r *checkReport) write(w io.Writer) error {
 	if r.Command != "" {
 		fmt.Fprintf(w, "a command that fits:\n  %s\n", visible(r.Command, maxCommand))
 	}
-	return nil
 }

@@ -82,51 +82,6 @@ func RandMatrix(rng *rand.Rand, r, c int) linalg.Matrix {
 	return m
 }
 
-// RandSPD returns a symmetric positive definite n×n matrix with eigenvalues
-// from 1 to cond, evenly spread in the logarithm, and random eigenvectors.
-func RandSPD(rng *rand.Rand, n int, cond float64) linalg.Matrix {
-	a := linalg.NewMatrix(n, n)
-	for i := range n {
-		a.Set(i, i, math.Pow(cond, float64(i)/float64(max(1, n-1))))
-	}
-	v := make([]float64, n)
-	for range min(n, 20) { // Householder reflections from both sides
-		var norm float64
-		for i := range v {
-			v[i] = rng.NormFloat64()
-			norm += v[i] * v[i]
-		}
-		for i := range v {
-			v[i] /= math.Sqrt(norm)
-		}
-		reflect(a, v)
-	}
-	for i := range n {
-		for j := range i {
-			a.Set(j, i, a.At(i, j))
-		}
-	}
-	return a
-}
-
-// reflect sets a = (I - 2vv') a (I - 2vv') for symmetric a.
-func reflect(a linalg.Matrix, v []float64) {
-	w := make([]float64, len(v))
-	var vw float64
-	for i := range w {
-		for j, x := range a.Row(i) {
-			w[i] += x * v[j]
-		}
-		vw += v[i] * w[i]
-	}
-	for i := range v {
-		row := a.Row(i)
-		for j := range row {
-			row[j] += 4*v[i]*vw*v[j] - 2*v[i]*w[j] - 2*w[i]*v[j]
-		}
-	}
-}
-
 // CheckSymOp checks op against its dense copy: products with 1 to 9 and some
 // more columns agree within tol times Σ_j |A_ij| |x_j|, strided arguments are
 // respected, the result is linear and symmetric to that accuracy, bitwise the

@@ -165,10 +165,7 @@ func (s *Estimator) gradient(ctx context.Context, p gp.Params,
 	if s.conjugate {
 		tau = 1 / (1 + f.trace/float64(n))
 	}
-	guf, guu, err := s.blockGradients(f, tau, u)
-	if err != nil {
-		return nil, err
-	}
+	guf, guu := s.blockGradients(f, tau, u)
 	g := &evidence.Gradient{Lengthscales: make([]float64, len(p.Lengthscales))}
 	logL := make([]float64, len(p.Lengthscales))
 	mk, err := s.op.CrossGradTo(ctx, g.Lengthscales, s.pivots, guf)
@@ -230,7 +227,7 @@ func (s *Estimator) diagonalGradient(g *evidence.Gradient, p gp.Params,
 }
 
 // blockGradients returns ∂/∂K_uf and ∂/∂K_uu.
-func (s *Estimator) blockGradients(f *sparseFactors, tau float64, u []float64) (guf, guu linalg.Matrix, err error) {
+func (s *Estimator) blockGradients(f *sparseFactors, tau float64, u []float64) (guf, guu linalg.Matrix) {
 	m, n := f.a.Rows, f.a.Cols
 	au := linalg.NewMatrix(m, 1)
 	s.e.GemmTo(au, 1, f.a, false, linalg.Column(u), false, 0)
@@ -261,7 +258,7 @@ func (s *Estimator) blockGradients(f *sparseFactors, tau float64, u []float64) (
 	for k := range m {
 		s.e.Axpy(au.Data[k], u, guf.Row(k))
 	}
-	return guf, guu, nil
+	return guf, guu
 }
 
 // quadGradient sets dst[d] to the derivative by log l_d of

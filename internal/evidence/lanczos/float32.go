@@ -152,7 +152,7 @@ func (r *process) sampleRows(t *solution) (doubt, entry float64, err error) {
 	for i, v := range t.v.Data {
 		x.Data[i*2] = v
 	}
-	defer lapTime(time.Now(), &o.phases.product)
+	defer addSince(time.Now(), &o.phases.product)
 	at, exact, err := r.exactRows(x)
 	if err != nil {
 		return 0, 0, err

@@ -67,7 +67,7 @@ func copyColumn(dst linalg.Matrix, c int, src linalg.Matrix) {
 // second estimates what the products of the process have done beyond the first order, by rows of
 // theirs and exact ones.
 func (r *process) second(t *solution, x linalg.Matrix, at []int, exact linalg.Matrix) error {
-	defer lapTime(time.Now(), &r.o.phases.product)
+	defer addSince(time.Now(), &r.o.phases.product)
 	kx := linalg.NewMatrix(r.o.n, x.Cols)
 	if err := r.op.MulTo(r.ctx, kx, x); err != nil {
 		return err

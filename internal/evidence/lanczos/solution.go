@@ -212,7 +212,7 @@ func (r *process) knownStep(t *solution, may bool) (linalg.Matrix, bool) {
 	if !may {
 		return step, false
 	}
-	defer lapTime(time.Now(), &o.phases.orth)
+	defer addSince(time.Now(), &o.phases.orth)
 	white := linalg.NewMatrix(o.n, 1)
 	o.pre.FInvTo(white, t.r)
 	if !o.lanczos.InverseTo(step, white, &o.b.ldl) {
@@ -230,7 +230,7 @@ func (r *process) cgStep(t *solution, rest float64) (step, left linalg.Matrix, e
 	if o.cg == nil {
 		o.cg = krylov.NewCG(o.e, o.n, 1)
 	}
-	defer lapTime(time.Now(), &o.phases.product)
+	defer addSince(time.Now(), &o.phases.product)
 	res, err := o.cg.Solve(r.ctx, r.op, o.pre, step, t.r,
 		krylov.CGOptions{Tol: math.Sqrt(o.b.node * rest), MaxPasses: 40,
 			OnPass: func(_ int, _, now linalg.Matrix, _ []float64) bool { left.CopyFrom(now); return false }})
@@ -248,11 +248,8 @@ func (r *process) residualOf(t *solution, step linalg.Matrix) (linalg.Matrix, er
 	return left, err
 }
 
-func lapTime(start time.Time, sum *float64) time.Time {
-	now := time.Now()
-	*sum += now.Sub(start).Seconds()
-	return now
-}
+// addSince adds the seconds since start to sum.
+func addSince(start time.Time, sum *float64) { *sum += time.Since(start).Seconds() }
 
 // residual forms r, q, u = Nr and what of r the process has not seen, from kv = K̂v.
 func (r *process) residual(t *solution, kv linalg.Matrix) {

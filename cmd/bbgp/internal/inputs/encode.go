@@ -23,28 +23,27 @@ type Set struct {
 	unseen map[string]int // rows with a text that training had not seen, by column
 }
 
-// value is the number of an input for a cell; ok is false where the cell does
-// not serve (missing, without a rule for it).
-func (in *Input) value(v float64, isMissing bool, level string) (x float64, ok bool) {
+// value is the number of an input for a cell: what missing values are filled with where it is missing.
+func (in *Input) value(v float64, isMissing bool, level string) float64 {
 	switch in.Kind {
 	case Missing:
 		if isMissing {
-			return 1, true
+			return 1
 		}
-		return 0, true
+		return 0
 	case Level:
 		switch {
 		case isMissing || level != in.Level && in.known[level]:
-			return 0, true
+			return 0
 		case level == in.Level:
-			return 1, true
+			return 1
 		}
-		return math.NaN(), true // unseen in training: no level's place is its place
+		return math.NaN() // unseen in training: no level's place is its place
 	}
 	if isMissing {
-		return in.Fill, false
+		return in.Fill
 	}
-	return v, true
+	return v
 }
 
 // placesOf returns where each name is; names are unique.
@@ -149,7 +148,7 @@ func (p *Plan) Matrix(t *table.Table, rows []int) linalg.Matrix {
 					level = c.Levels[c.Codes[i]]
 				}
 			}
-			v, _ := in.value(c.Num[i], isMissing, level)
+			v := in.value(c.Num[i], isMissing, level)
 			x.Set(k, j, v)
 		}
 	}

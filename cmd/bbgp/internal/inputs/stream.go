@@ -137,7 +137,7 @@ func (s *Stream) row(dst []float64, cells [][]byte) (ok bool, err error) {
 		case v.Text && as != table.AsText:
 			return false, s.fault(in.Column, table.Quote(string(cell))+" is no number")
 		}
-		dst[j], _ = in.value(v.Num, v.Missing, string(cell))
+		dst[j] = in.value(v.Num, v.Missing, string(cell))
 		if math.IsNaN(dst[j]) && (j == 0 || s.column[j-1] != s.column[j]) {
 			s.Unseen[in.Column]++
 		}

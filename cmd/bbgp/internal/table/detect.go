@@ -191,7 +191,7 @@ func (s *sample) detectDelimiter() (delimiter byte, titles int) {
 
 // detectDecimal tells a decimal comma: some cell is a number only with a comma, and none
 // is one only with a point.
-func (s *sample) detectDecimal(delimiter byte) byte {
+func (s *sample) detectDecimal() byte {
 	points, commas := 0, 0
 	for _, cells := range s.cells {
 		for _, c := range cells {

@@ -100,7 +100,7 @@ func (h *head) before(s *sample, drop func(n int)) (above []byte) {
 		}
 		h.note("the first line says that the delimiter is %q", m[1])
 	}
-	if n, names, kind := foreignHead(s.recs, h.delimiter); n > 0 {
+	if n, names, kind := foreignHead(s.recs); n > 0 {
 		drop(n)
 		h.names = names
 		h.note("the names of the %d columns stand in the head of a %s file", len(names), kind)
@@ -266,7 +266,7 @@ func filled(cells [][]byte) (n int) {
 
 // foreignHead knows the heads of GeoEAS files (a title, the number of columns, a name a
 // line) and ARFF files (@attribute lines, @data), and returns their records.
-func foreignHead(recs []record, delimiter byte) (n int, names []string, kind string) {
+func foreignHead(recs []record) (n int, names []string, kind string) {
 	for i, r := range recs {
 		line := strings.TrimSpace(string(r.text))
 		lower := strings.ToLower(line)

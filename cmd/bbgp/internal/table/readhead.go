@@ -55,7 +55,7 @@ func (r *Reader) readHead() error {
 	r.head, r.place = h.notes, h.place
 	r.Delimiter, r.rowNames, r.HasHeader = h.delimiter, h.rowNames, h.isHeader || h.names != nil
 	if r.Decimal = r.opt.Decimal; r.Decimal == 0 {
-		r.Decimal = s.detectDecimal(r.Delimiter)
+		r.Decimal = s.detectDecimal()
 	}
 	r.start, r.next = r.start+h.skip, r.next+h.lines
 	if h.names != nil {

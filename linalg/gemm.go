@@ -48,7 +48,7 @@ type gemmJob struct {
 	a, b   Matrix
 	ta, tb bool
 
-	ready [][]float64 // A, if it is packed already: the steps of PackedRows
+	ready *PackedRows // A, if it is packed already
 	self  bool        // op(a) = op(b)', and all of op(b) is packed at once: for both
 
 	j0, jn, k0, kn, mc, blocks int // the block of B and the step that is packed
@@ -269,7 +269,8 @@ func (g *gemmJob) panel(worker, i0, r int) []float64 {
 	case g.self:
 		return g.packed[r*g.kn:]
 	case g.ready != nil:
-		return g.ready[g.k0/gemmKC][r*gemmKC:]
+		s := g.k0 / gemmKC
+		return g.ready.steps[s][r*g.ready.depth(s):]
 	}
 	return g.rows[worker][(r-i0)*g.kn:]
 }
@@ -305,10 +306,20 @@ func (g *gemmJob) multiplyTile(worker int, t gemmTile, a, b, next []float64) {
 }
 
 // PackedRows are the rows of an n×k matrix, packed for products as A, to which
-// columns can be added: 8·room.RoundUp(n, MR)·room.RoundUp(k, KC) bytes.
+// columns can be added: 8·room.RoundUp(n, MR)·room.RoundUp(k, KC) bytes, or with no more than
+// Most columns where that is not 0.
 type PackedRows struct {
+	Most  int
 	n, k  int
-	steps [][]float64 // [n/MR][KC][MR] for each step of KC columns
+	steps [][]float64 // [n/MR][depth][MR] for each step of KC columns or what is left of Most
+}
+
+// depth is how many columns there is room for in step s.
+func (p *PackedRows) depth(s int) int {
+	if p.Most > 0 {
+		return min(gemmKC, p.Most-s*gemmKC)
+	}
+	return gemmKC
 }
 
 // Append appends the columns of m (n×b).
@@ -316,13 +327,13 @@ func (p *PackedRows) Append(e *Engine, m Matrix) {
 	p.n = m.Rows
 	panels := (p.n + gemmMR - 1) / gemmMR
 	for done := 0; done < m.Cols; {
-		at := p.k % gemmKC
+		at, depth := p.k%gemmKC, p.depth(p.k/gemmKC)
 		if at == 0 {
-			p.steps = append(p.steps, make([]float64, panels*gemmMR*gemmKC))
+			p.steps = append(p.steps, make([]float64, panels*gemmMR*depth))
 		}
-		width, step := min(m.Cols-done, gemmKC-at), p.steps[p.k/gemmKC]
+		width, step := min(m.Cols-done, depth-at), p.steps[p.k/gemmKC]
 		e.Par.For(panels, func(_, i int) {
-			dst := step[(i*gemmKC+at)*gemmMR:][:width*gemmMR]
+			dst := step[(i*depth+at)*gemmMR:][:width*gemmMR]
 			packAcross(&e.Impl.F64, dst, m, i*gemmMR, min(gemmMR, p.n-i*gemmMR), done, width)
 		})
 		done, p.k = done+width, p.k+width
@@ -335,6 +346,6 @@ func (e *Engine) MulPacked(c Matrix, alpha float64, a *PackedRows, b Matrix) {
 		panic("linalg: MulPacked: shapes do not fit")
 	}
 	g := e.gemm()
-	g.shape, g.c, g.alpha, g.ready, g.b, g.tb = gemmFull, c, alpha, a.steps, b, true
+	g.shape, g.c, g.alpha, g.ready, g.b, g.tb = gemmFull, c, alpha, a, b, true
 	g.run(e.Par, c.Rows, c.Cols, a.k, 1)
 }

@@ -59,22 +59,24 @@ func TestMulPacked(t *testing.T) {
 	engines(t, func(t *testing.T, e *Engine) {
 		rng := newRand(11)
 		a, b := randMatrix(rng, 37, gemmKC+20), randMatrix(rng, 30, gemmKC+20)
-		var packed PackedRows
-		for at := 0; at < a.Cols; {
-			to := min(a.Cols, at+150)
-			packed.Append(e, a.Sub(0, a.Rows, at, to))
-			at = to
-		}
-		got, want := randMatrix(rng, 37, 30), NewMatrix(37, 30)
-		want.CopyFrom(got)
-		c0 := got.Clone()
-		e.MulPacked(got, -2, &packed, b)
-		checkProduct(t, got, c0, -2, a, false, b, true, 1, false)
-		e.GemmTo(want, -2, a.Sub(0, 37, 0, gemmKC), false, b.Sub(0, 30, 0, gemmKC), true, 1)
-		e.GemmTo(want, -2, a.Sub(0, 37, gemmKC, a.Cols), false, b.Sub(0, 30, gemmKC, a.Cols), true, 1)
-		for i := range got.Rows {
-			if !slices.Equal(got.Row(i), want.Row(i)) {
-				t.Fatalf("row %d has other bits than the product by steps", i)
+		for _, most := range []int{0, a.Cols} { // with a last step that is as deep as the others, or not
+			packed := PackedRows{Most: most}
+			for at := 0; at < a.Cols; {
+				to := min(a.Cols, at+150)
+				packed.Append(e, a.Sub(0, a.Rows, at, to))
+				at = to
+			}
+			got, want := randMatrix(rng, 37, 30), NewMatrix(37, 30)
+			want.CopyFrom(got)
+			c0 := got.Clone()
+			e.MulPacked(got, -2, &packed, b)
+			checkProduct(t, got, c0, -2, a, false, b, true, 1, false)
+			e.GemmTo(want, -2, a.Sub(0, 37, 0, gemmKC), false, b.Sub(0, 30, 0, gemmKC), true, 1)
+			e.GemmTo(want, -2, a.Sub(0, 37, gemmKC, a.Cols), false, b.Sub(0, 30, gemmKC, a.Cols), true, 1)
+			for i := range got.Rows {
+				if !slices.Equal(got.Row(i), want.Row(i)) {
+					t.Fatalf("row %d has other bits than the product by steps", i)
+				}
 			}
 		}
 	})

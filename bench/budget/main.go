@@ -4,7 +4,8 @@
 //	go build -o bin/bbgp ./cmd/bbgp
 //	go run ./bench/budget -bbgp bin/bbgp -sizes 2000x1,5000x3,5000x100
 //
-// Arguments are flags of the fits: -- --start FILE leaves out the search before them.
+// Arguments are flags of the fits: -- --start FILE leaves out the search before them, and
+// -- --time 150 ends a fit when it has had its peak.
 // The peak is that of the process, reading included. A line that exceeds 1.1 times
 // the budget or 1.25 times the prediction ends the program with status 1.
 package main
@@ -21,6 +22,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"bbgp.dev/bbgp"
@@ -30,6 +32,7 @@ var (
 	program = flag.String("bbgp", "bin/bbgp", "the program")
 	sizes   = flag.String("sizes", "2000x1,2000x8,2000x100,2000x500,5000x3,5000x100,20000x3,20000x8",
 		"tables, rows x inputs")
+	times = flag.String("times", "1,1.3,2,0", "budgets in least budgets, 0 for none")
 	steps = flag.String("max-steps", "4", "evaluations of a fit; memory does not grow after the first few")
 )
 
@@ -67,7 +70,11 @@ func run() error {
 		if err := write(path, data); err != nil {
 			return err
 		}
-		for _, times := range []float64{1, 1.3, 2, 0} {
+		for _, word := range strings.Split(*times, ",") {
+			times, err := strconv.ParseFloat(word, 64)
+			if err != nil {
+				return fmt.Errorf("-times: %w", err)
+			}
 			ok, err := measure(size, path, int64(math.Ceil(times*float64(short.Needed))))
 			if err != nil {
 				return err

@@ -22,22 +22,24 @@ const (
 	garbage        = 1.5
 	typicalPasses  = 20 // of an evaluation: what the basis must have room for
 	typicalColumns = 64 // of the gradient
+	// An input of a row: standardised, scaled, packed as rows, columns and columns of
+	// products with few rows, in both precisions.
+	bytesPerInput = 8 + 8 + 3*(8+4)
 	// A preconditioner that is not chosen yet has as a rule no more than these.
 	typicalRank, typicalNear = mixedRank, 128
-	// Of a row, while P is made, by peaks of fits: a column of the low-rank part as pivots
-	// make it, twice, as matrix, as factor, and as factor of the last P, some of which are
-	// garbage by the time that neighbours come; a neighbour as index, weight and packed
-	// weight, of this P and the last, which is half gone where there is a low-rank part.
+	// Of a row, while P is made, by peaks of fits: a column of the low-rank part twice, as pivots
+	// make it and packed or as matrix, and as factor, and garbage of it; a neighbour as index,
+	// weight and packed weight, and what the search for it takes. The last P is gone by then.
 	// On a map, whose products are below n², it is of neighbours alone.
 	mapInputs, mapRows, mapNear                                      = 3, lowRankRows, 96
-	bytesPerRankAlone, bytesPerRank, bytesPerNearAlone, bytesPerNear = 40, 32, 48, 20
+	bytesPerRankAlone, bytesPerRank, bytesPerNearAlone, bytesPerNear = 20, 32, 48, 20
 )
 
 // KrylovBytes predicts what method bbgp keeps beside its basis while it makes a
 // preconditioner: the data, raw, standardised and packed in both precisions; work
 // areas of some blocks; the old preconditioner and the new one.
 func KrylovBytes(n, d, cols, rank, near int) int64 {
-	row := d*(8+8+8+4) + 8*14*cols + 8*2*typicalColumns
+	row := d*bytesPerInput + 8*14*cols + 8*2*typicalColumns
 	return int64(n)*int64(row) + precondBytes(n, rank, near)
 }
 
@@ -89,6 +91,12 @@ func (o *Budget) liveBytes(n, d, rank, near int) (all, basis int64) {
 	case "sgpr", "cglb":
 		return sparseBytes(n, min(o.Inducing, n)), 0
 	}
+	cols := max(o.Probes, MinLastProbes) + 1
+	basis = basisBytes(n, cols)
+	if rank < 0 && near < 0 && !IsMap(n, d) { // it may also be of low rank alone
+		alone := min(MostRank(n, OrStandard(o.Costs)), n/4)
+		all = KrylovBytes(n, d, cols, alone, 0) + basis
+	}
 	if rank < 0 {
 		rank = min(typicalRank, n/4)
 		if IsMap(n, d) {
@@ -101,9 +109,7 @@ func (o *Budget) liveBytes(n, d, rank, near int) (all, basis int64) {
 			near = mapNear
 		}
 	}
-	cols := max(o.Probes, MinLastProbes) + 1
-	basis = basisBytes(n, cols)
-	return KrylovBytes(n, d, cols, rank, near) + basis, basis
+	return max(all, KrylovBytes(n, d, cols, rank, near)+basis), basis
 }
 
 // DenseRows is the number of rows up to which predictions are made by Cholesky
@@ -135,10 +141,6 @@ func fisherBytes(n, d int) int64 {
 // PeakBytes predicts the peak of the process in a fit of n places in so many rows.
 func (o *Budget) PeakBytes(n, rows, d, rank, near int) int64 {
 	live, _ := o.liveBytes(n, d, rank, near)
-	if rank < 0 && near < 0 && !IsMap(n, d) { // it may also be of low rank alone
-		alone, _ := o.liveBytes(n, d, MostRank(n, OrStandard(o.Costs)), 0)
-		live = max(live, alone)
-	}
 	// The information comes after P, when half of what that took is free again.
 	live += max(0, fisherBytes(n, d)-precondBytes(n, max(rank, 0), max(near, 0))/2)
 	subset := ExactBytes(min(ExactLevel, n/LevelGrowth))

@@ -64,6 +64,7 @@ func pivotedRows(ctx context.Context, e *linalg.Engine, k linalg.ColOp,
 		e: e, k: k, opt: opt, n: n, limit: max(0, min(opt.MaxRank, n)),
 		diag: make([]float64, n), rest: make([]float64, n),
 	}
+	p.packed.Most = p.limit
 	p.lo, p.hi = e.OwnRows(n)
 	k.DiagTo(p.diag)
 	copy(p.rest, p.diag)
@@ -186,6 +187,7 @@ func (p *pivoting) random(ctx context.Context) (linalg.Matrix, error) {
 			return linalg.Matrix{}, err
 		}
 	}
+	p.packed = linalg.PackedRows{} // L is twice in memory, not three times
 	l := linalg.NewMatrix(p.hi-p.lo, len(p.pivots))
 	p.e.Par.ForRows(l.Rows, func(i int) { p.rowTo(l.Row(i), p.lo+i) })
 	return l, nil

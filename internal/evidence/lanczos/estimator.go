@@ -119,6 +119,7 @@ func (o *Estimator) Rebuild(ctx context.Context, p gp.Params, opt evidence.Optio
 	opt.RowWork, opt.H2 = work/float64(o.n), h2
 	set, reason := cost.Precond(o.n, p, o.op.Noise(), prec, opt.Request)
 	set.Seed = opt.Seed
+	o.pre, o.lanczos = nil, nil // the memory of the old ones is for the new one
 	pre, err := precond.New(ctx, o.e, o.op, o.op.Noise(), set)
 	if err != nil {
 		return fmt.Errorf("preconditioner: %w", err)

@@ -87,7 +87,8 @@ func New(ctx context.Context, e *linalg.Engine, k linalg.ColOp, noise []float64,
 		})
 		trace = lost[0]
 		few := 2*columns <= l.Cols
-		if l = l.Sub(0, l.Rows, 0, columns); few {
+		l = l.Sub(0, l.Rows, 0, columns)
+		if few {
 			l = l.Clone() // so that all of the columns are not held
 		}
 		opt.Neighbours = near

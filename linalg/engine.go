@@ -20,6 +20,7 @@ type Engine struct {
 	parts []float64
 
 	gathers gathering
+	twin    *Engine // Alone
 }
 
 // Check panics for an engine that computes nothing, such as a zero one: engines come from

@@ -154,6 +154,9 @@ func (e *Engine) AllRowsTo(dst, m Matrix) {
 	e.CompleteRows(dst, Groups(dst.Rows), GroupRows(dst.Rows))
 }
 
+// Deals tells whether iteration i is dealt to this rank.
+func (e *Engine) Deals(i int) bool { return i%e.Ranks() == e.Rank() }
+
 // ForDealt runs the iterations of 0..n-1 that are dealt to this rank, in turn: where the first cost more than the last.
 func (e *Engine) ForDealt(n int, body func(worker, i int)) {
 	if e.alone() {

@@ -92,6 +92,25 @@ func (w *agreedContext) end(how int) {
 	w.cancel(context.Cause(w.local)) // nil, which is context.Canceled, where another rank has ended it
 }
 
+// localKey asks a context for what this rank knows.
+type localKey struct{}
+
+// Here returns what this rank alone knows of ctx: it ends as soon as that ends here. What is computed between two
+// calls, by this rank for all, may end with it if the next call tells the others.
+func Here(ctx context.Context) context.Context {
+	if local, ok := ctx.Value(localKey{}).(context.Context); ok {
+		return local
+	}
+	return ctx
+}
+
+func (w *agreedContext) Value(key any) any {
+	if key == (localKey{}) {
+		return w.local
+	}
+	return w.Context.Value(key)
+}
+
 func (w *agreedContext) Err() error {
 	err := w.Context.Err()
 	if err != nil && w.how.Load() == timeOver {
@@ -130,7 +149,7 @@ func WithDeadlineCause(ctx context.Context, c Comm, end time.Time, cause error) 
 	if !ok || a.Size() == 1 {
 		return context.WithDeadlineCause(ctx, end, cause)
 	}
-	local, stop := context.WithDeadlineCause(context.WithoutCancel(ctx), end, cause)
+	local, stop := context.WithDeadlineCause(Here(ctx), end, cause)
 	agreed, done := a.watch(ctx, local)
 	return agreed, func() {
 		done()

@@ -43,29 +43,63 @@ const (
 	climbFails = 7     // steps in turn that end a climb
 )
 
-// newClimber evaluates the start; a start that has no value is done at -Inf.
-func newClimber(ctx context.Context, e *linalg.Engine, at surface, p gp.Params, fixed []bool, rows int) *climber {
-	d := len(p.Lengthscales)
-	c := &climber{p: p.Clone(), at: at, limit: rows, fixed: fixed,
-		reach: climbReach, worth: climbWorth, value: math.Inf(-1)}
-	c.z = logVector(p)[:d+2]
-	c.met = quadraticModel{e: e, keep: true}
+func newClimber(e *linalg.Engine, from string, at surface, p gp.Params, fixed []bool, rows int) *climber {
+	return &climber{from: from, p: p.Clone(), z: logVector(p)[:len(p.Lengthscales)+2], at: at, limit: rows, fixed: fixed,
+		reach: climbReach, worth: climbWorth, value: math.Inf(-1), met: quadraticModel{e: e, keep: true}}
+}
+
+// A climberState is what changes of a climber.
+type climberState struct {
+	P                              gp.Params
+	Z, Grad                        []float64
+	Value, Curvature, Reach, Worth float64
+	Evals, Fails                   int
+	Done                           bool
+	Pairs                          [][2][]float64
+}
+
+func (c *climber) state() climberState {
+	s := climberState{P: c.p, Z: c.z, Grad: c.grad, Value: c.value, Reach: c.reach, Worth: c.worth, Evals: c.evals,
+		Fails: c.fails, Done: c.done}
+	if c.met.base != nil {
+		s.Curvature = c.met.base.at(0)
+	}
+	for _, p := range c.met.pairs {
+		s.Pairs = append(s.Pairs, [2][]float64{p.s, p.y})
+	}
+	return s
+}
+
+func (c *climber) set(s climberState) {
+	c.p, c.z, c.grad, c.value, c.reach, c.worth = s.P, s.Z, s.Grad, s.Value, s.Reach, s.Worth
+	c.evals, c.fails, c.done = s.Evals, s.Fails, s.Done
+	if s.Curvature > 0 {
+		c.curve(s.Curvature)
+	}
+	c.met.pairs = nil
+	for _, p := range s.Pairs {
+		c.met.pairs = append(c.met.pairs, pair{p[0], p[1]})
+	}
+}
+
+// start evaluates the start; one that has no value is done at -Inf.
+func (c *climber) start(ctx context.Context) {
 	c.evals++
-	v, g, mean, err := at(ctx, p)
+	d := len(c.z) - 2
+	v, g, mean, err := c.at(ctx, c.p)
 	if err != nil {
 		c.done = true
-		return c
+		return
 	}
 	c.value, c.grad, c.p.Mean = v, g, mean
 	// A first step along the gradient as long as the reach allows.
 	norm := 0.0
 	for i, s := range g {
-		if i >= d || !fixed[i] {
+		if i >= d || !c.fixed[i] {
 			norm += s * s
 		}
 	}
 	c.curve(max(math.Sqrt(norm), 1) / climbReach)
-	return c
 }
 
 // curve sets the curvature that is assumed where pairs tell none.

@@ -226,19 +226,17 @@ func (s *coarse) candidates(ctx context.Context, all []*ascent) ([]Candidate, er
 	slices.SortStableFunc(all, func(a, b *ascent) int {
 		return cmp.Or(cmp.Compare(min(len(a.dropped), 1), min(len(b.dropped), 1)), cmp.Compare(b.value, a.value))
 	})
+	tops, err := s.tops(ctx, all)
+	if err != nil {
+		return nil, err
+	}
 	var out []Candidate
-	for _, a := range all {
+	for i, a := range all {
 		c := Candidate{From: a.start, By: "vecchia", Parameters: s.params(a.z), Value: evidence.Bound(a.value),
 			Rows: s.f.Raw.X.Rows,
 			LML:  unasked, Evaluations: a.evals, Dropped: a.dropped}
-		if a.dropped == "" {
-			top, gain, err := s.atTop(ctx, c.Parameters)
-			if err != nil {
-				return nil, err
-			}
-			if gain > ridgeWorth {
-				c.Parameters, c.From = top, c.From+", scale by random rows"
-			}
+		if i < len(tops) && tops[i].Gain > ridgeWorth {
+			c.Parameters, c.From = tops[i].P, c.From+", scale by random rows"
 		}
 		out = append(out, c)
 		if a.dropped != "" || !s.atFloor(a) {

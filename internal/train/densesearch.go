@@ -10,6 +10,7 @@ import (
 	"bbgp.dev/internal/cost"
 	"bbgp.dev/internal/evidence"
 	"bbgp.dev/internal/gp"
+	"bbgp.dev/linalg"
 )
 
 // The search of few rows: dense evaluations of all of them from many starts. All
@@ -48,14 +49,19 @@ func (f *Search) denseSearch(ctx context.Context) ([]Candidate, error) {
 		count = max(f.Config.Restarts, 2)
 	}
 	began := f.Count.Evals
+	e := f.Config.Engine
 	var climbers []*climber
 	for _, s := range designStarts(f.Config.Kernel, f.Std, f.Flat, count, f.Config.Seed) {
-		p := s.p
-		c := newClimber(ctx, f.Config.Engine, at, p, f.Flat, n)
-		c.from = s.from
-		climbers = append(climbers, c)
+		climbers = append(climbers, newClimber(e.Alone(), s.from, at, s.p, f.Flat, n))
 	}
-	all, err := halve(ctx, climbers)
+	err = share(ctx, e, climbers, func(ctx context.Context, c *climber) error {
+		c.start(ctx)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	all, err := halve(ctx, e, climbers)
 	f.Count.Evals = began
 	for _, c := range all {
 		f.Count.Evals += c.Evaluations
@@ -65,7 +71,7 @@ func (f *Search) denseSearch(ctx context.Context) ([]Candidate, error) {
 
 // halve lets all climbers climb, the better part of them farther, and the best few to
 // their end. It returns candidates, the best first.
-func halve(ctx context.Context, all []*climber) ([]Candidate, error) {
+func halve(ctx context.Context, e *linalg.Engine, all []*climber) ([]Candidate, error) {
 	dropped := make(map[*climber]string, len(all))
 	live := slices.Clone(all)
 	for round, steps := range []int{6, 8, 12, 80} {
@@ -74,9 +80,10 @@ func halve(ctx context.Context, all []*climber) ([]Candidate, error) {
 			if round == 3 && !math.IsInf(c.value, -1) {
 				c.worth, c.done, c.fails, c.reach = endWorth, false, 0, max(c.reach, 0.1)
 			}
-			if err := c.climb(ctx, steps); err != nil {
-				return nil, err
-			}
+		}
+		err := share(ctx, e, live, func(ctx context.Context, c *climber) error { return c.climb(ctx, steps) })
+		if err != nil {
+			return nil, err
 		}
 		live = rank(live, dropped, fmt.Sprintf("after %d steps", steps))
 		if round < 3 && len(live) > keep {
@@ -102,6 +109,19 @@ func halve(ctx context.Context, all []*climber) ([]Candidate, error) {
 			LML:  evidence.Bound(c.value), Evaluations: c.evals, Ended: ended[c], Dropped: dropped[c]})
 	}
 	return out, nil
+}
+
+// share lets climbers do something, each on one rank, and all of them know what has become of it.
+func share(ctx context.Context, e *linalg.Engine, all []*climber,
+	do func(ctx context.Context, c *climber) error) error {
+	states, err := linalg.Tasks(ctx, e, len(all), func(ctx context.Context, i int) (climberState, error) {
+		err := do(ctx, all[i])
+		return all[i].state(), err
+	})
+	for i, s := range states {
+		all[i].set(s)
+	}
+	return err
 }
 
 // rank sorts climbers, the best first, and takes out those that are where a better one is.
@@ -141,9 +161,9 @@ func (c *climber) near(b *climber) bool {
 	return true
 }
 
-// denseSurface returns the likelihood of d by dense evaluations.
+// denseSurface returns the likelihood of d by dense evaluations of one rank.
 func (f *Search) denseSurface(d *gp.Table) (surface, error) {
-	obj, err := evidence.NewExact(f.Config.Engine, d, gp.DefaultParams(f.Config.Kernel, d.X.Cols))
+	obj, err := evidence.NewExact(f.Config.Engine.Alone(), d, gp.DefaultParams(f.Config.Kernel, d.X.Cols))
 	if err != nil {
 		return nil, err
 	}

@@ -139,7 +139,7 @@ func unitInformation(n, dims int) information {
 }
 
 // whitened returns A, whose row i holds what keep keeps of S_i, where K̂ = L L' has been
-// factored at p; the last row, that of c, is 0, and so are those of inputs that are out.
+// factored at p; the last row, that of c, is 0, and so are those of inputs that are out. Ranks share the rows out.
 func whitened(ctx context.Context, o *gp.Cholesky, p gp.Params, keep keeper) (linalg.Matrix, error) {
 	n, dims := o.Table.X.Rows, o.Table.X.Cols
 	k := gp.KernelOf(p)
@@ -150,8 +150,9 @@ func whitened(ctx context.Context, o *gp.Cholesky, p gp.Params, keep keeper) (li
 		}
 	})
 	a := linalg.NewMatrix(dims+3, keep.width())
+	e := o.Engine
 	for q, length := range p.Lengthscales {
-		if math.IsInf(length, 1) {
+		if math.IsInf(length, 1) || !e.Deals(q) {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
@@ -168,19 +169,24 @@ func whitened(ctx context.Context, o *gp.Cholesky, p gp.Params, keep keeper) (li
 	}
 	// L⁻¹K L⁻ᵀ = I - L⁻¹N L⁻ᵀ, N the noise. Its known part does not depend on σ_n².
 	noise, dst := gp.NoiseOf(p, o.Table), a.Row(dims)
-	setDiagonal(dk, noise)
-	keep.put(dst, dk)
-	for i := range dst {
-		dst[i] *= -1
+	if e.Deals(dims) {
+		setDiagonal(dk, noise)
+		keep.put(dst, dk)
+		for i := range dst {
+			dst[i] *= -1
+		}
+		keep.addUnit(dst)
 	}
-	keep.addUnit(dst)
 	for i := range noise {
 		if o.Table.NoiseExtra != nil {
 			noise[i] -= o.Table.NoiseExtra[i]
 		}
 	}
-	setDiagonal(dk, noise)
-	keep.put(a.Row(dims+1), dk)
+	if e.Deals(dims + 1) {
+		setDiagonal(dk, noise)
+		keep.put(a.Row(dims+1), dk)
+	}
+	linalg.CompleteDealt(e, a.Data, a.Rows, a.Cols, false)
 	return a, nil
 }
 

@@ -29,20 +29,23 @@ func quarters(ctx context.Context, e *linalg.Engine, d *gp.Table, p gp.Params) (
 		return linalg.Matrix{}, nil
 	}
 	sum := linalg.NewMatrix(d.X.Cols+3, d.X.Cols+3)
-	for k := range quarterShare {
+	each, err := linalg.Tasks(ctx, e, quarterShare, func(ctx context.Context, k int) ([]float64, error) {
 		var rows []int
 		for i := k; i < d.X.Rows; i += quarterShare {
 			rows = append(rows, i)
 		}
-		_, a, err := whitenedRows(ctx, e, d.Rows(rows), p, 0.5, false)
+		_, a, err := whitenedRows(ctx, e.Alone(), d.Rows(rows), p, 0.5, false)
 		if err != nil {
-			return sum, err
+			return nil, err
 		}
-		for i, v := range gram(e, a).Data {
+		return gram(e, a).Data, nil
+	})
+	for _, information := range each {
+		for i, v := range information {
 			sum.Data[i] += v / quarterShare
 		}
 	}
-	return sum, nil
+	return sum, err
 }
 
 // grown continues few, the information of some rows, and many, that of share times as many, to

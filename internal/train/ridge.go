@@ -48,7 +48,7 @@ func (s *coarse) ridgeOf(p gp.Params) (*ridge, error) {
 	}
 	var err error
 	sub := f.Std.Rows(gp.Subset(f.Std.X.Rows, rows, f.Config.Seed+3))
-	r.chol, err = gp.NewCholesky(f.Config.Engine, sub, p)
+	r.chol, err = gp.NewCholesky(f.Config.Engine.Alone(), sub, p)
 	return r, err
 }
 
@@ -62,6 +62,24 @@ func inUse(p gp.Params) (count int, uses []bool) {
 		}
 	}
 	return count, uses
+}
+
+// A ridgeTop is the top of a ridge, and what it gains there, in nats of the random rows.
+type ridgeTop struct {
+	P    gp.Params
+	Gain float64
+}
+
+// tops returns the tops of the ridges through those climbs that are not dropped, the first ones of all.
+func (s *coarse) tops(ctx context.Context, all []*ascent) ([]ridgeTop, error) {
+	left := slices.IndexFunc(all, func(a *ascent) bool { return a.dropped != "" })
+	if left < 0 {
+		left = len(all)
+	}
+	return linalg.Tasks(ctx, s.f.Config.Engine, left, func(ctx context.Context, i int) (ridgeTop, error) {
+		p, gain, err := s.atTop(ctx, s.params(all[i].z))
+		return ridgeTop{p, gain}, err
+	})
 }
 
 // atTop returns the top of the ridge through p and what it gains there, in nats of the random rows.

@@ -1,0 +1,83 @@
+package train
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"bbgp.dev/internal/comm"
+	"bbgp.dev/internal/comm/commtest"
+	"bbgp.dev/internal/gp"
+	"bbgp.dev/linalg"
+)
+
+// sameOnRanks compares what compute finds on each of some ranks with what it finds alone.
+func sameOnRanks(t *testing.T, d *gp.Table, compute func(f *Search) (any, error)) {
+	t.Helper()
+	on := func(c comm.Comm) ([]byte, error) {
+		f := searchOf(t, d, true)
+		f.Config.Engine.Comm = c
+		found, err := compute(f)
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal([]any{found, f.Count.Evals})
+	}
+	want, err := on(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ranks := range []int{2, 5} {
+		if testing.Short() && ranks > 2 {
+			break
+		}
+		err := commtest.Run(ranks, func(c comm.Comm) error {
+			got, err := on(c)
+			if err == nil && !bytes.Equal(got, want) {
+				err = fmt.Errorf("found\n%s\nand alone\n%s", got, want)
+			}
+			return err
+		})
+		if err != nil {
+			t.Errorf("%d ranks: %v", ranks, err)
+		}
+	}
+}
+
+// The climbs of a dense search, the ridges of a coarse one and the metric are shared by ranks, and have the same bits.
+func TestSearchOnRanks(t *testing.T) {
+	ctx, r := context.Background(), rand.New(rand.NewPCG(3, 4))
+	few := filled(40, 2, func(_ int, x []float64) float64 {
+		x[0], x[1] = r.NormFloat64(), r.NormFloat64()
+		return math.Sin(2*x[0]) + 0.2*r.NormFloat64()
+	})
+	sameOnRanks(t, few, func(f *Search) (any, error) {
+		f.Config.Restarts = 9
+		return f.denseSearch(ctx)
+	})
+	many := roughRows(3100, 2, 0.01)
+	sameOnRanks(t, many, func(f *Search) (any, error) {
+		f.Config.Kernel = "matern12"
+		s, err := newCoarse(f)
+		if err != nil {
+			return nil, err
+		}
+		var all []*ascent
+		for _, c := range s.designed()[:5] {
+			all = append(all, s.from(c))
+		}
+		all[4].dropped = "here"
+		return s.tops(ctx, all)
+	})
+	sameOnRanks(t, many, func(f *Search) (any, error) {
+		fs, err := newFisher(ctx, f.Config.Engine, f.Std, gp.DefaultParams("matern32", 2), 1)
+		if err != nil {
+			return nil, err
+		}
+		return []linalg.Matrix{fs.f, linalg.Column([]float64{fs.within, fs.meanSub})}, nil
+	})
+}

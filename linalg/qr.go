@@ -106,7 +106,8 @@ func (e *Engine) rowGram(g, w Matrix) {
 }
 
 // spreadGram is rowGram of n rows, of which each rank has its own: all of them pass by on each, some steps of the
-// product at a time, for a sum in any other order would give other bits.
+// product at a time, for a sum in any other order would give other bits. Each rank makes some rows of g, about as many
+// products as the others.
 func (e *Engine) spreadGram(g, w Matrix, n int) {
 	if e.alone() || g.Rows*g.Cols <= gramSmall {
 		e.rowGram(g, e.AllRows(w, n))
@@ -116,6 +117,9 @@ func (e *Engine) spreadGram(g, w Matrix, n int) {
 	lo, hi := e.OwnRows(n)
 	step := depthStep(n)
 	rows, at := NewMatrix(together*step, w.Cols), make([]int32, 0, together*step)
+	first := e.triangleRows(g.Rows)
+	top, end := first[e.Rank()], first[e.Rank()+1]
+	own := g.Sub(top, end, 0, end)
 	for from := 0; from < n; from += rows.Rows {
 		some := rows.Sub(0, min(rows.Rows, n-from), 0, w.Cols)
 		at = at[:0]
@@ -131,9 +135,20 @@ func (e *Engine) spreadGram(g, w Matrix, n int) {
 			if from+k == 0 {
 				beta = 0
 			}
-			e.SyrkTo(g, 1, some.Sub(k, min(k+step, some.Rows), 0, w.Cols), true, beta)
+			part := some.Sub(k, min(k+step, some.Rows), 0, end)
+			e.GemmTo(own, 1, part.Sub(0, part.Rows, top, end), true, part, false, beta)
 		}
 	}
+	e.CompleteRuns(g, nil, first)
+}
+
+// triangleRows returns the first of the rows of a lower triangle that each rank makes, and n.
+func (e *Engine) triangleRows(n int) []int {
+	first := make([]int, e.Ranks()+1)
+	for r := range first {
+		first[r] = int(float64(n) * math.Sqrt(float64(r)/float64(e.Ranks())))
+	}
+	return first
 }
 
 // carefulRows is carefulQR of n rows, of which each rank has its own: on each, with all of them.

@@ -45,8 +45,10 @@ const (
 
 var Castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// A Journal keeps the evaluations of a fit in a file (Options.Journal).
+// A Journal keeps the evaluations of a fit in a file (Options.Journal). The zero one has no file and keeps them in
+// Recorded, for another one.
 type Journal struct {
+	Recorded []*Entry
 	f        *os.File
 	in       *bufio.Reader // nil once all entries are taken, or the file is new
 	end      int64         // of the last record taken or written
@@ -214,11 +216,18 @@ func (j *Journal) Take(key [sha256.Size]byte) *Entry {
 	return e
 }
 
+// Answers tells whether there are entries that were not taken.
+func (j *Journal) Answers() bool { return j.peek() != nil }
+
 // Cut ends the journal before the next entry.
 func (j *Journal) Cut() { j.in, j.ahead = nil, nil }
 
 // Add appends an entry.
 func (j *Journal) Add(e *Entry) {
+	if j.f == nil {
+		j.Recorded = append(j.Recorded, e)
+		return
+	}
 	var b bytes.Buffer
 	if err := gob.NewEncoder(&b).Encode(e); err != nil {
 		j.Err = errors.Join(j.Err, err)

@@ -7,10 +7,15 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync/atomic"
 	"testing"
 
+	"bbgp.dev/internal/checkpoint"
 	"bbgp.dev/internal/comm"
 	"bbgp.dev/internal/comm/commtest"
+	"bbgp.dev/internal/evidence"
 	"bbgp.dev/internal/gp"
 	"bbgp.dev/linalg"
 )
@@ -79,5 +84,58 @@ func TestSearchOnRanks(t *testing.T) {
 			return nil, err
 		}
 		return []linalg.Matrix{fs.f, linalg.Column([]float64{fs.within, fs.meanSub})}, nil
+	})
+}
+
+// The fits of a subset have the bits of one rank, tell the same steps, and stand in the journal of every rank in the
+// order of one alone, which goes on from it.
+func TestSubsetFitsOnRanks(t *testing.T) {
+	d := roughRows(260, 2, 0.1)
+	type told struct {
+		Step, Evaluations, Passes int
+		LML                       float64
+	}
+	prefit := func(f *Search, path string) (any, error) {
+		j, err := checkpoint.ResumeJournal(path)
+		if err != nil {
+			return nil, err
+		}
+		defer j.Close()
+		if err := j.Begin([]byte("{}")); err != nil {
+			return nil, err
+		}
+		c := f.Config
+		c.Journal, c.PrefitRows = j, 60
+		complete := c.Complete
+		c.Wrap = func(obj evidence.Estimator, d *gp.Table) evidence.Estimator {
+			return complete(&checkpoint.Estimator{Of: obj, Journal: j, Rows: d.X.Rows}, d)
+		}
+		var steps []told
+		f.Count.Progress = func(s Step) { steps = append(steps, told{s.Step, s.Evaluations, s.Passes, s.LML}) }
+		found, err := f.prefit(context.Background())
+		if f.Count.Seconds["fisher"] == 0 || len(steps) < 5 {
+			return nil, fmt.Errorf("%d steps, seconds %v", len(steps), f.Count.Seconds)
+		}
+		return []any{found, steps}, err
+	}
+	dir := t.TempDir()
+	var paths atomic.Int64
+	sameOnRanks(t, d, func(f *Search) (any, error) {
+		path := filepath.Join(dir, fmt.Sprint(paths.Add(1)))
+		first, err := prefit(f, path)
+		if err != nil {
+			return nil, err
+		}
+		size, err := os.Stat(path)
+		if err != nil {
+			return nil, err
+		}
+		again := *f
+		again.Count = &Counters{Seconds: map[string]float64{}}
+		second, err := prefit(&again, path)
+		if after, e := os.Stat(path); e != nil || after.Size() != size.Size() || size.Size() < 1000 {
+			return nil, fmt.Errorf("%d bytes, and then %v (%v)", size.Size(), after, e)
+		}
+		return []any{first, second}, err
 	})
 }

@@ -57,13 +57,13 @@ func (f *Search) prefit(ctx context.Context) ([]Candidate, error) {
 	}()
 	c := Candidate{From: "all ones", By: "subset", Parameters: gp.DefaultParams(f.Config.Kernel, f.Raw.X.Cols),
 		Value: evidence.Bound(math.Inf(-1)), Rows: rows, LML: unasked}
-	for i, p := range subsetStarts(f.Config.Kernel, f.Raw.X.Cols) {
-		end, err := f.climb(ctx, rows, []gp.Params{p})
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		if err == nil && end.Ev.LML > float64(c.Value) {
-			c.From, c.Parameters, c.Value = usualStarts[i], end.P, evidence.Bound(end.Ev.LML)
+	fits, err := f.subsetFits(ctx, rows, subsetStarts(f.Config.Kernel, f.Raw.X.Cols))
+	if err != nil {
+		return nil, err
+	}
+	for i, end := range fits {
+		if !end.Failed && end.LML > float64(c.Value) {
+			c.From, c.Parameters, c.Value = usualStarts[i], end.P, evidence.Bound(end.LML)
 		}
 	}
 	starts := noiseStarts(c.Parameters)
@@ -75,8 +75,7 @@ func (f *Search) prefit(ctx context.Context) ([]Candidate, error) {
 			n = 0
 		}
 	}
-	starts, err := f.levels(ctx, &c, starts, n)
-	if err != nil {
+	if starts, err = f.levels(ctx, &c, starts, n); err != nil {
 		return nil, err
 	}
 	c.Evaluations = f.Count.Evals - before.Evals
@@ -184,7 +183,7 @@ func (f *Search) climb(ctx context.Context, rows int, starts []gp.Params) (Itera
 
 // levelObjective returns the objective for a subset.
 func (f *Search) levelObjective(sub *gp.Table, p gp.Params) (evidence.Estimator, error) {
-	if f.Config.Method == "exact" || sub.X.Rows <= cost.ExactLevel && f.denseFits(sub.X.Rows) {
+	if f.levelIsDense(sub.X.Rows) {
 		return evidence.NewExact(f.Config.Engine, sub, p)
 	}
 	return f.Config.ByProducts(sub, p)

@@ -145,10 +145,11 @@ func whitened(ctx context.Context, o *gp.Cholesky, p gp.Params, keep keeper) (li
 	k := gp.KernelOf(p)
 	weight, dk := linalg.NewMatrix(n, n), linalg.NewMatrix(n, n)
 	o.Engine.Par.For(n, func(_, i int) {
-		for j := range n {
+		for j := range i + 1 {
 			weight.Set(i, j, k.WeightAt(o.Table.X.Row(i), o.Table.X.Row(j)))
 		}
 	})
+	weight.Mirror()
 	a := linalg.NewMatrix(dims+3, keep.width())
 	e := o.Engine
 	for q, length := range p.Lengthscales {

@@ -44,8 +44,8 @@ const (
 )
 
 func newClimber(e *linalg.Engine, from string, at surface, p gp.Params, fixed []bool, rows int) *climber {
-	return &climber{from: from, p: p.Clone(), z: logVector(p)[:len(p.Lengthscales)+2], at: at, limit: rows, fixed: fixed,
-		reach: climbReach, worth: climbWorth, value: math.Inf(-1), met: quadraticModel{e: e, keep: true}}
+	return &climber{from: from, p: p.Clone(), z: logVector(p)[:len(p.Lengthscales)+2], at: at, limit: rows,
+		fixed: fixed, reach: climbReach, worth: climbWorth, value: math.Inf(-1), met: quadraticModel{e: e, keep: true}}
 }
 
 // A climberState is what changes of a climber.

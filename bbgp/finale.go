@@ -23,15 +23,9 @@ func (f *fit) complete(ctx context.Context, m *Model, t *train.Trainer) {
 	began := time.Now()
 	best := t.Cur
 	r := &m.Result
-	ev := best.Ev
-	if ctx.Err() == nil && f.opt.Method == enum.MethodBBGP && ev.BoundKind != "exact" {
-		last, err := f.Last(ctx, t)
-		switch {
-		case err == nil:
-			ev = last
-		case ctx.Err() == nil:
-			r.warn("the last evaluation failed: %v; the bounds are those of the training", err)
-		}
+	ev, err := f.last(ctx, t)
+	if err != nil && ctx.Err() == nil {
+		r.warn("the last evaluation failed: %v; the bounds are those of the training", err)
 	}
 	f.adopt(ctx, m, best.P, ev)
 	r.unguide(f.opt.guide)
@@ -39,6 +33,41 @@ func (f *fit) complete(ctx context.Context, m *Model, t *train.Trainer) {
 	f.Count.Seconds["final"] += time.Since(began).Seconds()
 	f.remarks(m)
 	f.cost(r)
+}
+
+// last returns the likelihood that is reported of the trainer's best point; with an error or the
+// end of ctx that of the training stands.
+func (f *fit) last(ctx context.Context, t *train.Trainer) (ev *evidence.Value, err error) {
+	ev = t.Cur.Ev
+	switch {
+	case f.opt.Method == enum.MethodBBGP && ev.BoundKind != "exact":
+		if err = ctx.Err(); err == nil {
+			ev, err = f.Last(ctx, t)
+		}
+	case f.Whole != f.Std:
+		ev, err = f.unrounded(ctx, t.Cur.P)
+	}
+	if err == nil {
+		return ev, nil
+	}
+	ev = t.Cur.Ev
+	if f.Whole != f.Std { // of a table that differs in its ninth digit
+		rough := *ev
+		rough.BoundKind = "probable"
+		ev = &rough
+	}
+	return ev, err
+}
+
+// unrounded evaluates p densely on the rows as they are, where the search has seen rounded ones: at
+// the end of ctx, too, as it takes no longer than what a fit of so few rows stops by.
+func (f *fit) unrounded(ctx context.Context, p Params) (*evidence.Value, error) {
+	dense, err := evidence.NewExact(f.opt.Engine, f.Whole, p)
+	if err != nil {
+		return nil, err
+	}
+	f.Count.Evals++
+	return f.opt.complete(dense, f.Whole).Evaluate(context.WithoutCancel(ctx), p, evidence.Options{})
 }
 
 // adopt makes m the model with parameters p, whose likelihood is ev: with what ev

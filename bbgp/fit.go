@@ -8,6 +8,7 @@ import (
 
 	"bbgp.dev/bbgp/enum"
 	"bbgp.dev/internal/comm"
+	"bbgp.dev/internal/cost"
 	"bbgp.dev/internal/evidence"
 	"bbgp.dev/internal/evidence/lanczos"
 	"bbgp.dev/internal/gp"
@@ -81,10 +82,22 @@ type fit struct {
 // errTime is the cause of a context that ends with Options.Time.
 var errTime = errors.New("bbgp: time budget")
 
+// rounds says whether the search of n rows sees rounded cells, for which the last evaluation is
+// repeated with all digits. With more rows that would cost too much, and probes and eps leave ends
+// of climbs apart in any case; methods to compare with are left as they were published.
+func (o *Options) rounds(n int) bool {
+	return n <= cost.DenseRows && !o.NoScale && o.ScaleFloor == 0 &&
+		(o.Method == enum.MethodExact || o.Method == enum.MethodBBGP)
+}
+
 // newModel returns the model without parameters.
 func (f *fit) newModel() *Model {
 	s := f.opt.scaling(f.full)
-	f.Std = s.Apply(f.Raw)
+	f.Whole = s.Apply(f.Raw)
+	f.Std = f.Whole
+	if f.opt.rounds(f.Raw.X.Rows) {
+		f.Std = f.Whole.Rounded()
+	}
 	m := &Model{Scaling: s, Target: f.full.TargetName()}
 	for j := range f.Raw.X.Cols {
 		m.Names = append(m.Names, f.full.Name(j))
@@ -109,7 +122,7 @@ func (f *fit) newModel() *Model {
 
 // posterior returns the process given the rows of the fit.
 func (f *fit) posterior(p Params, spec posterior.PrecondSpec, w posterior.Weights) *posterior.Posterior {
-	return posterior.New(f.Std, p, spec, f.opt.Costs, w)
+	return posterior.New(f.Whole, p, spec, f.opt.Costs, w)
 }
 
 // predictPeak predicts the peak of memory of training from p again, now that p tells
@@ -136,7 +149,7 @@ func (r *Result) warn(format string, args ...any) {
 // constantModel makes m predict the one value that the target has, with sd 0.
 func (f *fit) constantModel(m *Model) {
 	m.Parameters = DefaultParams(f.opt.Kernel, f.Raw.X.Cols)
-	m.Parameters.Mean = f.Std.Y[0]
+	m.Parameters.Mean = f.Whole.Y[0]
 	m.post = f.posterior(m.Parameters, posterior.PrecondSpec{}, posterior.Weights{Alpha: make([]float64, f.Raw.X.Rows)})
 	r := &m.Result
 	r.ConstantTarget, r.Stopped, r.Parameters, r.Method, r.BoundKind = true, enum.StoppedConverged, m.Parameters,

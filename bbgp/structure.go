@@ -83,7 +83,7 @@ func (f *fit) uneven(n, d int) bool {
 // K̂α = y - c it is the mean of α_i²/(K̂⁻¹)_ii (Dubrule 1983). Where rounding leaves no factor it
 // tells nothing, and 1 is returned.
 func (f *fit) leftOutSquare(ctx context.Context, m *Model) float64 {
-	p, d := m.Parameters, f.Std
+	p, d := m.Parameters, f.Whole
 	n := d.X.Rows
 	o, err := gp.NewCholesky(f.opt.Engine, d, p)
 	if err == nil {
@@ -111,6 +111,7 @@ type constantFit struct {
 	value       float64 // L0
 	variance    float64 // σ_f² of the process that stands for it
 	lml         float64 // of that
+	slope       float64 // of L0 by s²
 	a, b        float64
 	square      float64 // mean of (y - c)²/d
 }
@@ -122,32 +123,24 @@ func (f *fit) constantFit() constantFit {
 	if d.NoiseExtra == nil { // s² scales all: its maximum is the mean square
 		return f.constantAt(d, max(f.constantAt(d, 1).square, gp.MinParam))
 	}
-	best := constantFit{value: math.Inf(-1)}
-	try := func(logNoise float64) float64 {
-		c := f.constantAt(d, math.Exp(logNoise))
-		if c.value > best.value {
-			best = c
-		}
-		return c.value
-	}
-	// A grid over log s², then golden section between the neighbours of its best.
+	// The best of a grid over log s², and between its neighbours where the slope changes sign: the
+	// value is too flat there to tell more than half the digits of s².
 	const steps = 24
 	low, high := math.Log(gp.MinParam), math.Log(10*f.constantAt(d, 1).square+1)
-	at, top := low, math.Inf(-1)
+	best, at := constantFit{value: math.Inf(-1)}, low
 	for k := range steps + 1 {
 		u := low + (high-low)*float64(k)/steps
-		if v := try(u); v > top {
-			at, top = u, v
+		if c := f.constantAt(d, math.Exp(u)); c.value > best.value {
+			best, at = c, u
 		}
 	}
 	lo, hi := max(low, at-(high-low)/steps), min(high, at+(high-low)/steps)
-	const golden = 0.6180339887498949
 	for range 60 {
-		a, b := hi-golden*(hi-lo), lo+golden*(hi-lo)
-		if try(a) > try(b) {
-			hi = b
+		at = (lo + hi) / 2
+		if best = f.constantAt(d, math.Exp(at)); best.slope > 0 {
+			lo = at
 		} else {
-			lo = a
+			hi = at
 		}
 	}
 	return best
@@ -173,6 +166,7 @@ func (f *fit) constantAt(d *gp.Table, noise float64) constantFit {
 	for i, y := range d.Y {
 		v, e := noise*d.ScaleOf(i)+at(d.NoiseExtra, i, 0), y-c.mean
 		quad += e * e / v
+		c.slope += 0.5 * d.ScaleOf(i) * (e*e/v - 1) / v
 		c.b += e / v
 		c.square += e * e / d.ScaleOf(i) / float64(len(d.Y))
 	}
@@ -194,8 +188,8 @@ func (f *fit) flatten(m *Model, c constantFit) {
 	m.Parameters, m.Result.Parameters = p, p
 	weights := make([]float64, m.N())
 	shrink := c.variance * c.b / (1 + c.variance*c.a)
-	for i, v := range gp.NoiseOf(p, f.Std) {
-		weights[i] = (f.Std.Y[i] - c.mean - shrink) / v
+	for i, v := range gp.NoiseOf(p, f.Whole) {
+		weights[i] = (f.Whole.Y[i] - c.mean - shrink) / v
 	}
 	spec := m.post.Spec()
 	spec.Rank, spec.Neighbours, spec.Node = -1, -1, 0

@@ -38,23 +38,23 @@ func (r *Result) foundSoFar() (p Params, ok bool) {
 
 // unevaluated makes m the model at p, of whose likelihood only the crude bounds are known.
 func (f *fit) unevaluated(m *Model, p Params) {
-	r, n := &m.Result, float64(f.Std.X.Rows)
+	r, n := &m.Result, float64(f.Whole.X.Rows)
 	low, high := math.Inf(1), 0.0
-	for _, v := range gp.NoiseOf(p, f.Std) {
+	for _, v := range gp.NoiseOf(p, f.Whole) {
 		low, high = min(low, v), max(high, v)
 	}
 	square := 0.0
-	for _, y := range f.Std.Y {
+	for _, y := range f.Whole.Y {
 		square += (y - p.Mean) * (y - p.Mean)
 	}
-	within, _, _ := f.Std.WithinGroups(p.Noise)
+	within, _, _ := f.Whole.WithinGroups(p.Noise)
 	lower := within - 0.5*(n*math.Log(2*math.Pi)+n*math.Log(p.Variance+high)+square/low)
 	upper := within - 0.5*(n*math.Log(2*math.Pi)+n*math.Log(low)+square/(n*p.Variance+high))
 	m.Parameters = p.Clone()
 	r.Parameters, r.LML, r.Lower, r.Upper, r.BoundKind = m.Parameters,
 		lower, Bound(lower), Bound(upper), enum.BoundRigorous
 	m.post = f.posterior(m.Parameters, posterior.PrecondSpec{Rank: -1, Neighbours: -1},
-		posterior.Weights{Alpha: make([]float64, f.Std.X.Rows), MeanError: math.Inf(1)})
+		posterior.Weights{Alpha: make([]float64, f.Whole.X.Rows), MeanError: math.Inf(1)})
 	r.Stopped = enum.StoppedTime
 	r.warn("the time was over before the first evaluation of all rows: the parameters are those of the " +
 		"search before it, " +

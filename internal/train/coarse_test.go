@@ -68,7 +68,7 @@ func searchOf(t *testing.T, d *gp.Table, standardise bool) *Search {
 		}
 		std.Repeats = gp.WithinScaled(raw.Repeats, sd)
 	}
-	return &Search{Config: c, Raw: raw, Std: std, Flat: make([]bool, inputs),
+	return &Search{Config: c, Raw: raw, Whole: std, Std: std, Flat: make([]bool, inputs),
 		Count: &Counters{Seconds: map[string]float64{}}}
 }
 

@@ -38,12 +38,14 @@ type Config struct {
 
 // A Search finds the parameters of one table.
 type Search struct {
-	Config   *Config
-	Raw, Std *gp.Table // repeated rows merged; the same standardised
-	Flat     []bool    // constant inputs
-	Count    *Counters
-	Seen     cost.History // in the fits of subsets
-	Starts   []Candidate  // what was tried, in the order in which it was found
+	Config *Config
+	Raw    *gp.Table // repeated rows merged
+	Whole  *gp.Table // the same standardised
+	Std    *gp.Table // what the search sees: Whole, or that with rounded cells
+	Flat   []bool    // constant inputs
+	Count  *Counters
+	Seen   cost.History // in the fits of subsets
+	Starts []Candidate  // what was tried, in the order in which it was found
 
 	blind bool // near rows hold too little of the function, so that random rows lead the search
 }

@@ -14,6 +14,12 @@ import (
 func (f *Search) Last(ctx context.Context, t *Trainer) (*evidence.Value, error) {
 	t.phase, t.stage = "final", t.stage+1
 	best := t.Cur
+	if f.Whole != f.Std {
+		var err error
+		if t.obj, err = f.Config.New(f.Whole, best.P); err != nil {
+			return nil, err
+		}
+	}
 	want := f.Config.LMLStdErr * float64(f.Raw.X.Rows)
 	opt := t.eval
 	opt.Gradient, opt.Reject, opt.Eps = false, nil, f.Config.Eps

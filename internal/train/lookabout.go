@@ -47,6 +47,9 @@ func (f *Search) ascend(ctx context.Context, t *Trainer, start gp.Params) (strin
 	if err == nil && f.wantsPolish(t) {
 		err = f.polish(ctx, t)
 	}
+	if err == nil && why == "converged" {
+		err = f.letBack(ctx, t)
+	}
 	return why, err
 }
 
@@ -85,32 +88,39 @@ func (f *Search) runnerUp(ctx context.Context, t *Trainer, why string) (string, 
 func (f *Search) trainAlso(ctx context.Context, t *Trainer, other *Candidate,
 	best Iterate, why string) (string, error) {
 	next, err := t.run(ctx, t.Cur.P)
-	ended := func(c *Candidate, at Iterate) {
-		c.judged(at.Ev)
-		c.Parameters, c.Ended = at.P.Clone(), err == nil
-	}
 	ahead := t.Cur.Ev != nil && t.Cur.Ev.LML > best.Ev.LML
 	if err == nil && !beyondProbes(t.Cur.Ev, best.Ev) {
 		ahead, best, err = f.higher(ctx, t, best)
 	}
 	if !ahead {
 		if t.Cur.Ev != nil {
-			ended(other, t.Cur)
+			other.ended(t.Cur, err == nil)
 		}
 		other.Dropped = "after the training from there: no gain"
 		t.Cur = best
 		return why, err
 	}
+	f.overtakes(other, t.Cur, best, err == nil)
+	return next, err
+}
+
+// overtakes notes that the training from other has ended at cur, above best, where that before has.
+func (f *Search) overtakes(other *Candidate, cur, best Iterate, converged bool) {
 	for i := range f.Starts {
 		if s := &f.Starts[i]; s != other && s.Dropped == "" {
-			ended(s, best)
+			s.ended(best, converged)
 			s.Dropped = fmt.Sprintf("after the training: %.4g nats behind that from %s",
-				t.Cur.Ev.LML-best.Ev.LML, other.From)
+				cur.Ev.LML-best.Ev.LML, other.From)
 		}
 	}
-	ended(other, t.Cur)
+	other.ended(cur, converged)
 	other.Dropped = ""
-	return next, err
+}
+
+// ended notes where a training from c has come to.
+func (c *Candidate) ended(at Iterate, converged bool) {
+	c.judged(at.Ev)
+	c.Parameters, c.Ended = at.P.Clone(), converged
 }
 
 // looksAbout says whether a fit of n rows looks about: the methods that it is compared
@@ -260,7 +270,7 @@ func (f *Search) otherPlaces(ctx context.Context, t *Trainer) (bool, error) {
 
 // places returns where a look about from p begins.
 func (s *coarse) places(p gp.Params) (out []Candidate) {
-	gone := s.gone(p)
+	gone := s.f.gone(p)
 	for _, l := range lookLengths {
 		if len(gone) == 0 {
 			break
@@ -284,12 +294,13 @@ func (s *coarse) places(p gp.Params) (out []Candidate) {
 
 // gone lists the inputs that have no influence: out, or longer than thirty ranges without a variance
 // that makes up for it. Along a ridge σ_f² and all lengthscales grow together, and nothing is gone.
-func (s *coarse) gone(p gp.Params) (out []int) {
+func (f *Search) gone(p gp.Params) (out []int) {
+	scale := varianceOf(f.Std.Y)
 	for j, l := range p.Lengthscales {
-		sd := math.Exp(s.far[j]) / coarseFar
+		sd := columnSD(f.Std, j)
 		told := p.Variance * (sd / l) * (sd / l) // about the variance of y that the input tells
-		far := l > coarseFar*sd && told < goneShare*max(p.Noise, coarseFloor*s.scale)
-		if s.free[j] && (math.IsInf(l, 1) || far) {
+		far := l > coarseFar*sd && told < goneShare*max(p.Noise, coarseFloor*scale)
+		if !f.Flat[j] && (math.IsInf(l, 1) || far) {
 			out = append(out, j)
 		}
 	}
@@ -307,7 +318,7 @@ func (s *coarse) admit(p gp.Params) {
 // nil if there are none. Only these inputs move: what they gain is then not lost in how the others
 // fit a sample of the terms.
 func (s *coarse) revive(ctx context.Context, a *ascent) (*ascent, error) {
-	gone := s.gone(s.params(a.z))
+	gone := s.f.gone(s.params(a.z))
 	if len(gone) == 0 {
 		return nil, nil
 	}

@@ -139,10 +139,10 @@ func TestGone(t *testing.T) {
 	}
 	short, long := startAt(0.5, 1, 60), startAt(0.5, 50, 200)
 	long.Variance = 7000
-	if got := s.gone(short); len(got) != 1 || got[0] != 1 {
+	if got := s.f.gone(short); len(got) != 1 || got[0] != 1 {
 		t.Errorf("gone at σ_f² = 1: %v", got)
 	}
-	if got := s.gone(long); len(got) != 0 {
+	if got := s.f.gone(long); len(got) != 0 {
 		t.Errorf("gone at σ_f² = 7000: %v", got)
 	}
 	s.admit(long)

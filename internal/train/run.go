@@ -45,14 +45,10 @@ func (f *Search) wantsPolish(t *Trainer) bool {
 
 // polish goes on with dense evaluations, which for few rows cost little more.
 func (f *Search) polish(ctx context.Context, t *Trainer) error {
-	obj, err := evidence.NewExact(f.Config.Engine, f.Std, t.Cur.P)
+	last, err := f.denseTrainer(t, polishWorth, polishEvals)
 	if err != nil {
 		return err
 	}
-	last := f.trainer(f.Config.Wrap(obj, f.Std), f.Std, "train")
-	last.constant = f.Flat
-	last.eps, last.rough = min(last.eps, polishWorth*f.Config.Eps), true
-	last.stageSteps, last.maxEvals = StageStepsOf("exact"), min(f.Count.Evals+polishEvals, t.maxEvals)
 	_, err = last.run(ctx, t.Cur.P)
 	switch {
 	case last.Cur.Ev != nil:
@@ -61,6 +57,19 @@ func (f *Search) polish(ctx context.Context, t *Trainer) error {
 		return nil
 	}
 	return err
+}
+
+// denseTrainer goes on from t by so many dense evaluations; worth times eps is a gain worth a stage.
+func (f *Search) denseTrainer(t *Trainer, worth float64, evals int) (*Trainer, error) {
+	obj, err := evidence.NewExact(f.Config.Engine, f.Std, t.Cur.P)
+	if err != nil {
+		return nil, err
+	}
+	last := f.trainer(f.Config.Wrap(obj, f.Std), f.Std, "train")
+	last.constant, last.out = f.Flat, t.outOf(t.Cur.P)
+	last.eps, last.rough = min(last.eps, worth*f.Config.Eps), true
+	last.stageSteps, last.maxEvals = StageStepsOf("exact"), min(f.Count.Evals+evals, t.maxEvals)
+	return last, nil
 }
 
 // StageStepsOf is the number of accepted steps in a stage. A new stage of the

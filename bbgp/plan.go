@@ -27,14 +27,16 @@ type Plan struct {
 	Rank        int            `json:"rank"`
 	Neighbours  int            `json:"neighbours"`
 	Probes      int            `json:"probes"`
-	Evaluations int            `json:"evaluations"`    // evaluations that the fit would take, about
-	Passes      int            `json:"passes"`         // passes over the kernel matrix, about
-	Seconds     float64        `json:"seconds"`        // wall time of the fit, about
-	CPUSeconds  float64        `json:"cpu_seconds"`    // CPU time of the fit, about
-	Bytes       int64          `json:"bytes"`          // at the peak
-	LeastBytes  int64          `json:"least_bytes"`    // the smallest budget that is accepted
-	Sample      int            `json:"sample_rows"`    // rows of the sample that was fitted
-	Took        float64        `json:"sample_seconds"` // seconds that this took
+	Product     enum.Product   `json:"product"`             // dense or h2
+	ProductCPU  float64        `json:"product_cpu_seconds"` // CPU time of one product, about
+	Evaluations int            `json:"evaluations"`         // evaluations that the fit would take, about
+	Passes      int            `json:"passes"`              // passes over the kernel matrix, about
+	Seconds     float64        `json:"seconds"`             // wall time of the fit, about
+	CPUSeconds  float64        `json:"cpu_seconds"`         // CPU time of the fit, about
+	Bytes       int64          `json:"bytes"`               // at the peak
+	LeastBytes  int64          `json:"least_bytes"`         // the smallest budget that is accepted
+	Sample      int            `json:"sample_rows"`         // rows of the sample that was fitted
+	Took        float64        `json:"sample_seconds"`      // seconds that this took
 }
 
 const (
@@ -126,6 +128,12 @@ func (p *Plan) products(ctx context.Context, set *Options, fit *Model, d, sub *D
 		p.Precision, p.Rank, p.Neighbours = at.Precision, at.Rank, at.Neighbours
 	}
 	more := float64(p.Distinct) / float64(at.rows)
+	square := 2.0
+	if p.Product = at.Product; p.Product == enum.ProductH2 {
+		square = 1
+	}
+	p.ProductCPU = at.SecondsByPhase["kernel_products"] / float64(max(at.Passes, 1)) * at.CPUSeconds / at.Seconds *
+		math.Pow(more, square)
 	p.Evaluations = int(evals + 0.5)
 	p.Passes = int(adapted*evals*float64(at.Passes)*math.Pow(more, power) + 0.5)
 	once := r.SecondsByPhase["prefit"] + r.SecondsByPhase["fisher"]

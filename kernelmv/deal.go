@@ -1,5 +1,10 @@
 package kernelmv
 
+import (
+	"bbgp.dev/asm"
+	"bbgp.dev/linalg"
+)
+
 // A deal gives every pair of superblocks to one rank, of the two that hold the blocks. Ranks hold runs of blocks. Two
 // ranks low < high are joined by the rule of a circle, on which each takes the pairs with the next half of the others:
 //
@@ -78,4 +83,46 @@ func (d *deal) added(from, to int) (first, end int) {
 		return first, d.start[to+1]
 	}
 	return first, first
+}
+
+// A Dealt is what a rank does of a dense product, and gets from the others.
+type Dealt struct {
+	Pairs float64 // its part of all pairs of rows
+	Rows  int     // of the product that others have made: so many numbers for each column,
+	Sums  int     // and of sums for its rows, in two parts where tiles are in float64
+}
+
+// NumbersTo is how many numbers of 8 bytes come in of a product of p columns.
+func (d Dealt) NumbersTo(p int, prec Precision) int {
+	parts := 1
+	if prec == F64 {
+		parts = 2
+	}
+	return p * (d.Rows + parts*d.Sums)
+}
+
+// DealtTo returns what each of so many ranks does of a dense product of n rows.
+func DealtTo(n, ranks int) []Dealt {
+	s := schedule{n: n, padded: padTo(n, asm.Pad), block: linalg.BlockRows(n)}
+	s.count = (s.padded + s.block - 1) / s.block
+	groups, per := s.groups()
+	d := newDeal(s.count, groups, per, ranks)
+	rows := func(first, end int) int { return min(end*s.block, n) - min(first*s.block, n) }
+	out, all := make([]Dealt, ranks), float64(s.count)*float64(s.count+1)/2
+	for r := range out {
+		o := &out[r]
+		o.Pairs += float64(d.size(r)) * float64(d.size(r)+1) / 2 / all
+		if ranks > 1 {
+			o.Rows = n - rows(d.start[r], d.start[r+1])
+		}
+		for high := r + 1; high < ranks; high++ {
+			cut := d.cut(r, high)
+			o.Pairs += float64(d.size(r)) * float64(cut) / all
+			out[high].Pairs += float64(d.size(r)) * float64(d.size(high)-cut) / all
+		}
+		for from := range ranks {
+			o.Sums += rows(d.added(from, r))
+		}
+	}
+	return out
 }

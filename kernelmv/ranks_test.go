@@ -104,6 +104,69 @@ func TestProductsOverRanks(t *testing.T) {
 	}
 }
 
+// A counting is a Comm that counts the numbers that come in.
+type counting struct {
+	comm.Comm
+	numbers int
+}
+
+func (c *counting) AllGather(x []float64, off []int) error {
+	c.numbers += len(x) - (off[c.Rank()+1] - off[c.Rank()])
+	return c.Comm.AllGather(x, off)
+}
+
+func (c *counting) AllToAll(send, recv []float64, counts []int) error {
+	c.numbers += len(recv)
+	return c.Comm.AllToAll(send, recv, counts)
+}
+
+// What comes in at a rank in a product is what the model of scaling counts, and nothing else.
+func TestNumbersOfProduct(t *testing.T) {
+	for _, ranks := range []int{1, 2, 3, 4, 7, 9} {
+		for _, n := range []int{5, 700, 1500} {
+			dealt, all := DealtTo(n, ranks), 0.0
+			for _, d := range dealt {
+				all += d.Pairs
+				if all := float64(n) * (1 + 1/float64(ranks)); float64(d.Rows+d.Sums) > 1.5*all {
+					t.Errorf("%d rows over %d ranks: %+v", n, ranks, d)
+				}
+			}
+			if math.Abs(all-1) > 1e-12 {
+				t.Errorf("%d rows over %d ranks: %v of all pairs", n, ranks, all)
+			}
+			err := commtest.Run(ranks, func(m comm.Comm) error {
+				e, err := linalg.NewEngine(nil, 1)
+				if err != nil {
+					return err
+				}
+				c := &counting{Comm: m}
+				e.Comm = c
+				op, rng, err := rankCase{n, 3, 1, 1}.op(e)
+				if err != nil {
+					return err
+				}
+				for _, prec := range []Precision{F32, F64} {
+					for _, p := range []int{1, 8, 70} {
+						op.SetPrecision(prec)
+						src, dst := normals(rng, n, p), linalg.NewMatrix(n, p)
+						c.numbers = 0
+						if err := op.MulTo(context.Background(), dst, src); err != nil {
+							return err
+						}
+						if want := dealt[m.Rank()].NumbersTo(p, prec); c.numbers != want {
+							return fmt.Errorf("%d columns: %d numbers come in, want %d", p, c.numbers, want)
+						}
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				t.Errorf("%d rows over %d ranks: %v", n, ranks, err)
+			}
+		}
+	}
+}
+
 func TestGradientsOverRanks(t *testing.T) {
 	for _, c := range []rankCase{{500, 5, 1, 1}, {450, 2, 2, 0.05}, {300, 3, 0, 1}} {
 		for _, prec := range []Precision{F32, F64} {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"bbgp.dev/bbgp"
+	"bbgp.dev/bbgp/enum"
 	"bbgp.dev/internal/cost"
 	"bbgp.dev/kernelmv"
 )
@@ -84,6 +85,9 @@ func (f *clusterFlags) onCluster(ctx context.Context, opt *bbgp.Options, p *bbgp
 		Neighbours: p.Neighbours, Nanoseconds: *costs}
 	if p.Precision == "f64" {
 		w.Precision = kernelmv.F64
+	}
+	if p.Product == enum.ProductH2 {
+		w.Below = p.ProductCPU * float64(c.ForRows) / float64(p.Distinct)
 	}
 	c.Cluster = cost.Cluster{Ranks: f.ranks, Cores: f.cores, Gbps: f.gbps}.Time(w)
 	return c, nil

@@ -4,15 +4,16 @@ import (
 	"math"
 
 	"bbgp.dev/kernelmv"
-	"bbgp.dev/linalg"
 )
 
 // What a fit takes on ranks that share its work, by the costs of one thread. With R ranks, n rows and p columns
 //
-//	product        n²/R pairs, more by as much as the largest share of the groups of rows is larger than the others
-//	gather         n p numbers of 8 bytes come in, in each product, and as many in passGathers
-//	sums           of half of the other ranks for the own rows of a product, 8 bytes in float32 and 16 in float64
-//	low rank       the rows of its factor by rank, but for a Gram matrix, which each rank makes of all rows
+//	product        the rank with most pairs and most bytes, as they are dealt (kernelmv.DealtTo): about n²/R pairs,
+//	               n p numbers of 8 bytes for the rows of others, half as many sums in float32, as many in float64
+//	below n²       measured on one machine; chunks of the tree are divided, a part is not; as many numbers of boxes
+//	               as of rows at most
+//	gather         n p numbers in passGathers besides
+//	low rank       the rows of its factor by rank; all of them pass by on each
 //	neighbours     found, factorised and solved with by rows; columns of the low-rank part come some at a time
 //	basis          rows by rank
 //
@@ -32,6 +33,7 @@ type Work struct {
 	Evaluations      int
 	Rank, Neighbours int
 	Precision        kernelmv.Precision // of the products
+	Below            float64            // seconds of one thread for a product below n², 0 for one of all pairs
 	Nanoseconds      Costs              // of one thread, measured
 }
 
@@ -62,8 +64,8 @@ const (
 	latency, smallGathers = 20e-6, 4
 	// passGathers of a block are in a pass beside the product: two of the basis, one for P and one for each part of it.
 	passGathers = 3
-	// alike is the share of the low-rank factor's multiply-adds that each rank makes alone, all of them alike.
-	alike = 0.25
+	// undivided is what each rank makes of a product below n²; the rest is in h2Chunks at most.
+	undivided, h2Chunks = 0.1, 60
 	// panelColumns of the low-rank part are on every rank at a time, and as many numbers of triangles.
 	panelColumns = 48
 	// bytesPerColumn is what each entry of W takes a second time, by columns; bytesPerFound what the search leaves.
@@ -88,11 +90,12 @@ func (c Cluster) time(w Work) ClusterTime {
 	if w.Precision == kernelmv.F64 {
 		pair = u.pair(w.Inputs, w.Precision) + (blocks-1)*u.Wide64
 	}
-	groups := math.Ceil(n / float64(linalg.GroupRows(w.Rows)))
-	pairs := n * n * pair * second * math.Ceil(groups/ranks) / groups
-
 	t := ClusterTime{Ranks: c.Ranks, Cores: c.Cores, Gbps: c.Gbps}
-	gather := c.send(w, &t)
+	share, gather := c.divide(w, &t)
+	pairs := n * n * pair * second * share
+	if w.Below > 0 {
+		pairs = w.Below * 1e9 * second * (undivided + (1-undivided)/min(ranks, h2Chunks))
+	}
 	t.Product = pairs + t.Gather
 	t.Pairs = n * n / t.Product
 	solves := n * blocks * (u.Column*float64(w.Rank) + u.Neighbour*float64(w.Neighbours)) * second / ranks
@@ -107,7 +110,7 @@ func (c Cluster) time(w Work) ClusterTime {
 		gathers++
 	}
 	if c.Ranks > 1 {
-		factor += alike*n*u.Dense*float64(w.Rank*w.Rank)*second + n*float64(w.Rank)*8/c.bytesPerSecond()
+		factor += n * float64(w.Rank) * 8 / c.bytesPerSecond()
 		turns := math.Ceil(float64(w.Neighbours*w.Neighbours) / (2 * panelColumns * ranks))
 		neighbours += turns * n * float64(w.Rank) * 8 / c.bytesPerSecond()
 	}
@@ -138,19 +141,22 @@ func (c Cluster) time(w Work) ClusterTime {
 // bytesPerSecond come in at a rank.
 func (c Cluster) bytesPerSecond() float64 { return c.Gbps / 8 * 1e9 * useful }
 
-// send tells t what comes in at a rank in a product, and returns the seconds of n p numbers.
-func (c Cluster) send(w Work, t *ClusterTime) (gather float64) {
+// divide tells t what comes in at a rank in a product, and returns the largest share of its pairs and the seconds of
+// n p numbers.
+func (c Cluster) divide(w Work, t *ClusterTime) (share, gather float64) {
+	rows, numbers := 0, 0
+	for _, d := range kernelmv.DealtTo(w.Rows, c.Ranks) {
+		share, rows = max(share, d.Pairs), max(rows, d.Rows)
+		numbers = max(numbers, d.NumbersTo(w.Columns, w.Precision))
+	}
 	if c.Ranks == 1 {
-		return 0
+		return share, 0
 	}
-	block := float64(w.Rows) * float64(w.Columns) * 8 * (1 - 1/float64(c.Ranks))
-	sums := block / 2
-	if w.Precision == kernelmv.F64 {
-		sums = block
+	if w.Below > 0 {
+		numbers = 2 * rows * w.Columns
 	}
-	gather = c.toReceive(block)
-	t.GatherBytes, t.Gather = int64(block+sums), gather+c.toReceive(sums)
-	return gather
+	t.GatherBytes, t.Gather = int64(8*numbers), c.toReceive(8*float64(numbers))
+	return share, c.toReceive(8 * float64(rows*w.Columns))
 }
 
 // toReceive is how long so many bytes take to come in, with messages of few numbers.

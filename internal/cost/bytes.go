@@ -131,11 +131,13 @@ const (
 // fisherBytes is the memory of a measurement of the information.
 func fisherBytes(n, d int) int64 {
 	m := int64(InformationRows(n, d))
-	square := int64(d+3) * int64(d+3)
+	square, kept := int64(d+3)*int64(d+3), m*(m+1)/2
 	if Wide(n, d) {
 		square = int64(d+3) * m * (m + 1) / 2 // A and W of a step
+	} else if Sketched(int(m)) {
+		kept = SketchVectors * m
 	}
-	return 8 * (m*(m+1)/2*int64(d+3) + 4*m*m + 4*square)
+	return 8 * (kept*int64(d+3) + 4*m*m + 4*square)
 }
 
 // PeakBytes predicts the peak of the process in a fit of n places in so many rows.

@@ -212,6 +212,11 @@ func (a *ascent) meets(b *ascent) bool {
 // beyondDoubt says whether b is better than a by more than its terms leave open: they
 // are a sample, and even all of them are one draw.
 func (a *ascent) beyondDoubt(b *ascent) bool {
+	return b.value-a.value > coarseSame+coarseDoubt*a.doubt(b)
+}
+
+// doubt is the standard error of the difference of two ascents over their terms.
+func (a *ascent) doubt(b *ascent) float64 {
 	n, sum, squares := float64(len(a.parts)), 0.0, 0.0
 	for i, v := range b.parts {
 		sum += v - a.parts[i]
@@ -220,5 +225,5 @@ func (a *ascent) beyondDoubt(b *ascent) bool {
 		e := v - a.parts[i] - sum/n
 		squares += e * e
 	}
-	return b.value-a.value > coarseSame+coarseDoubt*math.Sqrt(squares)
+	return math.Sqrt(squares)
 }

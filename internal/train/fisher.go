@@ -89,7 +89,7 @@ func whitenedRows(ctx context.Context, e *linalg.Engine, d *gp.Table, p gp.Param
 		return nil, linalg.Matrix{}, err
 	}
 	var keep keeper = triangles{o, scale}
-	if sketched && d.X.Rows >= sketchTimes*sketchVectors {
+	if sketched && cost.Sketched(d.X.Rows) {
 		keep = newSketch(o, scale)
 	}
 	a, err := whitened(ctx, o, p, keep)

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"bbgp.dev/internal/cost"
 	"bbgp.dev/internal/evidence"
 	"bbgp.dev/internal/gp"
 	"bbgp.dev/internal/gptest"
@@ -102,7 +103,7 @@ func TestSketchedInformation(t *testing.T) {
 	e, ctx := gptest.Engine(t), context.Background()
 	r := rand.New(rand.NewPCG(6, 7))
 	for _, noise := range []float64{1e-6, 0.1} {
-		d := filled(sketchTimes*sketchVectors, 5, func(_ int, x []float64) float64 {
+		d := filled(3*cost.SketchVectors, 5, func(_ int, x []float64) float64 {
 			for j := range x {
 				x[j] = r.NormFloat64()
 			}

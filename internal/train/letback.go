@@ -10,10 +10,12 @@ import (
 	"bbgp.dev/internal/gp"
 )
 
-// Inputs let back by dense evaluations. Where several inputs tell nearly the same, a training can
-// take one of them out early and end some nats below the place that has it, from where no slope leads
-// there; neighbours are too rough a judge of so few nats. So where dense evaluations cost little, one
-// more training begins with all such inputs at a little influence, but for those that harm by their slope.
+// Inputs let back. Where several inputs tell nearly the same, a training can take one of them out
+// early and end some nats below the place that has it, from where no slope leads there. Where dense
+// evaluations cost little, one more training begins with all such inputs at a little influence, but
+// for those that harm by their slope. Of more rows the Vecchia likelihood of all of them tells: two
+// climbs, with these inputs and without, in which only they and others of little influence move, so
+// that what few neighbours get wrong is the same in both.
 
 const (
 	backShare = 0.1 // of the noise is what an input that is let back tells
@@ -21,7 +23,13 @@ const (
 	backTries = 8   // evaluations after which that training has to lead
 	backEvals = 20  // further ones
 	backWorth = 0.1 // times eps is a gain worth a stage
+
+	weakLength = 3 // sd, from which on an input has little influence
+	weakNats   = 5 // that a climb with more inputs has to lead by
 )
+
+// weakRound are the two climbs: up to that many rows all terms, which leave no doubt of a sample.
+var weakRound = coarseRound{9, 12000, 16, 1}
 
 // letBack trains from t.Cur with inputs let back, and leaves t.Cur at the end of that if it is higher.
 func (f *Search) letBack(ctx context.Context, t *Trainer) error {
@@ -80,6 +88,48 @@ func (f *Search) withBack(p gp.Params, g []float64) (gp.Params, int) {
 		}
 	}
 	return q, back
+}
+
+// letBack climbs from p with inputs without influence back and without, and returns where the first
+// leads to, as far as that differs from where the second does, and by how many nats it leads beyond
+// the doubt of a sample.
+func (s *coarse) letBack(ctx context.Context, p gp.Params) (Candidate, float64, error) {
+	s.begin(weakRound)
+	more := s.from(Candidate{From: "the end of the training, inputs without influence let back", Parameters: p})
+	same := s.from(Candidate{Parameters: p})
+	// Lengths count as long beside what σ_f² makes of them.
+	unit, back := math.Sqrt(max(1, p.Variance/s.scale)), make([]bool, len(p.Lengthscales))
+	weak := make([]bool, len(same.z))
+	for _, j := range s.f.gone(p) {
+		more.z[j], back[j] = math.Log(backLength*unit*columnSD(s.f.Std, j)), true
+	}
+	for j, l := range p.Lengthscales {
+		weak[j] = s.free[j] && l > weakLength*unit*columnSD(s.f.Std, j)
+	}
+	for _, a := range []*ascent{same, more} {
+		a.free = weak
+		if err := s.climb(ctx, a, weakRound.evals); err != nil {
+			return Candidate{}, 0, err
+		}
+	}
+	z := logVector(p)
+	out := make([]bool, len(back))
+	for j, w := range weak[:len(back)] {
+		switch {
+		case back[j]:
+			z[j] = more.z[j]
+			out[j] = z[j] > math.Log(coarseFar*unit*columnSD(s.f.Std, j))
+		case w:
+			z[j] += more.z[j] - same.z[j]
+		}
+	}
+	c := Candidate{From: more.start, By: "check", Parameters: fromLog(p.Kernel, z, out),
+		Value: evidence.Bound(more.value), Rows: s.f.Std.X.Rows, LML: unasked, Evaluations: same.evals + more.evals}
+	lead := more.value - same.value
+	if n := s.f.Std.X.Rows; s.terms < n {
+		lead -= coarseDoubt * same.doubt(more) * math.Sqrt(1-float64(s.terms)/float64(n))
+	}
+	return c, lead, nil
 }
 
 // unlessRounding returns err unless it says that rounding left no value, which ends a trial only.

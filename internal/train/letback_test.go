@@ -63,3 +63,28 @@ func TestWithBack(t *testing.T) {
 		t.Errorf("%d back: %v", back, l)
 	}
 }
+
+// Neighbours of all rows let an input back that another stood for, and lead by little where nothing is
+// to be gained.
+func TestLetBackByNeighbours(t *testing.T) {
+	f, tr := stood(t)
+	s, err := newCoarse(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, lead, err := s.letBack(context.Background(), tr.Cur.P)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l := c.Parameters.Lengthscales; lead < 30 || !(l[1] < 10) || l[0] != 1 {
+		t.Errorf("lead %v, lengthscales %v", lead, l)
+	}
+	good := startAt(0.01, 1.5, 3, math.Inf(1), math.Inf(1))
+	c, lead, err = s.letBack(context.Background(), good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l := c.Parameters.Lengthscales; lead > weakNats {
+		t.Errorf("from the right inputs: lead %v, lengthscales %v", lead, l)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"bbgp.dev/internal/cost"
 	"bbgp.dev/internal/evidence"
 	"bbgp.dev/internal/gp"
 )
@@ -258,6 +259,16 @@ func (f *Search) otherPlaces(ctx context.Context, t *Trainer) (bool, error) {
 		}
 		if c != nil {
 			f.Starts = append(f.Starts, *c)
+		}
+	}
+	if best == nil && f.Std.X.Rows > cost.DenseRows && len(f.gone(t.Cur.P)) > 0 {
+		c, lead, err := s.letBack(ctx, t.Cur.P)
+		if err != nil {
+			return false, err
+		}
+		if best = &c; !(lead > weakNats) {
+			c.Dropped = fmt.Sprintf("at the check, by neighbours: %.4g nats ahead, too little", lead)
+			f.Starts, best = append(f.Starts, c), nil
 		}
 	}
 	if best == nil {

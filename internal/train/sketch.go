@@ -4,15 +4,12 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"bbgp.dev/internal/cost"
 	"bbgp.dev/internal/gp"
 	"bbgp.dev/linalg"
 )
 
-const (
-	sketchVectors = 96
-	sketchTimes   = 3 // times as many rows make a sketch worth it: 3 k m² operations in place of 2 m³
-	sketchSeed    = 0x5ce7c4
-)
+const sketchSeed = 0x5ce7c4
 
 // A sketch keeps S Z sqrt(scale), Z random with E[Z Z'] = I: the columns of an orthonormal basis of
 // a random space, times what makes them that long. Then the information of every direction v,
@@ -26,16 +23,16 @@ type sketch struct {
 func newSketch(o *gp.Cholesky, scale float64) sketch {
 	m := o.Table.X.Rows
 	rng := rand.New(rand.NewPCG(uint64(m), sketchSeed))
-	z := linalg.NewMatrix(m, sketchVectors)
+	z := linalg.NewMatrix(m, cost.SketchVectors)
 	for i := range z.Data {
 		z.Data[i] = rng.NormFloat64()
 	}
 	o.Engine.ThinQR(z)
-	long := math.Sqrt(scale * float64(m) / sketchVectors)
+	long := math.Sqrt(scale * float64(m) / cost.SketchVectors)
 	for i := range z.Data {
 		z.Data[i] *= long
 	}
-	s := sketch{o, z, z.Clone(), linalg.NewMatrix(m, sketchVectors)}
+	s := sketch{o, z, z.Clone(), linalg.NewMatrix(m, cost.SketchVectors)}
 	o.Engine.SolveLeft(o.Chol.Factor(), true, s.back)
 	return s
 }

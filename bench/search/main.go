@@ -79,8 +79,8 @@ func (r *runner) run(count, least, most, widest int, reference func(*design, *bb
 			r.constants++
 		}
 		if r.verbose || short > 0.5 {
-			fmt.Printf("%v: %.3f, reference %.3f, short by %.3f; %.3f CPU s, noise %.3g%s\n", g, end, best,
-				short, m.Result.CPUSeconds, m.Parameters.Noise, said)
+			fmt.Printf("%v: %.3f ± %.2g, reference %.3f, short by %.3f; %.3f CPU s, noise %.3g%s\n", g, end,
+				m.Result.StdErr, best, short, m.Result.CPUSeconds, m.Parameters.Noise, said)
 		}
 		r.table.add(g, short-m.Result.StdErr, m.Result.CPUSeconds)
 		r.save()

@@ -62,7 +62,7 @@ func (f *Search) lookAbout(ctx context.Context, t *Trainer, why string) (string,
 	}
 	best := t.Cur
 	better, err := f.otherNoise(ctx, t)
-	if err == nil && !better && !f.blind {
+	if err == nil && !better && !f.blind && !f.wonNoiseless() {
 		better, err = f.otherPlaces(ctx, t)
 	}
 	if err != nil || !better {
@@ -139,7 +139,7 @@ func (f *Search) otherNoise(ctx context.Context, t *Trainer) (bool, error) {
 	if t.Cur.P.Noise > lookFloor*gp.MinParam {
 		return false, nil
 	}
-	if won := Live(f.Starts); len(won) == 1 && f.noiseless(won[0]) {
+	if f.wonNoiseless() {
 		return false, nil // it came to the floor from above, by random rows
 	}
 	best := t.Cur

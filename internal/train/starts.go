@@ -123,6 +123,12 @@ func (f *Search) noiseless(c *Candidate) bool {
 	return (c.clear() || f.blind) && c.Rows > f.Config.PrefitRows && c.Parameters.Noise <= lookFloor*gp.MinParam
 }
 
+// wonNoiseless says so of the candidate that won: few neighbours have nothing to say there.
+func (f *Search) wonNoiseless() bool {
+	won := Live(f.Starts)
+	return len(won) == 1 && f.noiseless(won[0])
+}
+
 // unasked stands for a likelihood that was not evaluated.
 var unasked = evidence.Bound(math.NaN())
 

@@ -91,9 +91,9 @@ func (f *Search) withBack(p gp.Params, g []float64) (gp.Params, int) {
 }
 
 // letBack climbs from p with inputs without influence back and without, and returns where the first
-// leads to, as far as that differs from where the second does, and by how many nats it leads beyond
-// the doubt of a sample.
-func (s *coarse) letBack(ctx context.Context, p gp.Params) (Candidate, float64, error) {
+// leads to, as far as that differs from where the second does, dropped if no such input stays in the
+// distance or the first does not lead beyond the doubt of a sample.
+func (s *coarse) letBack(ctx context.Context, p gp.Params) (*Candidate, error) {
 	s.begin(weakRound)
 	more := s.from(Candidate{From: "the end of the training, inputs without influence let back", Parameters: p})
 	same := s.from(Candidate{Parameters: p})
@@ -109,27 +109,35 @@ func (s *coarse) letBack(ctx context.Context, p gp.Params) (Candidate, float64, 
 	for _, a := range []*ascent{same, more} {
 		a.free = weak
 		if err := s.climb(ctx, a, weakRound.evals); err != nil {
-			return Candidate{}, 0, err
+			return nil, err
 		}
 	}
-	z := logVector(p)
+	z, stays := logVector(p), 0
 	out := make([]bool, len(back))
 	for j, w := range weak[:len(back)] {
 		switch {
 		case back[j]:
 			z[j] = more.z[j]
-			out[j] = z[j] > math.Log(coarseFar*unit*columnSD(s.f.Std, j))
+			if out[j] = z[j] > math.Log(coarseFar*unit*columnSD(s.f.Std, j)); !out[j] {
+				stays++
+			}
 		case w:
 			z[j] += more.z[j] - same.z[j]
 		}
 	}
-	c := Candidate{From: more.start, By: "check", Parameters: fromLog(p.Kernel, z, out),
+	c := &Candidate{From: more.start, By: "check", Parameters: fromLog(p.Kernel, z, out),
 		Value: evidence.Bound(more.value), Rows: s.f.Std.X.Rows, LML: unasked, Evaluations: same.evals + more.evals}
 	lead := more.value - same.value
 	if n := s.f.Std.X.Rows; s.terms < n {
 		lead -= coarseDoubt * same.doubt(more) * math.Sqrt(1-float64(s.terms)/float64(n))
 	}
-	return c, lead, nil
+	switch {
+	case stays == 0:
+		c.Dropped = "at the check, by neighbours: none of them stays"
+	case !(lead > weakNats):
+		c.Dropped = fmt.Sprintf("at the check, by neighbours: %.4g nats ahead, too little", lead)
+	}
+	return c, nil
 }
 
 // unlessRounding returns err unless it says that rounding left no value, which ends a trial only.

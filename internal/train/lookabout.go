@@ -262,13 +262,11 @@ func (f *Search) otherPlaces(ctx context.Context, t *Trainer) (bool, error) {
 		}
 	}
 	if best == nil && f.Std.X.Rows > cost.DenseRows && len(f.gone(t.Cur.P)) > 0 {
-		c, lead, err := s.letBack(ctx, t.Cur.P)
-		if err != nil {
+		if best, err = s.letBack(ctx, t.Cur.P); err != nil {
 			return false, err
 		}
-		if best = &c; !(lead > weakNats) {
-			c.Dropped = fmt.Sprintf("at the check, by neighbours: %.4g nats ahead, too little", lead)
-			f.Starts, best = append(f.Starts, c), nil
+		if best.Dropped != "" {
+			f.Starts, best = append(f.Starts, *best), nil
 		}
 	}
 	if best == nil {

@@ -65,6 +65,9 @@ func (f *Search) lookAbout(ctx context.Context, t *Trainer, why string) (string,
 	if err == nil && !better && !f.blind && !f.wonNoiseless() {
 		better, err = f.otherPlaces(ctx, t)
 	}
+	if err == nil && !better {
+		better, err = f.upRidge(ctx, t)
+	}
 	if err != nil || !better {
 		t.Cur = best
 		return why, err

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"bbgp.dev/internal/cost"
 	"bbgp.dev/internal/evidence"
 	"bbgp.dev/internal/gp"
 	"bbgp.dev/linalg"
@@ -26,6 +27,7 @@ const (
 	ridgeEnd    = 0.1  // of x, to which the top is sought
 	ridgeNear   = 0.02 // sd of an input is the least lengthscale
 	ridgeWorth  = 1    // nats that a move has to gain
+	ridgeRoom   = 0.5  // of the most that σ_f² is in the coarse search, from where on its top may lie beyond
 )
 
 // A ridge has the dense likelihood of random rows along θ(x).
@@ -112,6 +114,29 @@ func (s *coarse) atTop(ctx context.Context, p gp.Params) (gp.Params, float64, er
 		}
 	}
 	return top, best - start, nil
+}
+
+// upRidge goes to the top of the ridge through t.Cur, where that lies beyond the room of the coarse
+// search, whose candidates have been there. On success t.Cur is there, not evaluated yet.
+func (f *Search) upRidge(ctx context.Context, t *Trainer) (bool, error) {
+	p, d := t.Cur.P, f.Std.X.Cols
+	if f.Std.X.Rows <= cost.DenseRows || p.Variance < ridgeRoom*coarseVariance*varianceOf(f.Std.Y) {
+		return false, nil
+	}
+	s, err := newCoarse(f)
+	if err != nil {
+		return false, err
+	}
+	s.admit(p)
+	s.hi[d] = math.Log(maxVariance)
+	top, gain, err := s.atTop(ctx, p)
+	if err != nil || !(gain > ridgeWorth) {
+		return false, err
+	}
+	f.Starts = append(f.Starts, Candidate{From: "the end of the training, scale by random rows", By: "check",
+		Parameters: top, Value: evidence.Bound(gain), Rows: min(ridgeRows, f.Std.X.Rows/ridgeShare), LML: unasked})
+	t.Cur, t.fresh, t.measured = Iterate{P: top}, false, nil
+	return true, nil
 }
 
 // along returns θ(x).

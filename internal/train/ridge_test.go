@@ -97,3 +97,29 @@ func TestNoiseByNeighbours(t *testing.T) {
 		}
 	}
 }
+
+// A training that has ended beyond where the coarse search may go is taken to the top of its ridge;
+// one within that room, or of few rows, stays.
+func TestUpRidge(t *testing.T) {
+	inf := math.Inf(1)
+	far := gp.Params{Kernel: "matern12", Variance: 80, Noise: 0.01, Lengthscales: []float64{40, 40, inf, inf}}
+	near := far.Clone()
+	near.Variance, near.Lengthscales[0], near.Lengthscales[1] = 20, 10, 10
+	for _, c := range []struct {
+		rows  int
+		p     gp.Params
+		moves bool
+	}{{5000, far, true}, {5000, near, false}, {3000, far, false}} {
+		f := searchOf(t, roughRows(c.rows, 4, 0.01), false)
+		f.Config.Kernel = "matern12"
+		tr := f.trainer(nil, f.Std, "train")
+		tr.Cur = Iterate{P: c.p}
+		moves, err := f.upRidge(context.Background(), tr)
+		if err != nil || moves != c.moves {
+			t.Fatal(c.rows, c.p, moves, err)
+		}
+		if l := tr.Cur.P.Lengthscales[0]; moves && (l < 0.2 || l > 1.5 || len(f.Starts) != 1) {
+			t.Errorf("%d rows: lengthscales %v", c.rows, tr.Cur.P.Lengthscales)
+		}
+	}
+}

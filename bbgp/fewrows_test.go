@@ -17,28 +17,51 @@ type fewDesign struct {
 	d     int
 	noise float64
 	f     func(x []float64) float64
+	kind  fewKind
 }
 
+// A fewKind says what else a small table has.
+type fewKind int
+
+const (
+	plainRows  fewKind = iota
+	knownNoise         // its variance is a column, up to four times as large in one row as in another
+	textLevels         // the first three inputs are a text of three levels
+)
+
 var fewDesigns = []fewDesign{
-	{"noise, 1 input", 1, 1, func([]float64) float64 { return 0 }},
-	{"noise, 5 inputs", 5, 1, func([]float64) float64 { return 0 }},
-	{"sine, noise .3", 1, 0.3, func(x []float64) float64 { return math.Sin(6 * x[0]) }},
-	{"sine, noise .05", 1, 0.05, func(x []float64) float64 { return math.Sin(6 * x[0]) }},
-	{"step, noise .1", 1, 0.1, func(x []float64) float64 { return math.Round(x[0] + 0.1) }},
-	{"product of 2, noise .2", 2, 0.2, func(x []float64) float64 { return 4*(x[0]-0.5)*(x[1]-0.5) + x[0] }},
-	{"plane of 3, noise .5", 3, 0.5, func(x []float64) float64 { return 3*x[0] - 2*x[1] }},
-	{"4 of 5, noise .1", 5, 0.1, func(x []float64) float64 { return math.Sin(3*x[0]) + x[1]*x[1] - x[2] + 0.5*x[3] }},
-	{"sine, no noise", 1, 0, func(x []float64) float64 { return math.Sin(6 * x[0]) }},
-	{"plane of 2, no noise", 2, 0, func(x []float64) float64 { return 3*x[0] - 2*x[1] }},
+	{"noise, 1 input", 1, 1, func([]float64) float64 { return 0 }, plainRows},
+	{"noise, 5 inputs", 5, 1, func([]float64) float64 { return 0 }, plainRows},
+	{"sine, noise .3", 1, 0.3, func(x []float64) float64 { return math.Sin(6 * x[0]) }, plainRows},
+	{"sine, noise .05", 1, 0.05, func(x []float64) float64 { return math.Sin(6 * x[0]) }, plainRows},
+	{"step, noise .1", 1, 0.1, func(x []float64) float64 { return math.Round(x[0] + 0.1) }, plainRows},
+	{"product of 2, noise .2", 2, 0.2, func(x []float64) float64 { return 4*(x[0]-0.5)*(x[1]-0.5) + x[0] }, plainRows},
+	{"plane of 3, noise .5", 3, 0.5, func(x []float64) float64 { return 3*x[0] - 2*x[1] }, plainRows},
+	{"4 of 5, noise .1", 5, 0.1, func(x []float64) float64 { return math.Sin(3*x[0]) + x[1]*x[1] - x[2] + 0.5*x[3] }, plainRows},
+	{"sine, no noise", 1, 0, func(x []float64) float64 { return math.Sin(6 * x[0]) }, plainRows},
+	{"plane of 2, no noise", 2, 0, func(x []float64) float64 { return 3*x[0] - 2*x[1] }, plainRows},
+	{"sine, known noise .3", 1, 0.3, func(x []float64) float64 { return math.Sin(6 * x[0]) }, knownNoise},
+	{"noise, known", 1, 1, func([]float64) float64 { return 0 }, knownNoise},
+	{"text and a slope, noise .3", 4, 0.3, func(x []float64) float64 { return x[0] - x[1] + x[3] }, textLevels},
 }
 
 func (g *fewDesign) draw(n int, rng *rand.Rand) *Data {
 	d := &Data{X: linalg.NewMatrix(n, g.d), Y: make([]float64, n)}
 	for i := range n {
-		for j := range g.d {
-			d.X.Set(i, j, rng.Float64())
+		x, sd := d.X.Row(i), g.noise
+		for j := range x {
+			x[j] = rng.Float64()
 		}
-		d.Y[i] = g.f(d.X.Row(i)) + g.noise*rng.NormFloat64()
+		switch g.kind {
+		case knownNoise:
+			v := sd * sd * (0.4 + 1.2*rng.Float64())
+			d.NoiseExtra, sd = append(d.NoiseExtra, v), math.Sqrt(v)
+		case textLevels:
+			level := int(3 * x[0])
+			x[0], x[1], x[2] = 0, 0, 0
+			x[level] = 1
+		}
+		d.Y[i] = g.f(x) + sd*rng.NormFloat64()
 	}
 	return d
 }
@@ -54,7 +77,8 @@ func (g *fewDesign) coverage(t *testing.T, n, seeds int) (share, flat float64) {
 			t.Fatal(err)
 		}
 		test := g.draw(20, rng)
-		p, err := m.Predict(t.Context(), test.X, PredictOptions{SD: true, Engine: gptest.Engine(t)})
+		p, err := m.Predict(t.Context(), test.X,
+			PredictOptions{SD: true, NoiseExtra: test.NoiseExtra, Engine: gptest.Engine(t)})
 		if err != nil {
 			t.Fatal(err)
 		}

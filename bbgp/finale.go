@@ -44,14 +44,14 @@ func (f *fit) last(ctx context.Context, t *train.Trainer) (ev *evidence.Value, e
 		if err = ctx.Err(); err == nil {
 			ev, err = f.Last(ctx, t)
 		}
-	case f.Whole != f.Std:
+	case f.opt.rounds(f.Raw.X.Rows):
 		ev, err = f.unrounded(ctx, t.Cur.P)
 	}
 	if err == nil {
 		return ev, nil
 	}
 	ev = t.Cur.Ev
-	if f.Whole != f.Std { // of a table that differs in its ninth digit
+	if f.opt.rounds(f.Raw.X.Rows) { // of a table that differs in its ninth digit
 		rough := *ev
 		rough.BoundKind = "probable"
 		ev = &rough
@@ -150,7 +150,7 @@ func (f *fit) remarks(m *Model) {
 	if len(r.Irrelevant)+len(r.Constant) == m.D() {
 		r.warn("no structure found: no input explains the target")
 	}
-	if p.Noise <= 1.01*gp.MinParam {
+	if p.Noise*f.unit <= 1.01*gp.MinParam {
 		r.warn("the noise is at its floor, %g of the target's variance: the data look noise-free", gp.MinParam)
 	}
 	if !f.opt.NoScale {

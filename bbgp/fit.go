@@ -8,7 +8,6 @@ import (
 
 	"bbgp.dev/bbgp/enum"
 	"bbgp.dev/internal/comm"
-	"bbgp.dev/internal/cost"
 	"bbgp.dev/internal/evidence"
 	"bbgp.dev/internal/evidence/lanczos"
 	"bbgp.dev/internal/gp"
@@ -75,34 +74,24 @@ func Fit(ctx context.Context, d *Data, opt Options) (*Model, error) {
 // A fit is one call of Fit.
 type fit struct {
 	opt  *Options
-	full *Data // as given
+	full *Data   // as given
+	unit float64 // of weights, see show
 	*train.Search
 }
 
 // errTime is the cause of a context that ends with Options.Time.
 var errTime = errors.New("bbgp: time budget")
 
-// rounds says whether the search of n rows sees rounded cells, for which the last evaluation is
-// repeated with all digits. With more rows that would cost too much, and probes and eps leave ends
-// of climbs apart in any case; methods to compare with are left as they were published.
-func (o *Options) rounds(n int) bool {
-	return n <= cost.DenseRows && !o.NoScale && o.ScaleFloor == 0 &&
-		(o.Method == enum.MethodExact || o.Method == enum.MethodBBGP)
-}
-
 // newModel returns the model without parameters.
 func (f *fit) newModel() *Model {
 	s := f.opt.scaling(f.full)
 	f.Whole = s.Apply(f.Raw)
-	f.Std = f.Whole
-	if f.opt.rounds(f.Raw.X.Rows) {
-		f.Std = f.Whole.Rounded()
-	}
 	m := &Model{Scaling: s, Target: f.full.TargetName()}
 	for j := range f.Raw.X.Cols {
 		m.Names = append(m.Names, f.full.Name(j))
 	}
 	f.Search.Config = f.opt.config()
+	f.show()
 	f.Flat = make([]bool, f.Raw.X.Cols)
 	r := &m.Result
 	r.N, r.Distinct, r.D, r.Scaling = f.full.X.Rows, f.Raw.X.Rows, f.Raw.X.Cols, s
@@ -149,6 +138,9 @@ func (r *Result) warn(format string, args ...any) {
 // constantModel makes m predict the one value that the target has, with sd 0.
 func (f *fit) constantModel(m *Model) {
 	m.Parameters = DefaultParams(f.opt.Kernel, f.Raw.X.Cols)
+	for i := range f.Whole.Y { // they may differ by rounding
+		f.Whole.Y[i] = f.Whole.Y[0]
+	}
 	m.Parameters.Mean = f.Whole.Y[0]
 	m.post = f.posterior(m.Parameters, posterior.PrecondSpec{}, posterior.Weights{Alpha: make([]float64, f.Raw.X.Rows)})
 	r := &m.Result
@@ -182,6 +174,7 @@ func (f *fit) train(ctx context.Context, m *Model) (*Model, error) {
 	r := &m.Result
 	f.Search.Config.Foreseen = func(ctx context.Context, p Params) error { return f.predictPeak(ctx, r, p) }
 	t, why, err := f.ClimbAll(climb)
+	f.shown(t)
 	r.Starts = f.Starts
 	if t == nil || t.Cur.Ev == nil {
 		if p, ok := r.foundSoFar(); ok && timeIsUp(ctx, err) {

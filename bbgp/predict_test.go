@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"path/filepath"
 	"testing"
 
 	"bbgp.dev/internal/gp"
@@ -121,6 +122,25 @@ func TestConstantTarget(t *testing.T) {
 		if s, err := m.Score(p, []float64{7, 7, 7}); err != nil || !math.IsNaN(s.NLPD) || s.RMSE != 0 {
 			t.Errorf("score %+v, %v", s, err)
 		}
+	}
+}
+
+// TestNearlyConstantTarget: a target that differs by rounding alone is constant, in the file, too.
+func TestNearlyConstantTarget(t *testing.T) {
+	d, err := NewData([][]float64{{1}, {2}, {3}}, []float64{0.3, math.Nextafter(0.3, 1), 0.3}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := Fit(t.Context(), d, Options{Engine: gptest.Engine(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "m.bbgp")
+	if err := m.Save(file); err != nil {
+		t.Fatal(err)
+	}
+	if m, err = Load(file); err != nil || !m.Result.ConstantTarget {
+		t.Fatalf("%v, %v", m, err)
 	}
 }
 

@@ -57,7 +57,7 @@ func (f *fit) judge(ctx context.Context, m *Model) {
 		}
 		r.DF = float64(max(n, 1))
 		return
-	case gain < structureNats && n >= 3:
+	case gain < structureNats && n >= 3 && !f.uneven(n, d):
 		r.warn("no structure found: the log likelihood is %.3g above that of noise alone; %s", gain, advice)
 	}
 	// Numbers that were taken from the rows: mean, two variances, lengthscales, or next
@@ -119,7 +119,13 @@ type constantFit struct {
 // constantFit fits all rows, which need not be merged.
 func (f *fit) constantFit() constantFit {
 	s := f.opt.scaling(f.full)
-	d := s.Apply(f.full.table())
+	c := f.constantOf(s.Apply(f.full.table()).InNoiseUnit(f.unit))
+	c.noise /= f.unit
+	return c
+}
+
+// constantOf fits the rows of d, whose weights are not far from 1.
+func (f *fit) constantOf(d *gp.Table) constantFit {
 	if d.NoiseExtra == nil { // s² scales all: its maximum is the mean square
 		return f.constantAt(d, max(f.constantAt(d, 1).square, gp.MinParam))
 	}

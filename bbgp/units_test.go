@@ -155,3 +155,60 @@ func logs(p Params) []float64 {
 	}
 	return z
 }
+
+// TestUnitsOfWeights: only the ratios of weights count, for the noise is fitted, also of rows that
+// repeat, of noise alone, and from a start that is given.
+func TestUnitsOfWeights(t *testing.T) {
+	const n = 40
+	rng := rand.New(rand.NewPCG(14, 141))
+	for _, signal := range []float64{1, 0} {
+		d := &Data{X: linalg.NewMatrix(n, 1), Y: make([]float64, n), NoiseScale: make([]float64, n)}
+		for i := range n {
+			d.X.Set(i, 0, math.Round(40*rng.Float64()))
+			d.NoiseScale[i] = math.Exp(rng.NormFloat64())
+			d.Y[i] = signal*math.Sin(d.X.At(i, 0)/6) + 0.2*math.Sqrt(d.NoiseScale[i])*rng.NormFloat64()
+		}
+		fit := func(unit float64, start *Params) (*Model, *Prediction) {
+			c := in(d, 1, 1)
+			c.NoiseScale = slices.Clone(d.NoiseScale)
+			for i := range n {
+				c.NoiseScale[i] *= unit
+			}
+			m, err := Fit(t.Context(), c, Options{Engine: gptest.Engine(t), Start: start})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := m.Predict(t.Context(), d.X,
+				PredictOptions{SD: true, NoiseScale: c.NoiseScale, Engine: gptest.Engine(t)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return m, p
+		}
+		start := DefaultParams("matern52", 1)
+		for _, s := range []*Params{nil, &start} {
+			m, p := fit(1, s)
+			for _, unit := range []float64{1e-20, 1e30, 1e9} {
+				if s != nil {
+					other := start.Clone()
+					other.Noise /= unit
+					s = &other
+				}
+				um, up := fit(unit, s)
+				began, other := um.Result.Starts[0].Parameters.Noise, m.Result.Starts[0].Parameters.Noise
+				if gptest.Relative(um.Result.LML, m.Result.LML) > 1e-9 || gptest.Relative(began*unit, other) > 1e-7 ||
+					gptest.Relative(um.Parameters.Noise*unit, m.Parameters.Noise) > 1e-7 {
+					t.Errorf("weights over %v: LML %v and noise %v, not %v and %v", unit, um.Result.LML,
+						um.Parameters.Noise*unit, m.Result.LML, m.Parameters.Noise)
+				}
+				for i := range n {
+					if math.Abs(up.Mean[i]-p.Mean[i]) > 1e-9 || math.Abs(up.SD[i]-p.SD[i]) > 1e-9 ||
+						gptest.Relative(up.SDObs[i], p.SDObs[i]) > 1e-9 {
+						t.Fatalf("weights over %v: %v ± %v, not %v ± %v", unit,
+							up.Mean[i], up.SDObs[i], p.Mean[i], p.SDObs[i])
+					}
+				}
+			}
+		}
+	}
+}

@@ -54,6 +54,32 @@ func (d *Table) Rounded() *Table {
 	return t
 }
 
+// MiddleScale returns the middle one of the d_i.
+func (d *Table) MiddleScale() float64 {
+	if len(d.NoiseScale) == 0 {
+		return 1
+	}
+	return slices.Sorted(slices.Values(d.NoiseScale))[len(d.NoiseScale)/2]
+}
+
+// InNoiseUnit returns d with d_i/unit, of which σ_n² unit makes the same noise.
+func (d *Table) InNoiseUnit(unit float64) *Table {
+	if unit == 1 {
+		return d
+	}
+	t := *d
+	t.NoiseScale, t.Repeats = slices.Clone(d.NoiseScale), slices.Clone(d.Repeats)
+	for i := range t.NoiseScale {
+		t.NoiseScale[i] /= unit
+	}
+	for i := range t.Repeats {
+		r := &t.Repeats[i]
+		r.SS *= unit
+		r.LogD += 0.5 * r.More * math.Log(unit)
+	}
+	return &t
+}
+
 // stepOf returns the logarithm to base 2 of the grid for a column.
 func stepOf(col []float64) int {
 	sorted := slices.Compact(slices.Sorted(slices.Values(col)))

@@ -85,3 +85,29 @@ func TestRoundedNear(t *testing.T) {
 		}
 	}
 }
+
+// TestNoiseUnit: noise and within-group terms are the same by weights in another unit.
+func TestNoiseUnit(t *testing.T) {
+	d := &Table{X: linalg.NewMatrix(5, 1), Y: []float64{1, 2, 3, 5, 4},
+		NoiseScale: []float64{3e20, 1e20, 2e20, 5e20, 1e19}, NoiseExtra: []float64{0, 0, 0, 0.1, 0}}
+	d.X.Data = []float64{0, 0, 1, 2, 0}
+	d = d.Merged()
+	unit := d.MiddleScale()
+	if unit < 1e19 || unit > 1e21 {
+		t.Fatalf("unit %v", unit)
+	}
+	in := d.InNoiseUnit(unit)
+	p, q := DefaultParams("", 1), DefaultParams("", 1)
+	p.Noise, q.Noise = 3e-20, 3e-20*unit
+	for i, v := range NoiseOf(p, d) {
+		if w := NoiseOf(q, in)[i]; math.Abs(v-w) > 1e-14*v {
+			t.Errorf("row %d: noise %v and %v", i, v, w)
+		}
+	}
+	v, slope, info := d.WithinGroups(p.Noise)
+	w, other, same := in.WithinGroups(q.Noise)
+	if math.Abs(v-w) > 1e-12*math.Abs(v) || math.Abs(slope*p.Noise-other*q.Noise) > 1e-12 ||
+		math.Abs(info-same) > 1e-12 {
+		t.Errorf("terms %v, %v, %v and %v, %v, %v", v, slope, info, w, other, same)
+	}
+}

@@ -62,11 +62,13 @@ func (f *Search) lookAbout(ctx context.Context, t *Trainer, why string) (string,
 	}
 	best := t.Cur
 	better, err := f.otherNoise(ctx, t)
-	if err == nil && !better && !f.blind && !f.wonNoiseless() {
-		better, err = f.otherPlaces(ctx, t)
-	}
-	if err == nil && !better {
-		better, err = f.upRidge(ctx, t)
+	if !f.blind && !f.wonNoiseless() { // there neighbours and few rows have nothing to say
+		if err == nil && !better {
+			better, err = f.otherPlaces(ctx, t)
+		}
+		if err == nil && !better {
+			better, err = f.upRidge(ctx, t)
+		}
 	}
 	if err != nil || !better {
 		t.Cur = best

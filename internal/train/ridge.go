@@ -117,7 +117,8 @@ func (s *coarse) atTop(ctx context.Context, p gp.Params) (gp.Params, float64, er
 }
 
 // upRidge goes to the top of the ridge through t.Cur, where that lies beyond the room of the coarse
-// search, whose candidates have been there. On success t.Cur is there, not evaluated yet.
+// search, whose candidates have been there, and promises what a stage is worth. On success t.Cur is
+// there, not evaluated yet.
 func (f *Search) upRidge(ctx context.Context, t *Trainer) (bool, error) {
 	p, d := t.Cur.P, f.Std.X.Cols
 	if f.Std.X.Rows <= cost.DenseRows || p.Variance < ridgeRoom*coarseVariance*varianceOf(f.Std.Y) {
@@ -130,7 +131,7 @@ func (f *Search) upRidge(ctx context.Context, t *Trainer) (bool, error) {
 	s.admit(p)
 	s.hi[d] = math.Log(maxVariance)
 	top, gain, err := s.atTop(ctx, p)
-	if err != nil || !(gain > ridgeWorth) {
+	if err != nil || !(gain > max(ridgeWorth, t.worth())) {
 		return false, err
 	}
 	f.Starts = append(f.Starts, Candidate{From: "the end of the training, scale by random rows", By: "check",

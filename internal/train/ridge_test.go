@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"bbgp.dev/internal/evidence"
 	"bbgp.dev/internal/gp"
 )
 
@@ -113,7 +114,7 @@ func TestUpRidge(t *testing.T) {
 		f := searchOf(t, roughRows(c.rows, 4, 0.01), false)
 		f.Config.Kernel = "matern12"
 		tr := f.trainer(nil, f.Std, "train")
-		tr.Cur = Iterate{P: c.p}
+		tr.Cur = Iterate{P: c.p, Ev: &evidence.Value{StdErr: 1}}
 		moves, err := f.upRidge(context.Background(), tr)
 		if err != nil || moves != c.moves {
 			t.Fatal(c.rows, c.p, moves, err)

@@ -133,7 +133,7 @@ func (d *Data) check(needY bool) error {
 		}
 	}
 	for j := range d.X.Cols {
-		if err := checkSpread(d.Name(j), n, func(i int) float64 { return d.X.At(i, j) }); err != nil {
+		if err := gp.CheckSpread(d.Name(j), n, func(i int) float64 { return d.X.At(i, j) }); err != nil {
 			return err
 		}
 	}
@@ -163,7 +163,7 @@ func (d *Data) checkColumn(name string, v []float64, low float64, want string) e
 			return &DataError{Row: i, Column: name, Reason: fmt.Sprintf("%v is not %s", x, want)}
 		}
 	}
-	return checkSpread(name, len(v), func(i int) float64 { return v[i] })
+	return gp.CheckSpread(name, len(v), func(i int) float64 { return v[i] })
 }
 
 // scaling is the Scaling that the options ask for.

@@ -128,7 +128,7 @@ func (m *Model) checkNumbers() error {
 		}
 	}
 	for j := range m.D() {
-		if err := checkSpread(m.Names[j], m.N(), func(i int) float64 { return t.X.At(i, j) }); err != nil {
+		if err := gp.CheckSpread(m.Names[j], m.N(), func(i int) float64 { return t.X.At(i, j) }); err != nil {
 			return fault("%v", err)
 		}
 	}

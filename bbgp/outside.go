@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"unicode/utf8"
 
-	"bbgp.dev/internal/gp"
 	"bbgp.dev/linalg"
 )
 
@@ -57,18 +56,6 @@ func checkMatrix(x linalg.Matrix) error {
 		return bad("a matrix of %d × %d, stride %d, with %d numbers", x.Rows, x.Cols, x.Stride, len(x.Data))
 	}
 	return nil
-}
-
-// checkSpread tells whether the squares of the differences within a column are finite.
-func checkSpread(column string, n int, at func(i int) float64) error {
-	if n == 0 {
-		return nil
-	}
-	lo, hi := at(0), at(0)
-	for i := range n {
-		lo, hi = min(lo, at(i)), max(hi, at(i))
-	}
-	return gp.CheckRange(column, lo, hi)
 }
 
 // checkNames tells whether names can be saved: a model file is text in UTF-8.

@@ -155,8 +155,7 @@ func (m *Model) checkInputs(xs linalg.Matrix) error {
 				return &DataError{Row: i, Column: m.Names[j], Reason: fmt.Sprintf("%v is not a finite number", v)}
 			}
 			if !(math.Abs((v-m.Scaling.XMean[j])/m.Scaling.XScale[j]) <= gp.MostSpread) {
-				return &DataError{Row: i, Column: m.Names[j], Reason: fmt.Sprintf(
-					"%v is too far from the training rows for distances to be computed", v)}
+				return &DataError{Row: i, Column: m.Names[j], Reason: gp.TooFar(v)}
 			}
 		}
 	}

@@ -134,15 +134,18 @@ func (a *app) training(name string, r *reading, keepDuplicates bool) (*trainingS
 }
 
 // locate adds file and line to a fault that the engine found in the data.
-func (ts *trainingSet) locate(err error) error {
+func (ts *trainingSet) locate(err error) error { return located(err, ts.table, ts.set.Rows) }
+
+// located adds file and line to a fault that was found in these rows of a table.
+func located(err error, t *table.Table, rows []int) error {
 	var d *bbgp.DataError
 	if !errors.As(err, &d) {
 		return err
 	}
-	e := &table.Error{File: ts.table.File, Column: d.Column, Text: d.Reason}
-	if d.Row >= 0 && d.Row < len(ts.set.Rows) {
-		i := ts.set.Rows[d.Row]
-		e.Row, e.Line = i+1, ts.table.Line(i)
+	e := &table.Error{File: t.File, Column: d.Column, Text: d.Reason}
+	if d.Row >= 0 && d.Row < len(rows) {
+		i := rows[d.Row]
+		e.Row, e.Line = i+1, t.Line(i)
 	}
 	return e
 }

@@ -353,7 +353,7 @@ func (a *app) afterFit(ctx context.Context, f *fitFlags, ts *trainingSet, m *bbg
 	}
 	p, err := predictRows(ctx, m, ts.plan, e, ts.plan.Matrix(ts.table, ts.set.Blank), bbgp.PredictOptions{SD: true})
 	if err != nil {
-		return err
+		return located(err, ts.table, ts.set.Blank)
 	}
 	return writeFile(f.blanks, a.out, func(w *rowWriter) error {
 		w.header("row", "mean", "sd", "sd_obs")

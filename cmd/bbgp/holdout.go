@@ -37,7 +37,8 @@ func covered(s score.Score) string {
 // heldRows are rows that a fit keeps back to score the model.
 type heldRows struct {
 	data  *bbgp.Data
-	rows  []int // of the table, from 0
+	of    *table.Table // where they stand; its cells may be gone
+	rows  []int        // of it, from 0
 	table string
 	share float64
 	seed  uint64
@@ -51,7 +52,7 @@ func (h *heldRows) score(ctx context.Context, a *app, m *bbgp.Model, plan *input
 	p, err := predictRows(ctx, m, plan, e, d.X, bbgp.PredictOptions{SD: true, NoiseScale: d.NoiseScale,
 		NoiseExtra: d.NoiseExtra})
 	if err != nil {
-		return nil, err
+		return nil, located(err, h.of, h.rows)
 	}
 	s, err := m.Score(p, d.Y)
 	if err != nil {
@@ -118,7 +119,7 @@ func (ts *trainingSet) holdOut(share float64, seed uint64) error {
 	for i, r := range in {
 		rows[i] = ts.set.Rows[r]
 	}
-	ts.held = &heldRows{data: held, share: share, seed: seed}
+	ts.held = &heldRows{data: held, of: ts.table, share: share, seed: seed}
 	for _, r := range out {
 		ts.held.rows = append(ts.held.rows, ts.set.Rows[r])
 	}
@@ -147,6 +148,7 @@ func (a *app) heldTable(ts *trainingSet, f *fitFlags) error {
 		}
 	}
 	ts.held = &heldRows{table: filepath.Base(t.File), rows: set.Rows,
+		of:   &table.Table{File: t.File, HasHeader: t.HasHeader, Lines: t.Lines},
 		data: &bbgp.Data{X: set.X, Y: set.Y, NoiseScale: set.Scale, NoiseExtra: set.Extra}}
 	return nil
 }

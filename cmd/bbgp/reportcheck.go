@@ -92,7 +92,7 @@ func (a *app) heldOut(ctx context.Context, r *reporter, pg *page) (*section, err
 	opt := bbgp.PredictOptions{SD: true, NoiseScale: set.Scale, NoiseExtra: set.Extra}
 	p, err := predictRows(ctx, r.m, r.plan, r.e, set.X, opt)
 	if err != nil {
-		return nil, err
+		return nil, located(err, t, set.Rows)
 	}
 	trained, err := r.m.Trained(set.X)
 	if err != nil {

@@ -65,10 +65,12 @@ func TestBadData(t *testing.T) {
 		{"text target", "x1,y\n1,2\n2,low\n", "y", nil,
 			`: row 2 (line 3), column y: "low" is no number; mend it, or --na low takes it for a row without a target`},
 		{"nan", "x1,y\n1,2\nNaN,3\nNA,3\n", "y", nil,
-			`: row 2 (line 3), column x1: the cell is missing (NA, NaN), as are 2 of the column; choose --missing ` +
-				`drop or --missing indicator, or --ignore x1`},
-		{"inf", "x1,y\n1,2\n-inf,3\n", "y", nil, `: row 2 (line 3), column x1: "-inf" is not finite`},
-		{"inf target", "x1,y\n1,2\n2,1e999\n", "y", nil, `: row 2 (line 3), column y: "1e999" is not finite`},
+			`: row 2 (line 3), column x1: the cell is missing (NA, NaN), as are 2 of 3 in the column; choose ` +
+				`--missing drop or --missing indicator, or --ignore x1`},
+		{"inf", "x1,y\n1,2\n-inf,3\n", "y", nil, `: row 2 (line 3), column x1: "-inf" is not finite; ` +
+			"mend it, or --na -inf takes it for missing"},
+		{"inf target", "x1,y\n1,2\n2,1e999\n", "y", nil, `: row 2 (line 3), column y: "1e999" is not finite; ` +
+			"mend it, or --na 1e999 takes it for missing"},
 		{"few cells", "x1,x2,y\n1,2,3\n1,2\n", "y", nil,
 			`: row 2 (line 3), column y: the row has 2 of 3 cells; fill the missing ones or leave them empty ` +
 				`between delimiters`},

@@ -13,6 +13,7 @@ import (
 
 	"bbgp.dev/bbgp"
 	"bbgp.dev/cmd/bbgp/internal/inputs"
+	"bbgp.dev/cmd/bbgp/internal/table"
 	"bbgp.dev/linalg"
 )
 
@@ -104,6 +105,10 @@ func (a *app) sample(ctx context.Context, path, data string, f *sampleFlags) err
 	}
 	f.opt.Engine = e
 	draws, err := m.Sample(ctx, x, f.opt)
+	var bad *bbgp.DataError
+	if errors.As(err, &bad) && bad.Row >= 0 {
+		return &table.Error{File: s.File(), Row: rowOf(ok, bad.Row), Column: bad.Column, Text: bad.Reason}
+	}
 	if err != nil {
 		return err
 	}
@@ -177,6 +182,19 @@ func readAll(s *inputs.Stream, d int, opt *bbgp.SampleOptions) (x linalg.Matrix,
 		return x, nil, s.Empty()
 	}
 	return x, slices.Clip(ok), nil
+}
+
+// rowOf is the number of row k of those that are ok, from 0, among all, from 1.
+func rowOf(ok []bool, k int) int {
+	for i, is := range ok {
+		if is {
+			if k == 0 {
+				return i + 1
+			}
+			k--
+		}
+	}
+	return len(ok)
 }
 
 func writeDraws(w *rowWriter, v linalg.Matrix, ok []bool) error {

@@ -39,9 +39,12 @@ const (
 // preconditioner: the data, raw, standardised and packed in both precisions; work
 // areas of some blocks; the old preconditioner and the new one.
 func KrylovBytes(n, d, cols, rank, near int) int64 {
-	row := d*bytesPerInput + 8*14*cols + 8*2*typicalColumns
-	return int64(n)*int64(row) + precondBytes(n, rank, near)
+	row := 8*14*cols + 8*2*typicalColumns
+	return int64(n)*int64(row) + inputBytes(n, d) + precondBytes(n, rank, near)
 }
+
+// inputBytes is what the inputs of n rows take beside the table.
+func inputBytes(n, d int) int64 { return bytesPerInput * int64(n) * int64(d) }
 
 // precondBytes predicts the part of the preconditioners.
 func precondBytes(n, rank, near int) int64 {
@@ -87,9 +90,9 @@ func TableBytes(rows, d int) int64 { return 24 * int64(rows) * int64(d+1) }
 func (o *Budget) liveBytes(n, d, rank, near int) (all, basis int64) {
 	switch o.Method {
 	case "exact":
-		return ExactBytes(n), 0
+		return ExactBytes(n) + inputBytes(n, d), 0
 	case "sgpr", "cglb":
-		return sparseBytes(n, min(o.Inducing, n)), 0
+		return sparseBytes(n, min(o.Inducing, n)) + inputBytes(n, d), 0
 	}
 	cols := max(o.Probes, MinLastProbes) + 1
 	basis = basisBytes(n, cols)

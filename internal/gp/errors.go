@@ -3,6 +3,7 @@ package gp
 import (
 	"errors"
 	"fmt"
+	"math"
 )
 
 // A ParamError says which parameter is out of range or missing. Key is its name
@@ -70,12 +71,29 @@ func (e *DataError) Error() string {
 // variance or its factor: squares of what is larger, times rows, leave float64.
 const MostSpread = 1e151
 
-// CheckRange returns a *DataError if values of a column from lo to hi are too far apart
-// to be computed with: more than MostSpread.
-func CheckRange(column string, lo, hi float64) error {
+// CheckSpread returns a *DataError if n values of a column are too far apart to be computed
+// with: more than MostSpread. The row is that of the value furthest from 0.
+func CheckSpread(column string, n int, at func(i int) float64) error {
+	if n == 0 {
+		return nil
+	}
+	lo, hi, far := at(0), at(0), 0
+	for i := range n {
+		v := at(i)
+		lo, hi = min(lo, v), max(hi, v)
+		if math.Abs(v) > math.Abs(at(far)) {
+			far = i
+		}
+	}
 	if !(hi/2-lo/2 <= MostSpread/2) {
-		return &DataError{Row: -1, Column: column, Reason: fmt.Sprintf("values from %g to %g are too far apart to be "+
-			"squared; give the column in other units, or its logarithm", lo, hi)}
+		return &DataError{Row: far, Column: column, Reason: fmt.Sprintf("values from %g to %g are too far apart to be "+
+			"squared; correct this one, or give the column in other units, or its logarithm", lo, hi)}
 	}
 	return nil
+}
+
+// TooFar is the reason why a row with such a value cannot be predicted.
+func TooFar(v float64) string {
+	return fmt.Sprintf("%v is too far from the training rows for distances to be computed; correct it, or leave "+
+		"the row out", v)
 }

@@ -174,9 +174,9 @@ func (p *Plan) fits(t *table.Table, c *table.Column, in Input) error {
 	case in.Kind == Date && c.Text > 0:
 		at, text = c.FirstText, table.Quote(c.FirstText.Cell)+in.noDate()
 	case numbers && c.Text > 0:
-		at, text = c.FirstText, table.Quote(c.FirstText.Cell)+" is no number"
+		at, text = c.FirstText, noNumber(c.FirstText.Cell)
 	case numbers && c.Inf > 0:
-		at, text = c.FirstInf, table.Quote(c.FirstInf.Cell)+" is not finite"
+		at, text = c.FirstInf, notFinite(c.FirstInf.Cell)
 	case c.Missing > 0 && p.Rule == "stop":
 		at, text = c.FirstMissing, "the cell is missing, and the model was fitted without a rule for that; fill it, "+
 			"or fit again with --missing drop or --missing indicator"
@@ -211,10 +211,14 @@ func (p *Plan) numeric(t *table.Table, names []string, name string, need bool) (
 	case c.Missing > 0 && name != p.Target:
 		at, text = c.FirstMissing, "the cell is missing; weights and noise variances are needed in every row"
 	}
-	if text != "" {
-		return nil, &table.Error{File: t.File, Row: at.Row, Line: at.Line, Column: name, Text: text}
+	if text == "" {
+		return c, nil
 	}
-	return c, nil
+	mend := mendOr(at.Cell)
+	if name != p.Target {
+		mend = "mend it, or leave the row out"
+	}
+	return nil, &table.Error{File: t.File, Row: at.Row, Line: at.Line, Column: name, Text: text + "; " + mend}
 }
 
 // noise fills what is known of the noise per row.

@@ -57,7 +57,7 @@ func (p *Plan) add(t *table.Table, c *table.Column, opt Options) *Fault {
 	case c.Missing == t.Rows:
 		return fault(table.Place{}, ignore, "every cell is missing; leave it out with --ignore %s", arg)
 	case c.Inf > 0:
-		return fault(c.FirstInf, []string{"--na", c.FirstInf.Cell}, "%s is not finite", table.Quote(c.FirstInf.Cell))
+		return fault(c.FirstInf, []string{"--na", c.FirstInf.Cell}, "%s", notFinite(c.FirstInf.Cell))
 	case c.Text > 0 && !c.IsText():
 		return p.mixed(t, c, fault)
 	case c.Missing > 0 && p.Rule == "stop":
@@ -65,9 +65,9 @@ func (p *Plan) add(t *table.Table, c *table.Column, opt Options) *Fault {
 		if 2*c.Missing > t.Rows {
 			mend = ignore
 		}
-		return fault(c.FirstMissing, mend, "the cell is missing (%s), as are %d of the column; choose --missing "+
+		return fault(c.FirstMissing, mend, "the cell is missing (%s), as are %d of %d in the column; choose --missing "+
 			"drop or --missing indicator, or --ignore %s",
-			strings.Join(c.SpellingsList(), ", "), c.Missing, arg)
+			strings.Join(c.SpellingsList(), ", "), c.Missing, t.Rows, arg)
 	case c.IsText():
 		if f := p.addLevels(t, c, opt, fault); f != nil {
 			return f
@@ -193,7 +193,7 @@ func (p *Plan) target(t *table.Table, names []string) *Fault {
 		return &Fault{Err: c.Doubt, Mend: c.Mend}
 	case c.Inf > 0:
 		f.Mend = []string{"--na", c.FirstInf.Cell}
-		return at(c.FirstInf, "%s is not finite", table.Quote(c.FirstInf.Cell))
+		return at(c.FirstInf, "%s", notFinite(c.FirstInf.Cell))
 	case c.Text == 0:
 		return nil
 	case c.IsText() && otherMark(c):
@@ -216,6 +216,21 @@ func (p *Plan) target(t *table.Table, names []string) *Fault {
 	mixed.Err.Text = text + fmt.Sprintf("; mend it, or --na %s takes it for a row without a target",
 		table.ListArg(c.FirstText.Cell))
 	return mixed
+}
+
+// longestNA is the longest cell that a message repeats as an argument.
+const longestNA = 40
+
+// notFinite and noNumber say what can be done with a cell that is neither a number nor missing.
+func notFinite(cell string) string { return table.Quote(cell) + " is not finite; " + mendOr(cell) }
+
+func noNumber(cell string) string { return table.Quote(cell) + " is no number; " + mendOr(cell) }
+
+func mendOr(cell string) string {
+	if len(cell) > longestNA {
+		return "mend it"
+	}
+	return fmt.Sprintf("mend it, or --na %s takes it for missing", table.ListArg(cell))
 }
 
 // asNumbers says what can be done with a target of texts.

@@ -170,10 +170,12 @@ func TestPredictionNeedsItsColumns(t *testing.T) {
 		t.Error(err)
 	}
 	for in, want := range map[string]string{
-		"apples,pears\n1,2\n3,x\n": `new.csv: row 2 (line 3), column pears: "x" is no number`,
+		"apples,pears\n1,2\n3,x\n": `new.csv: row 2 (line 3), column pears: "x" is no number; mend it, or --na x ` +
+			`takes it for missing`,
 		"apples,pears\n1,\n": `new.csv: row 1 (line 2), column pears: the cell is missing, and the model was ` +
 			`fitted without a rule for that; fill it, or fit again with --missing drop or --missing indicator`,
-		"apples,pears\n1,inf\n": `new.csv: row 1 (line 2), column pears: "inf" is not finite`,
+		"apples,pears\n1,inf\n": `new.csv: row 1 (line 2), column pears: "inf" is not finite; mend it, or --na ` +
+			`inf takes it for missing`,
 	} {
 		r, err := table.NewReader("new.csv", strings.NewReader(in), table.ReadOptions{})
 		if err != nil {

@@ -1,6 +1,7 @@
 package inputs
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -32,45 +33,53 @@ func span(n int, at func(i int) float64) (lo, hi float64) {
 
 // Computable refuses rows to train on whose values are too far apart to be squared.
 func (p *Plan) Computable(t *table.Table, s *Set) error {
-	check := func(column, what string, v []float64) error {
-		if len(v) == 0 {
-			return nil
+	check := func(column, what string, n int, at func(i int) float64) error {
+		var bad *gp.DataError
+		if errors.As(gp.CheckSpread(column, n, at), &bad) {
+			return s.fault(t, bad.Row, column, what+bad.Reason)
 		}
-		lo, hi := span(len(v), func(i int) float64 { return v[i] })
-		return spreads(t, column, what, lo, hi)
+		return nil
 	}
-	for _, in := range p.Inputs {
+	for j, in := range p.Inputs {
 		if in.Kind != Number {
 			continue
 		}
-		if err := spreads(t, in.Column, "", in.Low, in.High); err != nil {
+		if err := check(in.Column, "", s.X.Rows, func(i int) float64 { return s.X.At(i, j) }); err != nil {
 			return err
 		}
 	}
-	if err := check(p.Target, "", s.Y); err != nil {
-		return err
+	list := func(column, what string, v []float64) error {
+		return check(column, what, len(v), func(i int) float64 { return v[i] })
 	}
-	if err := check(p.NoiseOf, "as noise variances, ", s.Extra); err != nil {
-		return err
-	}
-	return check(p.Weight, "as 1/weight, ", s.Scale)
+	return cmp.Or(list(p.Target, "", s.Y), list(p.NoiseOf, "as noise variances, ", s.Extra),
+		list(p.Weight, "as 1/weight, ", s.Scale))
 }
 
-func spreads(t *table.Table, column, what string, lo, hi float64) error {
-	var bad *gp.DataError
-	if errors.As(gp.CheckRange(column, lo, hi), &bad) {
-		return &table.Error{File: t.File, Column: column, Text: what + bad.Reason}
-	}
-	return nil
+// fault says what is wrong with row k of s in a column of the table.
+func (s *Set) fault(t *table.Table, k int, column, text string) error {
+	i := s.Rows[k]
+	return &table.Error{File: t.File, Row: i + 1, Line: t.Line(i), Column: column, Text: text}
 }
 
-// scorable refuses targets whose errors cannot be squared.
+// scorable refuses targets whose errors cannot be squared, and inputs that no model of these
+// ranges can predict: before the fit, which they would waste.
 func (p *Plan) scorable(t *table.Table, s *Set) error {
 	for k, y := range s.Y {
 		if math.Abs(y) > gp.MostSpread {
-			i := s.Rows[k]
-			return &table.Error{File: t.File, Row: i + 1, Line: t.Line(i), Column: p.Target,
-				Text: fmt.Sprintf("%g is too large for the error of its prediction to be squared", y)}
+			return s.fault(t, k, p.Target,
+				fmt.Sprintf("%g is too large for the error of its prediction to be squared; correct it, or leave the "+
+					"row out", y))
+		}
+	}
+	for j, in := range p.Inputs {
+		if in.Kind != Number {
+			continue
+		}
+		far := gp.MostSpread * max(in.High-in.Low, 1)
+		for k := range s.Rows {
+			if v := s.X.At(k, j); math.Abs(v-in.Low) > far {
+				return s.fault(t, k, in.Column, gp.TooFar(v))
+			}
 		}
 	}
 	return nil

@@ -128,14 +128,14 @@ func (s *Stream) row(dst []float64, cells [][]byte) (ok bool, err error) {
 		case v.Missing && s.plan.Rule == "drop":
 			ok = false
 		case v.Inf:
-			return false, s.fault(in.Column, table.Quote(string(cell))+" is not finite")
+			return false, s.fault(in.Column, notFinite(string(cell)))
 		case v.Other:
 			return false, s.fault(in.Column, table.Quote(string(cell))+" has another decimal mark than the table "+
 				"seems to have; say which with --decimal point or --decimal comma")
 		case v.Text && as == table.AsDate:
 			return false, s.fault(in.Column, table.Quote(string(cell))+in.noDate())
 		case v.Text && as != table.AsText:
-			return false, s.fault(in.Column, table.Quote(string(cell))+" is no number")
+			return false, s.fault(in.Column, noNumber(string(cell)))
 		}
 		dst[j] = in.value(v.Num, v.Missing, string(cell))
 		if math.IsNaN(dst[j]) && (j == 0 || s.column[j-1] != s.column[j]) {

@@ -126,15 +126,32 @@ func (e *Engine) completeSome(m Matrix, order []int32, first func(rank int) int)
 		return m.Row(q)
 	}
 	buf, from, to := e.room(m.Rows*m.Cols), first(e.Rank()), first(e.Rank()+1)
-	for q := from; q < to; q++ {
+	e.forNumbers(to-from, m.Cols, func(q int) {
+		q += from
 		copy(buf[q*m.Cols:(q+1)*m.Cols], row(q))
-	}
+	})
 	e.gather(buf, off)
-	for q := range m.Rows {
+	e.forNumbers(m.Rows, m.Cols, func(q int) {
 		if q < from || q >= to {
 			copy(row(q), buf[q*m.Cols:])
 		}
+	})
+}
+
+// forNumbers calls body for every row of n, each of cols numbers to be copied: on all threads where they are many. None
+// is left out where loops are (Par.Until), for ranks that go on would not have the same.
+func (e *Engine) forNumbers(n, cols int, body func(i int)) {
+	const many = 1 << 14
+	if n*cols < many {
+		for i := range n {
+			body(i)
+		}
+		return
 	}
+	ended := e.Par.ended
+	e.Par.ended = nil
+	e.Par.ForRows(n, body)
+	e.Par.ended = ended
 }
 
 // AllRows returns all rows of n, of which each rank has its own (OwnRows): m itself where one has all.

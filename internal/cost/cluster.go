@@ -43,7 +43,7 @@ type ClusterTime struct {
 	Cores          int     `json:"cores"`                   // of each
 	Gbps           float64 `json:"network_gbps"`            // gigabits a second
 	Product        float64 `json:"product_seconds"`         // one product with K, with what it sends
-	Gather         float64 `json:"gather_seconds"`          // the part of the network in it
+	Gather         float64 `json:"gather_seconds"`          // the part of the network and of copies in it
 	GatherBytes    int64   `json:"gather_bytes"`            // that come in at each rank, rows and sums
 	Preconditioner float64 `json:"preconditioner_seconds"`  // made once
 	Evaluation     float64 `json:"evaluation_seconds"`      // with its gradient
@@ -64,6 +64,9 @@ const (
 	latency, smallGathers = 20e-6, 4
 	// passGathers of a block are in a pass beside the product: two of the basis, one for P and one for each part of it.
 	passGathers = 3
+	// copied is what a number that is brought to all ranks takes a thread of each, in nanoseconds: in and out of the
+	// memory of the gather.
+	copied = 8
 	// undivided is what each rank makes of a product below n²; the rest is in h2Chunks at most.
 	undivided, h2Chunks = 0.1, 60
 	// panelColumns of the low-rank part are on every rank at a time, and as many numbers of triangles.
@@ -84,7 +87,7 @@ func (c Cluster) Time(w Work) ClusterTime {
 func (c Cluster) time(w Work) ClusterTime {
 	n, ranks := float64(w.Rows), float64(c.Ranks)
 	u := w.Nanoseconds
-	second := 1e-9 / (float64(c.Cores) * busy) // of a rank, for a nanosecond of a thread
+	second := c.second()
 	blocks := math.Ceil(float64(w.Columns) / 8)
 	pair := u.pair(w.Inputs, w.Precision) + (blocks-1)*u.Wide64*u.Pair32.At(w.Inputs)/u.Pair64.At(w.Inputs)
 	if w.Precision == kernelmv.F64 {
@@ -123,7 +126,7 @@ func (c Cluster) time(w Work) ClusterTime {
 		seconds float64
 	}{
 		{"covariance function and products in the cores", (passes + gradProducts) * pairs},
-		{"network", passes * (t.Gather + gathers*gather)},
+		{"network and copies", passes * (t.Gather + gathers*gather)},
 		{"low-rank factor", factor}, {"neighbours", neighbours},
 		{"preconditioner, its solves", passes * solves}, {"re-orthogonalisation", basis},
 	} {
@@ -137,6 +140,9 @@ func (c Cluster) time(w Work) ClusterTime {
 	t.Bytes = c.bytes(w)
 	return t
 }
+
+// second is what a nanosecond of a thread takes a rank, in seconds.
+func (c Cluster) second() float64 { return 1e-9 / (float64(c.Cores) * busy) }
 
 // bytesPerSecond come in at a rank.
 func (c Cluster) bytesPerSecond() float64 { return c.Gbps / 8 * 1e9 * useful }
@@ -156,7 +162,9 @@ func (c Cluster) divide(w Work, t *ClusterTime) (share, gather float64) {
 		numbers = 2 * rows * w.Columns
 	}
 	t.GatherBytes, t.Gather = int64(8*numbers), c.toReceive(8*float64(numbers))
-	return share, c.toReceive(8 * float64(rows*w.Columns))
+	copies := copied * float64(w.Rows*w.Columns) * c.second()
+	t.Gather += copies
+	return share, c.toReceive(8*float64(rows*w.Columns)) + copies
 }
 
 // toReceive is how long so many bytes take to come in, with messages of few numbers.

@@ -55,7 +55,7 @@ func TestClusterOrder(t *testing.T) {
 		}
 		last = now
 	}
-	if b := (Cluster{64, 64, 0.1}).Time(w).Bottleneck; b != "network" {
+	if b := (Cluster{64, 64, 0.1}).Time(w).Bottleneck; b != "network and copies" {
 		t.Errorf("at 100 Mb/s the bottleneck is %s", b)
 	}
 	if b := (Cluster{4, 4, 100}).Time(w).Bottleneck; b != "covariance function and products in the cores" {

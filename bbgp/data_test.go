@@ -112,14 +112,19 @@ func TestUnits(t *testing.T) {
 	}
 	m, p := fit(1, 1)
 	for _, u := range [][2]float64{{1, 1e-12}, {1e-12, 1}, {1e-10, 1e12},
-		{1e12, 1e-7}, {1e-150, 1e100}, {1e-3, 1e-170}} {
+		{1e12, 1e-7}, {1e-150, 1e100}, {1e-3, 1e-140}} {
 		um, up := fit(u[0], u[1])
 		if gptest.Relative(um.Result.LML, m.Result.LML) > 1e-9 || gptest.Relative(up.Mean[0]/u[1], p.Mean[0]) > 1e-9 ||
-			gptest.Relative(up.SD[0]/u[1], p.SD[0]) > 1e-9 {
+			gptest.Relative(up.SD[0]/u[1], p.SD[0]) > 1e-9 || gptest.Relative(up.SDObs[0]/u[1], p.SDObs[0]) > 1e-9 {
 			t.Errorf("units %v: LML %v, mean %v, sd %v; in others %v, %v, %v", u, um.Result.LML, up.Mean[0]/u[1],
 				up.SD[0]/u[1],
 				m.Result.LML, p.Mean[0], p.SD[0])
 		}
+	}
+	var bad *DataError // variances would be 0
+	if _, err := Fit(t.Context(), &Data{X: linalg.Matrix{Rows: 2, Cols: 1, Stride: 1, Data: []float64{1, 2}},
+		Y: []float64{1e-200, 3e-200}}, Options{}); !errors.As(err, &bad) || bad.Column != "y" {
+		t.Errorf("a target of 1e-200: %v", err)
 	}
 }
 

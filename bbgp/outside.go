@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"unicode/utf8"
 
+	"bbgp.dev/internal/gp"
 	"bbgp.dev/linalg"
 )
 
@@ -39,7 +40,10 @@ func checkFit(ctx context.Context, d *Data, opt *Options) error {
 		return &OptionError{Option: "neighbours", Reason: fmt.Sprintf("%d is more than %d",
 			opt.Neighbours, mostNeighbours)}
 	}
-	return d.check(true)
+	if err := d.check(true); err != nil {
+		return err
+	}
+	return gp.CheckTarget(d.TargetName(), d.Y)
 }
 
 // checkMatrix tells whether x is what it says: its rows lie apart and within its data.

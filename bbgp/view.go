@@ -17,7 +17,7 @@ const farWeight = 0x1p10
 // Weights that are inverse variances, of a target in farads say, are 1e20 and more, and the noise at
 // weight 1, which the parameters tell, is beyond those ranges.
 func (f *fit) show() {
-	f.unit = f.Whole.MiddleScale()
+	f.unit = f.full.table().MiddleScale() // of merged rows there are fewer, with more weight
 	rounds := f.opt.rounds(f.Raw.X.Rows)
 	if !rounds && f.unit < farWeight && f.unit > 1/farWeight {
 		f.unit = 1

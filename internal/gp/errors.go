@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // A ParamError says which parameter is out of range or missing. Key is its name
@@ -90,6 +91,20 @@ func CheckSpread(column string, n int, at func(i int) float64) error {
 			"squared; correct this one, or give the column in other units, or its logarithm", lo, hi)}
 	}
 	return nil
+}
+
+// LeastSpread is the least difference of two targets: squares of what is smaller, times the least
+// noise, are 0, and so would be the deviations of observations.
+const LeastSpread = 1e-145
+
+// CheckTarget returns a *DataError if targets are different and all closer together than LeastSpread.
+func CheckTarget(column string, y []float64) error {
+	lo, hi := slices.Min(y), slices.Max(y)
+	if d := hi - lo; d == 0 || d >= LeastSpread {
+		return nil
+	}
+	return &DataError{Row: -1, Column: column, Reason: fmt.Sprintf("values from %g to %g are too close together to "+
+		"be squared; give the column in other units", lo, hi)}
 }
 
 // TooFar is the reason why a row with such a value cannot be predicted.

@@ -31,7 +31,7 @@ func span(n int, at func(i int) float64) (lo, hi float64) {
 	return lo, hi
 }
 
-// Computable refuses rows to train on whose values are too far apart to be squared.
+// Computable refuses rows to train on whose values are too far apart, or too close, to be squared.
 func (p *Plan) Computable(t *table.Table, s *Set) error {
 	check := func(column, what string, n int, at func(i int) float64) error {
 		var bad *gp.DataError
@@ -46,6 +46,12 @@ func (p *Plan) Computable(t *table.Table, s *Set) error {
 		}
 		if err := check(in.Column, "", s.X.Rows, func(i int) float64 { return s.X.At(i, j) }); err != nil {
 			return err
+		}
+	}
+	if len(s.Y) > 0 {
+		var bad *gp.DataError
+		if errors.As(gp.CheckTarget(p.Target, s.Y), &bad) {
+			return &table.Error{File: t.File, Column: p.Target, Text: bad.Reason}
 		}
 	}
 	list := func(column, what string, v []float64) error {

@@ -15,5 +15,5 @@
 // (densesearch.go, climber.go), from fits of random subsets (starts.go) and from climbs of
 // the Vecchia likelihood (coarse.go, ascent.go, design.go), compared by screen.go and, on all rows,
 // by Trainer.choose → stages of steps (stage.go, step.go, inputs.go) → a look about where
-// they end (lookabout.go) → Last, the value that is reported.
+// they end (lookabout.go, letback.go, ridge.go) → Last, the value that is reported.
 package train

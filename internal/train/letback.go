@@ -26,9 +26,11 @@ const (
 
 	weakLength = 3 // sd, from which on an input has little influence
 	weakNats   = 5 // that a climb with more inputs has to lead by
+	weakInputs = 30
 )
 
-// weakRound are the two climbs: up to that many rows all terms, which leave no doubt of a sample.
+// weakRound are the two climbs: up to that many rows all terms, which leave no doubt of a sample, of
+// weakInputs inputs; of more inputs fewer.
 var weakRound = coarseRound{9, 12000, 16, 1}
 
 // letBack trains from t.Cur with inputs let back, and leaves t.Cur at the end of that if it is higher.
@@ -94,7 +96,11 @@ func (f *Search) withBack(p gp.Params, g []float64) (gp.Params, int) {
 // leads to, as far as that differs from where the second does, dropped if no such input stays in the
 // distance or the first does not lead beyond the doubt of a sample.
 func (s *coarse) letBack(ctx context.Context, p gp.Params) (*Candidate, error) {
-	s.begin(weakRound)
+	round := weakRound
+	if d := len(p.Lengthscales); d > weakInputs { // a term costs as much as it has inputs
+		round.terms = max(round.terms*weakInputs/d, backRound.terms)
+	}
+	s.begin(round)
 	more := s.from(Candidate{From: "the end of the training, inputs without influence let back", Parameters: p})
 	same := s.from(Candidate{Parameters: p})
 	// Lengths count as long beside what σ_f² makes of them.
@@ -108,7 +114,7 @@ func (s *coarse) letBack(ctx context.Context, p gp.Params) (*Candidate, error) {
 	}
 	for _, a := range []*ascent{same, more} {
 		a.free = weak
-		if err := s.climb(ctx, a, weakRound.evals); err != nil {
+		if err := s.climb(ctx, a, round.evals); err != nil {
 			return nil, err
 		}
 	}

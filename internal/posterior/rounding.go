@@ -51,7 +51,8 @@ import (
 // its Q is not orthonormal by: to formSlack of itself. With low rank alone K̂ >= P up to that.
 //
 // Dense. L is the factor of a matrix that is off from K̂ by (n + 2) u κ² in each element:
-// σ_f² - |L⁻¹k*|² by 2 κ² size loud of x = K̂⁻¹k*, and v_i = 1/(K̂⁻¹)_ii of a row left
+// σ_f² - |L⁻¹k*|² by 2 κ² size loud of x = K̂⁻¹k*, whose |x|₁ <= (n var/min noise)^1/2 is enough for most rows (var
+// has the noise of x'y in it), and v_i = 1/(K̂⁻¹)_ii of a row left
 // out by as much of x = (K̂⁻¹)_ji v_i.
 //
 // Means. The residual of α and a sum k*'α are off by δr = (γ + max e) κ² Σ|α_i|, and
@@ -107,6 +108,17 @@ func (r *rounding) add(c *combination, i int, x float64) {
 	x = math.Abs(x)
 	c.size += x
 	c.loud += x * (r.sum + r.entry[i])
+}
+
+// within is f* - x'y, x = K̂⁻¹k* by a factor, of which no more is known than that its variance is at most v: so is
+// that of its noise, |x|₂² min noise, but for what the factor is off by, n times that of an element.
+func (r *rounding) within(e, v float64) combination {
+	least := r.least - r.n*(r.n+2)*0x1p-53*r.top
+	if !(least > 0) {
+		return combination{math.Inf(1), math.Inf(1)}
+	}
+	x := math.Sqrt(r.n * v / least)
+	return combination{1 + x, r.sum + e + x*(r.sum+r.worst)}
 }
 
 // combine takes the columns of x into combinations.

@@ -64,7 +64,7 @@ func (p *Posterior) variances(ctx context.Context, std linalg.Matrix, opt Option
 		all[i] = i
 	}
 	if p.chol != nil {
-		return v, p.dense(ctx, std, v)
+		return v, p.dense(ctx, std, opt, v)
 	}
 	if p.askedSD += std.Rows; p.askedSD >= fewRows && p.probes == nil && !p.noProbes && !opt.Rigorous {
 		g, err := p.newGapProbes(ctx, true)
@@ -92,7 +92,7 @@ func (p *Posterior) variances(ctx context.Context, std linalg.Matrix, opt Option
 }
 
 // dense sets the variances σ_f² - |L⁻¹k|².
-func (p *Posterior) dense(ctx context.Context, std linalg.Matrix, v *varianceBounds) error {
+func (p *Posterior) dense(ctx context.Context, std linalg.Matrix, opt Options, v *varianceBounds) error {
 	const block = 128
 	rows := make([]int32, p.N())
 	for i := range rows {
@@ -113,20 +113,52 @@ func (p *Posterior) dense(ctx context.Context, std linalg.Matrix, v *varianceBou
 		}
 		k := transpose(kt)
 		p.chol.SolveLTo(k, k)
-		q, x := linalg.ColumnDots(k, k), k
-		p.chol.SolveLTransTo(x, x)
-		for c := range combs {
-			combs[c] = p.round.alone(entry[i+c])
-		}
-		p.round.combine(combs, x)
-		for c := range j - i {
-			off := 2 * p.round.top * combs[c].size * combs[c].loud
-			hi := max(p.params.Variance-q[c], 0)
-			v.lo[i+c], v.hi[i+c] = max(hi-off, 0), hi+off
-			v.width[i+c] = p.round.residual * combs[c].size
+		q := linalg.ColumnDots(k, k)
+		if !p.settled(combs, entry[i:j], q, v, i, opt) {
+			p.chol.SolveLTransTo(k, k)
+			for c := range combs {
+				combs[c] = p.round.alone(entry[i+c])
+			}
+			p.round.combine(combs, k)
+			p.bracket(combs, q, v, i)
 		}
 	}
 	return nil
+}
+
+// smallRounding is the share of the tolerances asked for below which bounds of rounding are not made closer.
+const smallRounding = 0.01
+
+// settled brackets rows from i on by what their variances say of x = K̂⁻¹k* (rounding.go), first by that of f*
+// alone, then by those found so. It saves the second half of the solution where that is close enough for all of them,
+// which it tells.
+func (p *Posterior) settled(combs []combination, entry, q []float64, v *varianceBounds, i int, opt Options) bool {
+	for range 2 {
+		for c := range combs {
+			combs[c] = p.round.within(entry[c], min(v.hi[i+c], p.params.Variance))
+		}
+		p.bracket(combs, q, v, i)
+	}
+	mean := MeanTol
+	if opt.MeanTol > 0 {
+		mean = min(mean, opt.MeanTol)
+	}
+	for c := range combs {
+		lo, hi, width := v.lo[i+c], v.hi[i+c], v.width[i+c]
+		if !(hi-lo <= smallRounding*opt.SDTol*lo && width <= smallRounding*mean) {
+			return false
+		}
+	}
+	return true
+}
+
+// bracket sets the bounds of rows from i on, of which q was computed with what rounding makes of combs.
+func (p *Posterior) bracket(combs []combination, q []float64, v *varianceBounds, i int) {
+	for c, comb := range combs {
+		off, hi := 2*p.round.top*comb.size*comb.loud, max(p.params.Variance-q[c], 0)
+		v.lo[i+c], v.hi[i+c] = max(hi-off, 0), hi+off
+		v.width[i+c] = p.round.residual * comb.size
+	}
 }
 
 // iterate brackets the given rows by conjugate gradients.

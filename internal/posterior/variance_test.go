@@ -7,6 +7,7 @@ import (
 
 	"bbgp.dev/internal/gp"
 	"bbgp.dev/internal/gptest"
+	"bbgp.dev/linalg"
 )
 
 // pair returns posteriors of the same data and parameters: one answers by Cholesky, one as
@@ -91,6 +92,63 @@ func boundRows(t *testing.T, rows int) {
 			if w := (got.sdHi - got.sdLo) / (got.sdHi + got.sdLo); w > 0.0501 {
 				t.Errorf("noise %g, row %d: relative half width %.3f", c.noise, i, w)
 			}
+		}
+	}
+}
+
+// TestDenseHalf: what the variance says of the size of a combination holds for the solution itself, for all kernels
+// and noises, repeated rows and places far from all; it is taken where rounding is small against what is asked for, so
+// that intervals are those of the whole solution or around them, and not where it is not.
+func TestDenseHalf(t *testing.T) {
+	ctx, e := context.Background(), gptest.Engine(t)
+	ask := Options{SDTol: 0.05}
+	for i := range 16 {
+		d := gptest.RandomTable(200, 1+i%3, uint64(i))
+		p := gp.Params{Kernel: gp.Families()[i%4], Variance: []float64{1, 100}[i/8],
+			Lengthscales: []float64{2, 1, 3}[:1+i%3], Noise: []float64{1, 1e-2, 1e-4, 1e-9}[i/2%4]}
+		if p.Noise < 1e-8 {
+			d.NoiseExtra, d.NoiseScale = nil, nil
+		}
+		copy(d.X.Data[100*d.X.Cols:], d.X.Data[:50*d.X.Cols])
+		m := New(d, p, PrecondSpec{Dense: true}, nil, Weights{MeanError: math.Inf(1)})
+		xs := gptest.RandomTable(40, d.X.Cols, 99).X
+		copy(xs.Row(3), d.X.Row(7))
+		xs.Set(4, 0, 1e3)
+		if _, err := m.Predict(ctx, e, xs, ask); err != nil {
+			t.Fatal(err)
+		}
+		half, whole := newVarianceBounds(40, p.Variance), newVarianceBounds(40, p.Variance)
+		if err := m.dense(ctx, xs, ask, half); err != nil {
+			t.Fatal(err)
+		}
+		if err := m.dense(ctx, xs, Options{}, whole); err != nil {
+			t.Fatal(err)
+		}
+		x, all := linalg.NewMatrix(40, 200), make([]int32, 200)
+		for r := range all {
+			all[r] = int32(r)
+		}
+		if err := m.op.CrossTo(ctx, x, xs, all); err != nil {
+			t.Fatal(err)
+		}
+		x = transpose(x)
+		m.chol.SolveTo(x, x)
+		for c := range 40 {
+			size := 1.0
+			for r := range 200 {
+				size += math.Abs(x.At(r, c))
+			}
+			if most := m.round.within(0, half.hi[c]).size; !(size <= most) {
+				t.Errorf("case %d, row %d: 1 + |x| = %.4g, at most %.4g by the variance", i, c, size, most)
+			}
+			if half.lo[c] > whole.lo[c] || half.hi[c] < whole.hi[c] || half.width[c] < whole.width[c] {
+				t.Errorf("case %d, row %d: [%v, %v] is closer than [%v, %v]", i, c, half.lo[c], half.hi[c], whole.lo[c],
+					whole.hi[c])
+			}
+		}
+		saved := half.hi[0]-half.lo[0] > whole.hi[0]-whole.lo[0]
+		if want := p.Noise > 1e-8; want != saved {
+			t.Errorf("case %d, noise %g: half of the solution is enough: %v", i, p.Noise, saved)
 		}
 	}
 }

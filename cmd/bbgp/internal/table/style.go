@@ -84,10 +84,17 @@ func hasDigit(cell []byte) bool {
 	return false
 }
 
-// marksOnly says whether b has digits, points and commas only.
+// marksOnly says whether b has digits, points and commas only, and at most an exponent behind them.
 func marksOnly(b []byte) bool {
-	for _, c := range b {
-		if (c < '0' || c > '9') && c != '.' && c != ',' {
+	for i, c := range b {
+		switch {
+		case c == 'e' || c == 'E':
+			b = b[i+1:]
+			if len(b) > 0 && (b[0] == '-' || b[0] == '+') {
+				b = b[1:]
+			}
+			return allDigits(b)
+		case (c < '0' || c > '9') && c != '.' && c != ',':
 			return false
 		}
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -33,13 +34,16 @@ func (a *app) addConfig(root *cobra.Command) {
 		c.Flags().Bool(printFlag, false, "print all flags as such a file and stop")
 		inner := c.RunE
 		c.RunE = func(c *cobra.Command, args []string) error {
+			if err := checkEmpty(c.Flags(), false); err != nil {
+				return err
+			}
 			if path, _ := c.Flags().GetString(configFlag); path != "" {
 				if a.together() {
 					if err := a.localCopy(path, func(copied string) error { path = copied; return nil }); err != nil {
 						return err
 					}
 				}
-				if err := readConfig(c.Flags(), path); err != nil {
+				if err := cmp.Or(readConfig(c.Flags(), path), checkEmpty(c.Flags(), true)); err != nil {
 					return err
 				}
 			}
@@ -49,6 +53,20 @@ func (a *app) addConfig(root *cobra.Command) {
 			return inner(c, args)
 		}
 	}
+}
+
+// checkEmpty refuses flags that are given without a value, as by a variable of the shell that is
+// not set: a model would not be saved, a weight not be used, in silence. A file of flags may
+// say of those that are empty by default that they are.
+func checkEmpty(flags *pflag.FlagSet, fromFile bool) (err error) {
+	empty := func(v string) bool { return v == "" || v == "[]" }
+	flags.Visit(func(f *pflag.Flag) {
+		if empty(f.Value.String()) && !(fromFile && empty(f.DefValue)) && err == nil {
+			err = usagef("--%s has no value (a variable of the shell that is not set?): give one, or leave it out",
+				f.Name)
+		}
+	})
+	return err
 }
 
 // readConfig sets the flags that the file names and the command line did not.

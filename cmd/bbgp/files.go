@@ -60,7 +60,10 @@ func (a *app) addFileChecks(root *cobra.Command) {
 
 func (a *app) checkFiles(c *cobra.Command, args []string) error {
 	var ins, outs []namedFile
-	for _, p := range args {
+	for i, p := range args {
+		if p == "" {
+			return usagef("argument %d is empty (a variable of the shell that is not set?): name a file", i+1)
+		}
 		ins = append(ins, namedFile{"", p})
 	}
 	for _, name := range slices.Concat(inFlags, outFlags) {

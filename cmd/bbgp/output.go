@@ -10,6 +10,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"bbgp.dev/internal/outfile"
 )
@@ -110,8 +111,11 @@ func writeFile(path string, stdout io.Writer, write func(*rowWriter) error) erro
 }
 
 func folderReason(err error) string {
-	if errors.Is(err, os.ErrNotExist) {
+	switch {
+	case errors.Is(err, os.ErrNotExist):
 		return "no such folder"
+	case errors.Is(err, syscall.ENOTDIR):
+		return "there is a file where its folder should be"
 	}
 	return oneLine(err.Error())
 }

@@ -2,6 +2,7 @@ package table
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -48,7 +49,7 @@ func (r *Reader) readHead() error {
 	if !slices.ContainsFunc(s.recs, func(c record) bool { return !isRule(c.text) }) {
 		return r.empty()
 	}
-	if err := s.foreign(r.file); err != nil {
+	if err := cmp.Or(s.foreign(r.file), r.tooWide(s)); err != nil {
 		return err
 	}
 	h := findHead(s, &r.opt)
@@ -83,6 +84,45 @@ func (r *Reader) readHead() error {
 		}
 	}
 	return r.nameColumns(names, s)
+}
+
+// tooWide refuses lines with more cells than may be read, before they are cut; what is told wrongly
+// because of single quotes is cut up to maxColumns.
+func (r *Reader) tooWide(s *sample) error {
+	most := int(r.opt.most() / columnBytes)
+	between := delimiters
+	if r.opt.Delimiter != 0 {
+		between = []byte{r.opt.Delimiter}
+	}
+	for _, rec := range s.recs {
+		if len(rec.text) <= most {
+			continue
+		}
+		var cells [256]int
+		inside := false
+		for _, c := range rec.text {
+			if c == '"' {
+				inside = !inside
+			} else if !inside {
+				cells[c]++
+			}
+		}
+		for _, d := range between {
+			if n := cells[d] + 1; n > min(most, maxColumns) {
+				return r.columnsError(n)
+			}
+		}
+	}
+	return nil
+}
+
+// columnsError refuses so many columns.
+func (r *Reader) columnsError(n int) error {
+	if n > maxColumns {
+		return &Error{File: r.file, Text: fmt.Sprintf("has %d columns; at most %d can be read", n, maxColumns)}
+	}
+	return &Error{File: r.file, Refused: true, Text: fmt.Sprintf("has %d columns, more than fit the memory budget; "+
+		"give more with --memory, or a part of the table", n)}
 }
 
 func (r *Reader) empty() error {
@@ -134,7 +174,7 @@ func (r *Reader) skip() error {
 // nameColumns makes the names unique, and finds what the sample tells of each column.
 func (r *Reader) nameColumns(names []string, s *sample) error {
 	if len(names) > maxColumns {
-		return &Error{File: r.file, Text: fmt.Sprintf("has %d columns; at most %d can be read", len(names), maxColumns)}
+		return r.columnsError(len(names))
 	}
 	for i, name := range names {
 		name = oneLineName(name)

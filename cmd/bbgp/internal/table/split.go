@@ -2,11 +2,12 @@ package table
 
 import "bytes"
 
-// split cuts a record without quotes at the delimiter and trims the cells.
+// split cuts a record without quotes at the delimiter and trims the cells. Like the other ways to cut, it
+// makes no more than a cell beyond what a table may have: what is behind is in the last one, or left out.
 func split(cells [][]byte, rec []byte, delimiter byte) [][]byte {
 	from := 0
 	for i, c := range rec {
-		if c == delimiter {
+		if c == delimiter && len(cells) < maxColumns {
 			cells = append(cells, trim(rec[from:i]))
 			from = i + 1
 		}
@@ -31,7 +32,7 @@ func splitBlanks(cells [][]byte, rec []byte) [][]byte {
 		for i < len(rec) && blank(rec[i]) {
 			i++
 		}
-		if i == len(rec) {
+		if i == len(rec) || len(cells) > maxColumns {
 			return cells
 		}
 		from := i
@@ -119,7 +120,7 @@ func splitQuoted(cells [][]byte, rec []byte, delimiter byte) [][]byte {
 			}
 			cells = append(cells, trim(rec[from:i]))
 		}
-		if i >= len(rec) {
+		if i >= len(rec) || len(cells) > maxColumns {
 			return cells
 		}
 		i++

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestFormulas: each file of docs/FORMULAS.md declares the name beside it.
+// TestFormulas: each file in the table of docs/DESIGN.md, section 5, declares the name beside it.
 func TestFormulas(t *testing.T) {
 	declared := map[string]map[string]bool{}
 	goFiles(t, func(path string, _ *token.FileSet, file *ast.File) {
@@ -21,7 +21,7 @@ func TestFormulas(t *testing.T) {
 		}
 		declared[path] = names
 	})
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "FORMULAS.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "DESIGN.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

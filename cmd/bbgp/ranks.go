@@ -4,14 +4,16 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"os"
-	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"bbgp.dev/bbgp"
+	"bbgp.dev/internal/checkpoint"
 	"bbgp.dev/internal/comm"
 )
 
@@ -42,16 +44,19 @@ func (a *app) join() error {
 	}
 	r := &team{comm: comm.NewAgreed(c)}
 	a.ranks = r
-	build := versionString()
-	if b, ok := debug.ReadBuildInfo(); ok {
-		build += "\n" + b.String()
+	if c.Rank() > 0 {
+		a.in, a.out, a.errw = strings.NewReader(""), &resultWriter{w: io.Discard}, &r.said
+	}
+	build, err := programSum()
+	if err != nil {
+		return err
 	}
 	theirs, err := comm.Share(c, []byte(build))
 	if err != nil {
 		return err
 	}
 	if string(theirs) != build {
-		return usagef("this is another program than that of rank 0: here %s", versionString())
+		return usagef("this is another program than that of rank 0: here %s, there %s", build, theirs)
 	}
 	args, err := comm.Share(c, []byte(strings.Join(os.Args[1:], "\x00")))
 	if err != nil || c.Rank() == 0 {
@@ -61,8 +66,23 @@ func (a *app) join() error {
 	if len(args) > 0 {
 		os.Args = append(os.Args, strings.Split(string(args), "\x00")...)
 	}
-	a.in, a.out, a.errw = strings.NewReader(""), &resultWriter{w: io.Discard}, &r.said
 	return nil
+}
+
+// programSum tells this program from others, also from those of the same version that were built from other sources.
+func programSum() (string, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	sum := crc32.New(checkpoint.Castagnoli)
+	size, err := io.Copy(sum, f)
+	return fmt.Sprintf("%s, %d bytes with sum %08x", versionString(), size, sum.Sum32()), err
 }
 
 // together is rank 0 of several, or another of them.
@@ -72,18 +92,23 @@ func (a *app) other() bool    { return a.ranks != nil && a.ranks.comm.Rank() > 0
 // end ends the program with the code, and the other ranks with it.
 func (a *app) end(code int) {
 	if a.together() {
-		a.ranks.end(code)
+		code = a.ranks.end(code)
 	}
 	os.Exit(code)
 }
 
-func (r *team) end(code int) {
+// end ends the other ranks with this one, and returns the code of rank 0.
+func (r *team) end(code int) int {
 	expected := code == exitOK || code == exitBudget || code >= 128
 	switch {
 	case expected:
-		// The others wait for what rank 0 still writes.
-		if err := r.comm.BcastBytes(make([]byte, 1)); err != nil {
+		// The others wait for what rank 0 still writes. A signal may have come to one of them alone.
+		codes, err := r.gather(float64(code))
+		if err != nil {
 			r.abort(exitInternal, err.Error())
+		}
+		if code == exitInterrupted {
+			code = int(slices.Max(codes))
 		}
 		if err := r.comm.Close(); err != nil {
 			r.abort(exitInternal, err.Error())
@@ -97,6 +122,7 @@ func (r *team) end(code int) {
 	default: // rank 0 has said why
 		r.comm.Abort(code)
 	}
+	return code
 }
 
 // abort says why this rank ends all of them.

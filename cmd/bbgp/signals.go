@@ -47,12 +47,8 @@ func (a *app) leave(ctx context.Context) {
 // interrupted says, once, that the run was interrupted, and returns the exit code.
 func (a *app) interrupted(ctx context.Context) int {
 	a.farewell.Do(func() { a.last("interrupted") })
-	if a.together() { // another rank may have had the signal first, which comes to all
+	if a.together() { // another rank may have had the signal, and will tell
 		ctx = a.ranks.signalled
-		select {
-		case <-ctx.Done():
-		case <-time.After(10 * grace):
-		}
 	}
 	return signalCode(ctx)
 }

@@ -19,6 +19,10 @@ func (o *Op) DiagTo(dst []float64) {
 	}
 }
 
+// Places returns the points, scaled so that K depends on their distance, n×dim, and dim, the inputs that are in the
+// distance. They hold until Reset and are not to be changed.
+func (o *Op) Places() (x []float64, dim int) { return o.pts.x[:o.Dim()*o.pts.dim], o.pts.dim }
+
 // ColsTo sets dst = K[from:from+dst.Rows, cols].
 func (o *Op) ColsTo(ctx context.Context, dst linalg.Matrix, from int, cols []int) error {
 	checkCall(ctx, dst)

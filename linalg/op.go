@@ -50,6 +50,14 @@ type ColOp interface {
 	NeighboursTo(ctx context.Context, dst []int32, order []int, k int) error
 }
 
+// A Placed is a ColOp whose entries depend on places in few dimensions.
+type Placed interface {
+	ColOp
+
+	// Places returns the place of each row, n×dim, such that K is large between near rows. They are not to be changed.
+	Places() (x []float64, dim int)
+}
+
 // A Solver applies the inverse of an n×n matrix P.
 type Solver interface {
 	// Dim returns n.

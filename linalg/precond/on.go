@@ -10,6 +10,9 @@ import "bbgp.dev/linalg"
 // On returns P on e.
 func (p *Precond) On(e *linalg.Engine) *Precond {
 	o := &Precond{e: e, n: p.n, rank: p.rank, scale: p.scale, logDet: p.logDet, trace: p.trace}
+	if p.latent != nil {
+		o.latent = p.latent.on(e)
+	}
 	if p.vecchia != nil {
 		o.vecchia = p.vecchia.on(e)
 	}

@@ -33,7 +33,9 @@ type Options struct {
 	Greedy     bool   // pivots as in PivotOptions
 	Seed       uint64 // of the pivots and of the ordering
 	TraceTol   float64
-	More       func(rank int, trace float64) bool // as in PivotOptions
+	// Latents, if not 0, makes P of about so many of the rows and nothing else (latent.go); K is a linalg.Placed then.
+	Latents int
+	More    func(rank int, trace float64) bool // as in PivotOptions
 	// Decide, if not nil, sees the trace of the residual after the low-rank part
 	// and its rank, and returns how many columns of L and how many neighbours P
 	// takes, in place of Neighbours.
@@ -45,6 +47,7 @@ type Options struct {
 type Precond struct {
 	e       *linalg.Engine
 	n, rank int
+	latent  *latent   // P, where it is of that form, which has nothing else
 	vecchia *Vecchia  // nil if there is no such part
 	scale   []float64 // noise^-1/2 otherwise
 	q       *tiled    // n×rank
@@ -69,6 +72,14 @@ func New(ctx context.Context, e *linalg.Engine, k linalg.ColOp, noise []float64,
 	}
 	e.Check()
 	p := &Precond{e: e, n: n}
+	if opt.Latents > 0 {
+		var err error
+		if p.latent, err = newLatent(ctx, e, k.(linalg.Placed), noise, min(opt.Latents, n)); err != nil {
+			return nil, err
+		}
+		p.logDet = p.latent.logDet
+		return p, nil
+	}
 	l, _, trace, err := pivotedRows(ctx, e, k, PivotOptions{
 		MaxRank: opt.Rank, TraceTol: opt.TraceTol, More: opt.More, Greedy: opt.Greedy, Seed: opt.Seed,
 	})
@@ -237,12 +248,20 @@ func (p *Precond) Neighbours() int {
 	return p.vecchia.NeighbourCount()
 }
 
+// Latents returns the number of latents, 0 where P has another form.
+func (p *Precond) Latents() int {
+	if p.latent == nil {
+		return 0
+	}
+	return p.latent.m
+}
+
 // ResidualTrace returns tr(K - L L').
 func (p *Precond) ResidualTrace() float64 { return p.trace }
 
 // NodeIsOne says whether K + diag(noise) >= P for certain, so that no eigenvalue
-// of F^-1 (K + diag(noise)) F^-T is below 1: so it is without the Vecchia part.
-func (p *Precond) NodeIsOne() bool { return p.vecchia == nil }
+// of F^-1 (K + diag(noise)) F^-T is below 1: so it is for low rank alone.
+func (p *Precond) NodeIsOne() bool { return p.vecchia == nil && p.latent == nil }
 
 // Bytes returns the memory that P holds, work areas included.
 func (p *Precond) Bytes() int64 {
@@ -252,6 +271,9 @@ func (p *Precond) Bytes() int64 {
 	}
 	if p.vecchia != nil {
 		b += p.vecchia.Bytes()
+	}
+	if p.latent != nil {
+		b += p.latent.bytes()
 	}
 	return b
 }
@@ -278,6 +300,10 @@ func (p *Precond) begin(dst, src linalg.Matrix) (t linalg.Matrix, q int) {
 
 // FInvTo sets dst = F^-1 src, n×p. dst may be src.
 func (p *Precond) FInvTo(dst, src linalg.Matrix) {
+	if p.latent != nil {
+		p.latent.fInvTo(dst, src)
+		return
+	}
 	t, q := p.begin(dst, src)
 	if q == 0 {
 		return
@@ -294,6 +320,10 @@ func (p *Precond) FInvTo(dst, src linalg.Matrix) {
 
 // FInvTransTo sets dst = F^-T src, n×p. dst may be src.
 func (p *Precond) FInvTransTo(dst, src linalg.Matrix) {
+	if p.latent != nil {
+		p.latent.fInvTransTo(dst, src)
+		return
+	}
 	t, q := p.begin(dst, src)
 	if q == 0 {
 		return
@@ -311,6 +341,10 @@ func (p *Precond) FInvTransTo(dst, src linalg.Matrix) {
 
 // SolveTo sets dst = P^-1 src, n×p. dst may be src.
 func (p *Precond) SolveTo(dst, src linalg.Matrix) {
+	if p.latent != nil {
+		p.latent.solveTo(dst, src)
+		return
+	}
 	t, q := p.begin(dst, src)
 	if q == 0 {
 		return

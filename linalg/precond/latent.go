@@ -31,9 +31,9 @@ type latent struct {
 	starts []int   // of each cell, where it begins
 	lo, hi int     // cells that are here
 
-	rows, width     int       // most rows of a cell, and entries of a row of W with padding
 	near, nearWidth int       // latents of a cell, and entries of a row of U with padding
-	w, u            []float64 // [cell][rows][width], [cell][rows][nearWidth]
+	w, u            []float64 // of each cell, [rows][width] and [rows][nearWidth]
+	at              []int     // of each cell that is here, where it begins in w
 	pair            *dissect.Pair
 	lists           []int32 // of the latents by position: cell·near + place among those near it
 	ends            []int32 // of each latent, where its list ends
@@ -42,30 +42,31 @@ type latent struct {
 }
 
 const (
-	cellRows   = 25 // of a cell, about, where it has several latents: 4 m + 1 as the routines want it
-	cellNear   = 17 // latents near a cell: 8, 12, 17, 24 leave standard errors of 8.5, 5.6, 4.3, 3.4 where m = n/25
-	batchCells = 8  // cells that are made at a time: asm.CholLanes
+	cellRows    = 25 // of a cell, at most: 4 m + 1 as the routines want it
+	cellNear    = 17 // latents near a cell: 8, 12, 17, 24 leave standard errors of 8.5, 5.6, 4.3, 3.4 where m = n/25
+	cellLatents = 6  // of the rows of a cell, at most, as others are to stand around them
+	batchCells  = 8  // cells that are made at a time: asm.CholLanes
 )
 
 // newLatent makes P of about m latents, 1 <= m <= n. It returns ctx.Err() if ctx ends first, and a *linalg.NotPDError
 // where the noise is less than rounding leaves of K, or K of the latents has no factor.
-func newLatent(ctx context.Context, e *linalg.Engine, k linalg.Placed, noise []float64, m int) (*latent, error) {
+func newLatent(ctx context.Context, e *linalg.Engine, k linalg.Placed, noise []float64, m int,
+	seed uint64) (*latent, error) {
 	n := k.Dim()
 	x, dim := k.Places()
-	each, cells := latentCells(n, m)
-	l := &latent{e: e, n: n}
-	l.order, l.starts = dissect.Cut(x, dim, cells)
-	rows, middles := l.pick(x, dim, each)
-	l.m = len(rows)
+	rows, _ := dissect.Net(x, dim, randomOrder(n, seed), m)
+	l := &latent{e: e, n: n, m: len(rows)}
+	l.cutCells(x, dim, rows)
 	at := make([]float64, l.m*dim)
 	for i, r := range rows {
 		copy(at[i*dim:(i+1)*dim], x[int(r)*dim:])
 	}
-	l.rows, l.near = (n+cells-1)/cells, min(cellNear, l.m)
-	l.width, l.nearWidth = room.RoundUp(l.rows-1, 4)+1, room.RoundUp(l.near-1, 4)+1
+	l.near = min(cellNear, l.m)
+	l.nearWidth = widthOf(l.near)
+	cells := len(l.starts) - 1
 	cliques, search := make([]int32, cells*l.near), dissect.NewNear(at, dim)
 	e.Par.ForRows(cells, func(c int) {
-		search.To(cliques[c*l.near:(c+1)*l.near], middles[c*dim:(c+1)*dim])
+		search.To(cliques[c*l.near:(c+1)*l.near], boxMiddle(x, dim, l.cell(c)))
 	})
 	tree, err := dissect.NewTree(ctx, at, dim, cliques, l.near)
 	if err != nil {
@@ -88,64 +89,40 @@ func newLatent(ctx context.Context, e *linalg.Engine, k linalg.Placed, noise []f
 	return l, nil
 }
 
-// latentCells returns how many latents a cell has, and how many cells n rows have for about m latents.
-func latentCells(n, m int) (each, cells int) {
-	each = min(max(1, int(math.Round(cellRows*float64(m)/float64(n)))), m)
-	return each, (m + each/2) / each
-}
-
-// pick takes from each cell so many rows as latents, the nearest to the middle of a part of it each, and returns these
-// with the middles of the cells.
-func (l *latent) pick(x []float64, dim, each int) (rows []int32, middles []float64) {
-	var part []float64
-	middle := make([]float64, dim)
-	for c := range len(l.starts) - 1 {
-		cell := l.order[l.starts[c]:l.starts[c+1]]
-		boxMiddle(middle, x, dim, cell)
-		middles = append(middles, middle...)
-		if each == 1 || len(cell) == 1 {
-			rows = append(rows, nearest(middle, x, dim, cell))
-			continue
-		}
-		part = part[:0]
-		for _, r := range cell {
-			part = append(part, x[int(r)*dim:int(r+1)*dim]...)
-		}
-		within, ends := dissect.Cut(part, dim, min(each, len(cell)))
-		for i := range len(ends) - 1 {
-			some := within[ends[i]:ends[i+1]]
-			boxMiddle(middle, part, dim, some)
-			rows = append(rows, cell[nearest(middle, part, dim, some)])
-		}
+// cutCells makes the cells.
+func (l *latent) cutCells(x []float64, dim int, latents []int32) {
+	is := make([]bool, l.n)
+	for _, r := range latents {
+		is[r] = true
 	}
-	return rows, middles
+	l.order, l.starts = dissect.Cut(x, dim, (l.n+cellRows-1)/cellRows, func(points []int32) bool {
+		count := 0
+		for _, r := range points {
+			if is[r] {
+				count++
+			}
+		}
+		return count > cellLatents
+	})
 }
 
-// boxMiddle sets dst to the middle of the box of some of the places x.
-func boxMiddle(dst, x []float64, dim int, some []int32) {
-	for k := range dst {
+// cell returns the rows of a cell.
+func (l *latent) cell(c int) []int32 { return l.order[l.starts[c]:l.starts[c+1]] }
+
+// widthOf is the number of entries that a row of so many has with padding.
+func widthOf(entries int) int { return room.RoundUp(entries-1, 4) + 1 }
+
+// boxMiddle returns the middle of the box of some of the places x.
+func boxMiddle(x []float64, dim int, some []int32) []float64 {
+	middle := make([]float64, dim)
+	for k := range middle {
 		lo, hi := math.Inf(1), math.Inf(-1)
 		for _, r := range some {
 			lo, hi = min(lo, x[int(r)*dim+k]), max(hi, x[int(r)*dim+k])
 		}
-		dst[k] = lo + (hi-lo)/2
+		middle[k] = lo + (hi-lo)/2
 	}
-}
-
-// nearest is the one of some places that is nearest to a place.
-func nearest(place, x []float64, dim int, some []int32) int32 {
-	best, least := some[0], math.Inf(1)
-	for _, r := range some {
-		d2 := 0.0
-		for k, v := range place {
-			d := x[int(r)*dim+k] - v
-			d2 += d * d
-		}
-		if d2 < least {
-			best, least = r, d2
-		}
-	}
-	return best
+	return middle
 }
 
 // makeLists finds, for each latent, the cells that it is near.
@@ -173,7 +150,7 @@ func (l *latent) makeLists(tree *dissect.Tree) {
 
 // bytes returns what it holds, work areas included.
 func (l *latent) bytes() int64 {
-	b := 8*(len(l.w)+len(l.u)+len(l.starts)) + 4*(len(l.order)+len(l.lists)+len(l.ends))
+	b := 8*(len(l.w)+len(l.u)+len(l.starts)+len(l.at)) + 4*(len(l.order)+len(l.lists)+len(l.ends))
 	return int64(b) + l.apply.bytes() + l.pair.Bytes()
 }
 

@@ -10,9 +10,9 @@ import (
 // A latentApply holds what products with a latent need beside it, and the bodies of their loops.
 type latentApply struct {
 	l            *latent
-	wIndex       []int32 // of the entries of W and U of a cell: their columns
-	uIndex       []int32
-	firsts       []int // of each rank, the first row of F's ordering
+	wIndex       [cellRows + 1][]int32 // of a cell of so many rows, the columns of the entries of W
+	uIndex       []int32               // and of U
+	firsts       []int                 // of each rank, the first row of F's ordering
 	src, dst     linalg.Matrix
 	whiten, back bool // W before, W' behind
 
@@ -30,17 +30,21 @@ const cellsAtOnce, latentsAtOnce = 16, 256
 
 func (a *latentApply) init(l *latent) {
 	a.l = l
-	a.wIndex, a.uIndex = columnsOf(l.rows, l.width, l.rows), columnsOf(l.rows, l.nearWidth, l.near)
+	for rows := 1; rows <= cellRows; rows++ {
+		a.wIndex[rows] = columnsOf(rows, widthOf(rows), rows)
+	}
+	a.uIndex = columnsOf(cellRows, l.nearWidth, l.near)
 	cells := len(l.starts) - 1
 	batches := (cells + batchCells - 1) / batchCells
 	for r := range l.e.Ranks() + 1 {
 		a.firsts = append(a.firsts, l.starts[min(batches*r/l.e.Ranks()*batchCells, cells)])
 	}
-	a.blocks = make([]float64, l.e.Par.Threads()*4*a.blockRows()*asm.SparseCols)
+	a.blocks = make([]float64, l.e.Par.Threads()*4*blockRows*asm.SparseCols)
 	a.before, a.gather, a.after = a.beforeCells, a.gatherLatents, a.afterCells
 }
 
-func (a *latentApply) blockRows() int { return max(a.l.width, a.l.nearWidth) }
+// blockRows are the rows of a block of a cell.
+const blockRows = max(cellRows, cellNear)
 
 // columnsOf are the columns of the entries of rows of so many entries, of which so many count.
 func columnsOf(rows, width, count int) []int32 {
@@ -54,7 +58,7 @@ func columnsOf(rows, width, count int) []int32 {
 }
 
 func (a *latentApply) bytes() int64 {
-	return int64(8*(len(a.tall)+len(a.parts)+len(a.sums)+len(a.blocks)) + 4*(len(a.wIndex)+len(a.uIndex)))
+	return int64(8 * (len(a.tall) + len(a.parts) + len(a.sums) + len(a.blocks)))
 }
 
 // run sets dst = (I - U Y U') src, with W before and W' behind where asked for; middle multiplies by Y.
@@ -110,7 +114,7 @@ func (l *latent) solveTo(dst, src linalg.Matrix) {
 
 // block returns work area i of a worker.
 func (a *latentApply) block(worker, i int) []float64 {
-	size := a.blockRows() * asm.SparseCols
+	const size = blockRows * asm.SparseCols
 	return a.blocks[(4*worker+i)*size:][:size]
 }
 
@@ -121,40 +125,41 @@ func (a *latentApply) beforeCells(worker, i int) {
 	x, t := a.block(worker, 0), a.block(worker, 1)
 	cells := len(l.starts) - 1
 	for c := l.lo + i*cellsAtOnce; c < min(l.lo+(i+1)*cellsAtOnce, l.hi); c++ {
-		w, u := l.cell(c)
+		w, u := l.factors(c)
+		rows := len(l.cell(c))
 		for g := range a.q / C {
 			a.load(x, c, g)
 			if a.whiten {
-				im.GatherRows(t, w, a.wIndex, x, l.rows, l.width)
+				im.GatherRows(t, w, a.wIndex[rows], x, rows, widthOf(rows))
 			} else {
 				copy(t, x)
 			}
-			for k := range l.starts[c+1] - l.starts[c] {
+			for k := range rows {
 				copy(a.row(l.starts[c] + k)[g*C:(g+1)*C], t[k*C:])
 			}
 			part := a.parts[(g*cells+c)*l.near*C:][:l.near*C]
 			clear(part)
-			im.ScatterRows(part, u, a.uIndex, t, l.rows, l.nearWidth)
+			im.ScatterRows(part, u, a.uIndex, t, rows, l.nearWidth)
 		}
 	}
 }
 
-// cell returns W and U of a cell.
-func (l *latent) cell(c int) (w, u []float64) {
-	i := c - l.lo
-	return l.w[i*l.rows*l.width:][:l.rows*l.width], l.u[i*l.rows*l.nearWidth:][:l.rows*l.nearWidth]
+// factors returns W and U of a cell.
+func (l *latent) factors(c int) (w, u []float64) {
+	rows := len(l.cell(c))
+	return l.w[l.at[c-l.lo]:][:rows*widthOf(rows)],
+		l.u[(l.starts[c]-l.starts[l.lo])*l.nearWidth:][:rows*l.nearWidth]
 }
 
 // row is a row of tall.
 func (a *latentApply) row(at int) []float64 { return a.tall[(at-a.l.starts[a.l.lo])*a.q:][:a.q] }
 
-// load copies the rows of a cell, of a group of columns of src, with zeros behind.
+// load copies the rows of a cell, of a group of columns of src.
 func (a *latentApply) load(x []float64, c, g int) {
 	const C = asm.SparseCols
 	l := a.l
 	from, to := g*C, min((g+1)*C, a.src.Cols)
-	clear(x[(l.starts[c+1]-l.starts[c])*C:])
-	for k := range l.starts[c+1] - l.starts[c] {
+	for k := range l.cell(c) {
 		r := l.starts[c] + k
 		if a.whiten {
 			r = int(l.order[r])
@@ -193,13 +198,13 @@ func (a *latentApply) afterCells(worker, i int) {
 	l, im, tree := a.l, a.l.e.Impl, a.l.pair.Tree()
 	x, t, y := a.block(worker, 0), a.block(worker, 1), a.block(worker, 2)
 	for c := l.lo + i*cellsAtOnce; c < min(l.lo+(i+1)*cellsAtOnce, l.hi); c++ {
-		w, u := l.cell(c)
-		rows := l.starts[c+1] - l.starts[c]
+		w, u := l.factors(c)
+		rows := len(l.cell(c))
 		for g := range a.q / C {
 			for k, p := range tree.Clique(c) {
 				copy(x[k*C:(k+1)*C], a.sums[int(p)*a.q+g*C:])
 			}
-			im.GatherRows(t, u, a.uIndex, x, l.rows, l.nearWidth)
+			im.GatherRows(t, u, a.uIndex, x, rows, l.nearWidth)
 			for k := range rows {
 				out := t[k*C:][:C]
 				for j, v := range a.row(l.starts[c] + k)[g*C:][:C] {
@@ -209,7 +214,7 @@ func (a *latentApply) afterCells(worker, i int) {
 			out := t
 			if a.back {
 				clear(y)
-				im.ScatterRows(y, w, a.wIndex, t, l.rows, l.width)
+				im.ScatterRows(y, w, a.wIndex[rows], t, rows, widthOf(rows))
 				out = y
 			}
 			a.store(out, c, g)
@@ -222,7 +227,7 @@ func (a *latentApply) store(x []float64, c, g int) {
 	const C = asm.SparseCols
 	l := a.l
 	from, to := g*C, min((g+1)*C, a.dst.Cols)
-	for k := range l.starts[c+1] - l.starts[c] {
+	for k := range l.cell(c) {
 		r := l.starts[c] + k
 		if a.back {
 			r = int(l.order[r])

@@ -44,7 +44,7 @@ func newLatentBuild(l *latent, k linalg.ColOp, noise []float64, latents, cliques
 	b := &latentBuild{l: l, k: k, noise: noise, latents: latents, cliques: cliques, tau: make([]float64, l.n)}
 	k.DiagTo(b.tau)
 	b.nugget = max(leastNugget*slices.Max(b.tau), nuggetOfNoise*slices.Min(noise))
-	b.size = room.RoundUp(l.near+l.rows, 4) + 1
+	b.size = room.RoundUp(l.near+cellRows, 4) + 1
 	for i, d := range b.tau {
 		b.tau[i] = 0x1p-52 * float64(b.size+8) * (d + noise[i])
 		if !(b.tau[i] > 0) || math.IsInf(b.tau[i], 1) {
@@ -93,7 +93,12 @@ func (b *latentBuild) makeCells(ctx context.Context) error {
 	batches := (cells + batchCells - 1) / batchCells
 	from, to := e.Share(batches)
 	l.lo, l.hi = min(from*batchCells, cells), min(to*batchCells, cells)
-	l.w, l.u = make([]float64, (l.hi-l.lo)*l.rows*l.width), make([]float64, (l.hi-l.lo)*l.rows*l.nearWidth)
+	size := 0
+	for c := l.lo; c < l.hi; c++ {
+		l.at = append(l.at, size)
+		size += len(l.cell(c)) * widthOf(len(l.cell(c)))
+	}
+	l.w, l.u = make([]float64, size), make([]float64, (l.starts[l.hi]-l.starts[l.lo])*l.nearWidth)
 	b.gram, b.logs = make([]float64, cells*b.triangle()), make([]float64, cells)
 	e.ForShare(batches, 1, func(worker, i int) {
 		if ctx.Err() == nil {
@@ -120,7 +125,7 @@ func (b *latentBuild) batch(worker, c0 int) {
 	l, s := b.l, &b.work[worker]
 	for t := range L {
 		c := min(c0+t, l.hi-1) // lanes behind the last cell repeat it
-		own := l.order[l.starts[c]:l.starts[c+1]]
+		own := l.cell(c)
 		for i := range b.size {
 			switch {
 			case i < l.near:
@@ -135,7 +140,7 @@ func (b *latentBuild) batch(worker, c0 int) {
 	b.k.TrianglesTo(worker, s.tri, s.rows)
 	for t := range L {
 		c := min(c0+t, l.hi-1)
-		b.prepare(s, t, l.near+l.starts[c+1]-l.starts[c])
+		b.prepare(s, t, l.near+len(l.cell(c)))
 	}
 	l.e.Impl.CholBatch(s.tri, s.tau, b.size)
 	for t := range min(L, l.hi-c0) {
@@ -168,19 +173,19 @@ func (b *latentBuild) prepare(s *latentScratch, t, count int) {
 func (b *latentBuild) finish(tri []float64, t, c int) {
 	const L = asm.CholLanes
 	l := b.l
-	near, rows := l.near, l.starts[c+1]-l.starts[c]
+	near, rows := l.near, len(l.cell(c))
 	at := func(i, j int) float64 { return tri[(i*(i+1)/2+j)*L+t] }
-	w := l.w[(c-l.lo)*l.rows*l.width:][:l.rows*l.width]
-	u := l.u[(c-l.lo)*l.rows*l.nearWidth:][:l.rows*l.nearWidth]
+	w, u := l.factors(c)
+	width := widthOf(rows)
 	logDet := 0.0
 	for i := range rows {
-		wi, ui, inverse := w[i*l.width:][:l.width], u[i*l.nearWidth:][:l.nearWidth], at(near+i, near+i)
+		wi, ui, inverse := w[i*width:][:width], u[i*l.nearWidth:][:l.nearWidth], at(near+i, near+i)
 		for j := range near {
 			ui[j] = at(near+i, j)
 		}
 		for k := range i {
 			v := at(near+i, near+k)
-			for j, x := range w[k*l.width:][:k+1] {
+			for j, x := range w[k*width:][:k+1] {
 				wi[j] -= v * x
 			}
 			for j, x := range u[k*l.nearWidth:][:near] {

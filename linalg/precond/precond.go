@@ -74,7 +74,7 @@ func New(ctx context.Context, e *linalg.Engine, k linalg.ColOp, noise []float64,
 	p := &Precond{e: e, n: n}
 	if opt.Latents > 0 {
 		var err error
-		if p.latent, err = newLatent(ctx, e, k.(linalg.Placed), noise, min(opt.Latents, n)); err != nil {
+		if p.latent, err = newLatent(ctx, e, k.(linalg.Placed), noise, min(opt.Latents, n), opt.Seed); err != nil {
 			return nil, err
 		}
 		p.logDet = p.latent.logDet

@@ -1,9 +1,10 @@
 package dissect
 
-// Cut orders the n points x (n×dim) so that the points of each of so many parts lie together: part i has the points
-// order[starts[i]:starts[i+1]]. The longest side of the box of a set is cut, again and again, and parts have equally many
-// points but for one. It needs parts <= n, and depends on nothing else.
-func Cut(x []float64, dim, parts int) (order []int32, starts []int) {
+// Cut orders the n points x (n×dim) so that the points of each of some parts lie together: part i has the points
+// order[starts[i]:starts[i+1]]. The longest side of the box of a set is cut, again and again, into so many parts of equally
+// many points, but for one, and those for which again is true once more in halves, as long as it is. It needs parts <= n,
+// and depends on nothing else.
+func Cut(x []float64, dim, parts int, again func(points []int32) bool) (order []int32, starts []int) {
 	n := len(x) / dim
 	if parts < 1 || parts > n || dim < 1 || len(x)%dim != 0 {
 		panic("dissect: Cut: bad sizes")
@@ -13,9 +14,11 @@ func Cut(x []float64, dim, parts int) (order []int32, starts []int) {
 	for i := range order {
 		order[i] = int32(i)
 	}
-	starts = make([]int, 0, parts+1)
 	var halve func(from, to, parts int)
 	halve = func(from, to, parts int) {
+		if parts == 1 && to-from > 1 && again(order[from:to]) {
+			parts = 2
+		}
 		if parts == 1 {
 			starts = append(starts, from)
 			return

@@ -320,7 +320,7 @@ func TestNearAndCut(t *testing.T) {
 				}
 			}
 		}
-		order, starts := Cut(x, 2, 20)
+		order, starts := Cut(x, 2, 20, func(points []int32) bool { return len(points) > 17 })
 		for i := range 20 {
 			if size := starts[i+1] - starts[i]; size != 16 && size != 17 {
 				t.Errorf("%s: a part of %d points", kind, size)
@@ -329,6 +329,37 @@ func TestNearAndCut(t *testing.T) {
 		slices.Sort(order)
 		if slices.Compact(order)[332] != 332 {
 			t.Errorf("%s: points are missing", kind)
+		}
+		checkNet(t, kind, x, 2)
+	}
+}
+
+// checkNet: each point has one of a net within the radius, those of the net have none, and there are about as many as
+// asked for.
+func checkNet(t *testing.T, kind string, x []float64, dim int) {
+	t.Helper()
+	n := len(x) / dim
+	rows := rand.New(rand.NewPCG(1, 2)).Perm(n)
+	for _, m := range []int{1, 5, 40, n} {
+		net, radius := Net(x, dim, rows, m)
+		if len(net) > m+m/4 || kind != "far" && len(net) < m/2 {
+			t.Errorf("%s: %d points, %d asked for", kind, len(net), m)
+		}
+		for i := range n {
+			least := math.Inf(1)
+			for _, p := range net {
+				d2 := 0.0
+				for k := range dim {
+					d := x[i*dim+k] - x[int(p)*dim+k]
+					d2 += d * d
+				}
+				if int(p) != i {
+					least = min(least, math.Sqrt(d2))
+				}
+			}
+			if in := slices.Contains(net, int32(i)); in == (least <= radius) {
+				t.Fatalf("%s: point %d, in the net: %v, the nearest of it %g away, radius %g", kind, i, in, least, radius)
+			}
 		}
 	}
 }

@@ -50,11 +50,12 @@ var inside = map[string][]string{
 
 // algebra says which packages of linalg/ one of them may import, tests apart.
 var algebra = map[string][]string{
-	"linalg":               {"linalg/internal/room"},
-	"linalg/internal/room": {},
-	"linalg/precond":       {"linalg", "linalg/internal/room"},
-	"linalg/krylov":        {"linalg", "linalg/internal/room"},
-	"linalg/linalgtest":    {"linalg"},
+	"linalg":                  {"linalg/internal/room"},
+	"linalg/internal/room":    {},
+	"linalg/internal/dissect": {"linalg", "linalg/internal/room"},
+	"linalg/precond":          {"linalg", "linalg/internal/room", "linalg/internal/dissect"},
+	"linalg/krylov":           {"linalg", "linalg/internal/room"},
+	"linalg/linalgtest":       {"linalg"},
 }
 
 // theirs says which files may import a module of others; tests may import gonum

@@ -8,12 +8,15 @@
 //	Q R     tiled             the thin QR of W L, Q n×m
 //	C C'    middle            I + R R', m×m
 //	P, F    Precond           P = L L' + (W'W)⁻¹ = F F'
+//	B Q D   latent            P = B Q⁻¹B' + D instead, by latents u at m of the rows: Q⁻¹ ≈ K_uu sparse, D in blocks
 //
 // # The way of the data
 //
 // [New]: [PivotedCholesky] (pivchol.go) → [Vecchia] of what that leaves (vecchia.go; vecchia_build.go makes its rows,
 // vecchia_apply.go multiplies) → thin QR and a small Cholesky (precond.go, which has the algebra) → [Precond], packed
 // for blocks of few columns (tiled.go). [Regress] regresses rows on their neighbours by the routines of Vecchia
-// (regress.go). [Precond.On] is the same factor on another engine (on.go). Over ranks each has its rows of L, W and Q,
-// and once more the columns of W of its rows (vecchia_cols.go).
+// (regress.go). With Options.Latents P has the other form: latent.go, which has its algebra, latent_build.go and
+// latent_apply.go, over the sparse factors of linalg/internal/dissect. [Precond.On] is the same factor on another
+// engine (on.go). Over ranks each has its rows of L, W and Q, and once more the columns of W of its rows
+// (vecchia_cols.go), and its cells of D.
 package precond

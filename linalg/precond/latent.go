@@ -9,14 +9,14 @@ import (
 	"bbgp.dev/linalg/internal/room"
 )
 
-// P = B Q⁻¹B' + D for a process over places in few dimensions that is smooth between near rows. The latents u are some of
-// the rows, spread evenly; Q is the sparse precision of the process there (package dissect). Near rows make cells. The
-// rows r of a cell are regressed on the latents N near it, and D is what that leaves, with the noise, in blocks:
+// P = B Q⁻¹B' + D for a process over places in few dimensions that is smooth between near rows. The latents u are some
+// of the rows, spread evenly; Q is the sparse precision of the process there (package dissect). Near rows make cells.
+// The rows r of a cell are regressed on the latents N near it, and D is what that leaves, with the noise, in blocks:
 //
 //	B_rN = K_rN K_NN⁻¹,   D_rr = K_rr - K_rN K_NN⁻¹ K_Nr + noise
 //
-// (the sparse general Vecchia approximation of Katzfuss and Guinness 2021, with blocks as in Snelson and Ghahramani 2007).
-// With D = (W'W)⁻¹, U = W B, S = Q + U'U, and the Cholesky factors L_S and L_Q in one order of elimination,
+// (the sparse general Vecchia approximation of Katzfuss and Guinness 2021, with blocks as in Snelson and Ghahramani
+// 2007). With D = (W'W)⁻¹, U = W B, S = Q + U'U, and the Cholesky factors L_S and L_Q in one order of elimination,
 //
 //	X = L_S'⁻¹ (L_S + L_Q)⁻¹,   F⁻¹ = (I - U X'U') W,   log det P = log det D + log det S - log det Q.
 //

@@ -51,8 +51,8 @@ func placedCov(kind, family string, n, dim int, noise float64) (scalarCov, []flo
 	return scalarCov{x, scalarFamilies[family]}, s
 }
 
-// latentDense returns P of a latent by dense matrices: B Q⁻¹B' + D, where all latents are in one node, so that Q⁻¹ is K of
-// them with the nugget.
+// latentDense returns P of a latent by dense matrices: B Q⁻¹B' + D, where all latents are in one node, so that Q⁻¹ is K
+// of them with the nugget.
 func latentDense(t *testing.T, e *linalg.Engine, k scalarCov, noise []float64, p *Precond, m int) linalg.Matrix {
 	t.Helper()
 	l := p.latent
@@ -110,7 +110,8 @@ func TestLatentDense(t *testing.T) {
 	for _, c := range []struct {
 		n, dim, m int
 		noise     float64
-	}{{300, 2, 60, .05}, {300, 2, 12, .01}, {200, 2, 90, .3}, {150, 1, 30, .1}, {30, 2, 1, .1}, {1, 2, 1, .1}, {60, 3, 20, .1}} {
+	}{{300, 2, 60, .05}, {300, 2, 12, .01}, {200, 2, 90, .3}, {150, 1, 30, .1},
+		{30, 2, 1, .1}, {1, 2, 1, .1}, {60, 3, 20, .1}} {
 		k, noise := placedCov("uniform", "matern32", c.n, c.dim, c.noise)
 		p := newPrecond(t, e, k, noise, Options{Latents: c.m})
 		dense := latentDense(t, e, k, noise, p, c.m)
@@ -140,9 +141,9 @@ func TestLatentFactor(t *testing.T) {
 	e := linalgtest.NewEngine(t, nil, 2)
 	for _, kind := range []string{"uniform", "repeats", "one place", "clusters", "curve", "far"} {
 		for family := range scalarFamilies {
-			const n = 420
+			const n = 240
 			k, noise := placedCov(kind, family, n, 2, 1e-2)
-			p := newPrecond(t, e, k, noise, Options{Latents: 140})
+			p := newPrecond(t, e, k, noise, Options{Latents: 110})
 			unit := linalg.NewMatrix(n, n)
 			for i := range n {
 				unit.Set(i, i, 1)

@@ -1,9 +1,9 @@
 package dissect
 
 // Cut orders the n points x (n×dim) so that the points of each of some parts lie together: part i has the points
-// order[starts[i]:starts[i+1]]. The longest side of the box of a set is cut, again and again, into so many parts of equally
-// many points, but for one, and those for which again is true once more in halves, as long as it is. It needs parts <= n,
-// and depends on nothing else.
+// order[starts[i]:starts[i+1]]. The longest side of the box of a set is cut, again and again, into so many parts of
+// equally many points, but for one, and those for which again is true once more in halves, as long as it is. It needs
+// parts <= n, and depends on nothing else.
 func Cut(x []float64, dim, parts int, again func(points []int32) bool) (order []int32, starts []int) {
 	n := len(x) / dim
 	if parts < 1 || parts > n || dim < 1 || len(x)%dim != 0 {

@@ -4,7 +4,7 @@
 // # Symbols
 //
 //	m            Tree            points, eliminated in an order of theirs
-//	J, A         node            the points that a node eliminates, and those behind that these are joined to: its front
+//	J, A         node            the points that a node eliminates, and those behind joined to them: its front
 //	Q = L_Q L_Q' Pair            sparse, Q⁻¹ ≈ a covariance matrix of the points
 //	S = L_S L_S' Pair            Q + Σ_c M_c, M_c small and dense over a clique c of near points
 //

@@ -5,9 +5,10 @@ import "math"
 // netFill is about m r^dim over the volume of a net of radius r that is taken at random.
 const netFill = 0.7
 
-// Net returns about m of the points x (n×dim), at most a quarter more, and a radius: in the given order, all points that
-// have none of those taken before within the radius, ties included. So each point has one within it, at edges, too, and no two of
-// them are nearer to each other. There are far fewer than m where no radius gives about m, and at least one.
+// Net returns about m of the points x (n×dim), at most a quarter more, and a radius: in the given order, all points
+// that have none of those taken before within the radius, ties included. So each point has one within it, at edges,
+// too, and no two of them are nearer to each other. There are far fewer than m where no radius gives about m, and at
+// least one.
 func Net(x []float64, dim int, order []int, m int) (net []int32, radius float64) {
 	var sides [3]float64
 	volume, extent := 1.0, 0.0

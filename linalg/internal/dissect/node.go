@@ -82,9 +82,9 @@ func (b *builder) failure(err error, from int, back bool) error {
 	return &linalg.NotPDError{Pivot: int(b.p.t.order[at]), Value: e.Value}
 }
 
-// inverse returns the columns of a node of L_Q, [L_JJ; L_AJ], with zeros above the diagonal. The points are taken in the
-// reverse order, A first: with C the Cholesky factor of K of these, L_JJ is the transpose of C_JJ⁻¹ in that order, and
-// L_AJ that of -C_JJ⁻¹ C_JA C_AA⁻¹.
+// inverse returns the columns of a node of L_Q, [L_JJ; L_AJ], with zeros above the diagonal. The points are taken in
+// the reverse order, A first: with C the Cholesky factor of K of these, L_JJ is the transpose of C_JJ⁻¹ in that order,
+// and L_AJ that of -C_JJ⁻¹ C_JA C_AA⁻¹.
 func (b *builder) inverse(d *desk, worker int, n *node) (linalg.Matrix, error) {
 	own, size, e, order := n.own(), n.size(), d.e, b.p.t.order
 	above := size - own

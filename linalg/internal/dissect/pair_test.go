@@ -172,15 +172,15 @@ func naive(t *testing.T, e *linalg.Engine, p *problem, tree *Tree) (q, sum linal
 	return q, sum
 }
 
-// Both factors, and their log determinants, are those of dense matrices; the covariance of points that a node joins is K
-// to what the fronts leave out.
+// Both factors, and their log determinants, are those of dense matrices; the covariance of points that a node joins is
+// K to what the fronts leave out.
 func TestPair(t *testing.T) {
 	for _, c := range []struct {
 		kind               string
 		m, dim, width, own int
 	}{
-		{"uniform", 700, 2, 9, 0}, {"clusters", 400, 2, 6, 0}, {"line", 500, 2, 4, 0}, {"far", 450, 2, 7, 0},
-		{"uniform", 300, 1, 5, 0}, {"uniform", 90, 2, 9, 1}, {"uniform", 1, 2, 9, 1}, {"uniform", 400, 3, 12, 0},
+		{"uniform", 400, 2, 7, 0}, {"clusters", 300, 2, 6, 0}, {"line", 300, 2, 4, 0}, {"far", 300, 2, 7, 0},
+		{"uniform", 300, 1, 5, 0}, {"uniform", 90, 2, 9, 1}, {"uniform", 1, 2, 9, 1}, {"uniform", 300, 3, 6, 0},
 	} {
 		t.Run(fmt.Sprint(c.kind, c.m, c.dim), func(t *testing.T) {
 			e := linalgtest.NewEngine(t, nil, 2)
@@ -234,14 +234,14 @@ func TestPair(t *testing.T) {
 
 // The numbers do not depend on the threads.
 func TestPairThreads(t *testing.T) {
-	p := newProblem(linalgtest.NewRand(3), "uniform", 1500, 2, 8)
+	p := newProblem(linalgtest.NewRand(3), "uniform", 1000, 2, 8)
 	var want []float64
 	for _, threads := range []int{1, 2, 5} {
 		pair, err := p.pair(t, context.Background(), linalgtest.NewEngine(t, nil, threads))
 		if err != nil {
 			t.Fatal(err)
 		}
-		x := linalgtest.RandMatrix(linalgtest.NewRand(4), 1500, 8).Data
+		x := linalgtest.RandMatrix(linalgtest.NewRand(4), 1000, 8).Data
 		pair.Forward(S, x, 8)
 		pair.Backward(Sum, x, 8)
 		pair.On(linalgtest.NewEngine(t, nil, 2)).Forward(Sum, x, 8)
@@ -358,7 +358,8 @@ func checkNet(t *testing.T, kind string, x []float64, dim int) {
 				}
 			}
 			if in := slices.Contains(net, int32(i)); in == (least <= radius) {
-				t.Fatalf("%s: point %d, in the net: %v, the nearest of it %g away, radius %g", kind, i, in, least, radius)
+				t.Fatalf("%s: point %d, in the net: %v, the nearest of it %g away, radius %g", kind, i, in, least,
+					radius)
 			}
 		}
 	}

@@ -6,10 +6,12 @@ import (
 	"bbgp.dev/linalg/internal/room"
 )
 
-// rowsAtOnce is the number of rows of a node that a call of a routine takes, and that a worker takes of a node at the top.
+// rowsAtOnce is the number of rows of a node that a call of a routine takes, and that a worker takes of a node at the
+// top.
 const rowsAtOnce = linalg.BlockUnit
 
-// A solver holds the work areas of solves with few right-hand sides, for blocks of q columns, a multiple of asm.ColUnit.
+// A solver holds the work areas of solves with few right-hand sides, for blocks of q columns, a multiple of
+// asm.ColUnit.
 type solver struct {
 	p      *Pair
 	offset []int // of each node, where what it leaves to the one above begins, in rows

@@ -42,7 +42,7 @@ race: test-purego
 
 test-purego:
 	CGO_ENABLED=1 go test -race -short -tags purego ./asm ./internal/comm ./cmd/bbgp/internal/...
-	CGO_ENABLED=1 go test -race -short -tags purego -run 'Thread|SmallEval|MultiCG|ProductsOverRanks|GradientsOverRanks' \
+	CGO_ENABLED=1 go test -race -short -tags purego -run 'Thread|SmallEval|MultiCG|Tasks|ProductsOverRanks|GradientsOverRanks' \
 		./linalg/... ./kernelmv ./internal/evidence/...
 
 # Every routine under emulation, on CPUs that this machine need not be.

@@ -11,13 +11,13 @@ import (
 )
 
 // Alone returns the Engine of a computation that this rank makes by itself, on the same threads: e where there are no
-// others. It is always the same one.
+// others. It is always the same one, and shares the larger work areas.
 func (e *Engine) Alone() *Engine {
 	if e.alone() {
 		return e
 	}
 	if e.twin == nil {
-		e.twin = &Engine{Impl: e.Impl, Par: e.Par}
+		e.twin = &Engine{Impl: e.Impl, Par: e.Par, job: e.gemm()}
 	}
 	return e.twin
 }

@@ -204,6 +204,9 @@ func grouped(cell []byte, decimal byte) (marked, groups bool) {
 	if i < 0 {
 		return false, false
 	}
+	if n := digitRun(cell[i+1:]); n < 2 || n > 3 { // two stand in Indian groups
+		return true, false
+	}
 	other := byte(',')
 	if decimal == ',' {
 		other = '.'

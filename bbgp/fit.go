@@ -177,7 +177,7 @@ func (f *fit) train(ctx context.Context, m *Model) (*Model, error) {
 	f.shown(t)
 	r.Starts = f.Starts
 	if t == nil || t.Cur.Ev == nil {
-		if p, ok := r.foundSoFar(); ok && timeIsUp(ctx, err) {
+		if p, ok := f.foundSoFar(); ok && timeIsUp(ctx, err) {
 			f.unevaluated(m, p)
 			return m, nil
 		}

@@ -26,11 +26,18 @@ func timeIsUp(ctx context.Context, err error) bool {
 	return ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded)
 }
 
-// foundSoFar returns the parameters of the last candidate that was not dropped.
-func (r *Result) foundSoFar() (p Params, ok bool) {
-	for i := range r.Starts {
-		if c := &r.Starts[i]; c.Dropped == "" {
+// foundSoFar returns the parameters of the last candidate that was not dropped, or where the search
+// for candidates has not come to its end, of its highest step.
+func (f *fit) foundSoFar() (p Params, ok bool) {
+	for i := range f.Starts {
+		if c := &f.Starts[i]; c.Dropped == "" {
 			p, ok = c.Parameters, true
+		}
+	}
+	best := math.Inf(-1)
+	for i := range f.Count.Trace {
+		if s := &f.Count.Trace[i]; len(f.Starts) == 0 && s.Accepted && s.LML > best {
+			p, ok, best = s.Parameters, true, s.LML
 		}
 	}
 	return p, ok

@@ -23,8 +23,16 @@ func TestTimeUpBeforeAnEvaluation(t *testing.T) {
 		Count: &train.Counters{Seconds: map[string]float64{}}}}
 	m := f.newModel()
 	p := Params{Kernel: "matern32", Variance: 1.2, Noise: 0.1, Lengthscales: []float64{0.7, 1.5}, Mean: 0.1}
-	m.Result.Starts = []Candidate{{Parameters: DefaultParams("matern32", 2), Dropped: "behind"}, {Parameters: p}}
-	found, ok := m.Result.foundSoFar()
+	if _, ok := f.foundSoFar(); ok {
+		t.Fatal("found before anything was looked for")
+	}
+	f.Count.Trace = []Step{{LML: -9, Parameters: DefaultParams("matern32", 2), Accepted: true}, {LML: -7, Parameters: p,
+		Accepted: true}, {LML: -3, Parameters: DefaultParams("matern32", 2)}}
+	if found, ok := f.foundSoFar(); !ok || found.Noise != p.Noise {
+		t.Fatalf("of the search: %v, %v", found, ok)
+	}
+	f.Starts = []Candidate{{Parameters: DefaultParams("matern32", 2), Dropped: "behind"}, {Parameters: p}}
+	found, ok := f.foundSoFar()
 	if !ok || found.Noise != p.Noise {
 		t.Fatalf("%v, %v", found, ok)
 	}

@@ -36,7 +36,7 @@ func (o *Config) DenseEvaluations(n, d int) int {
 	return int(min(max(denseBudget*unit/(cost.ExactCost(n, d, c)+unit/8), leastDense), mostDense))
 }
 
-// denseSearch returns candidates, the best first.
+// denseSearch returns candidates, the best first; with an error, such as that of ctx, how far it has come.
 func (f *Search) denseSearch(ctx context.Context) ([]Candidate, error) {
 	n := f.Std.X.Rows
 	at, err := f.denseSurface(f.Std)
@@ -58,15 +58,28 @@ func (f *Search) denseSearch(ctx context.Context) ([]Candidate, error) {
 		c.start(ctx)
 		return nil
 	})
-	if err != nil {
-		return nil, err
+	var all []Candidate
+	if err == nil {
+		all, err = halve(ctx, e, climbers)
 	}
-	all, err := halve(ctx, e, climbers)
+	if err != nil {
+		all = reached(climbers)
+	}
 	f.Count.Evals = began
 	for _, c := range all {
 		f.Count.Evals += c.Evaluations
 	}
 	return all, err
+}
+
+// reached is where the highest of climbers is that have not come to their ends, if anywhere.
+func reached(all []*climber) []Candidate {
+	best := slices.MaxFunc(all, func(a, b *climber) int { return cmp.Compare(a.value, b.value) })
+	if math.IsInf(best.value, -1) {
+		return nil
+	}
+	return []Candidate{{From: best.from, By: "dense", Parameters: best.p, Value: evidence.Bound(best.value),
+		Rows: best.limit, LML: evidence.Bound(best.value), Evaluations: best.evals}}
 }
 
 // halve lets all climbers climb, the better part of them farther, and the best few to

@@ -56,6 +56,9 @@ func (p *Posterior) LeaveOneOut(ctx context.Context, e *linalg.Engine) (*LeftOut
 func (p *Posterior) looDense(ctx context.Context, l *LeftOut) error {
 	n, round := p.N(), p.round
 	round.weigh(p.weights)
+	if err := p.needDelta(ctx); err != nil {
+		return err
+	}
 	inverse := linalg.NewMatrix(n, n)
 	done := p.e.Par.Until(ctx)
 	p.chol.InverseTo(inverse)

@@ -103,10 +103,9 @@ type prepared struct {
 	*runner           // of this call
 	runners []*runner // one for each kind of engine that has asked
 
-	node  float64   // of the preconditioner
-	round *rounding // what rounding may do to bounds
-	// delta is K̂⁻¹r, r the residual of the weights, where there is a dense factor.
-	delta     []float64
+	node      float64   // of the preconditioner
+	round     *rounding // what rounding may do to bounds
+	delta     []float64 // see needDelta
 	tried     float64   // least error of means that was solved for
 	left      []float64 // residualWeights
 	leftSound bool      // their solution has converged
@@ -177,16 +176,12 @@ func (p *Posterior) factor(ctx context.Context) error {
 		return err
 	}
 	p.chol = o.Chol
-	var err error
-	switch {
-	case p.weights == nil:
-	case p.spec.Dense: // whose weights a dense factor has found
-		p.delta, err = p.deltaOf(ctx, p.weights)
-	default:
-		err = p.improve(ctx, denseTol)
+	if p.weights == nil || p.spec.Dense { // whose weights a dense factor has found
+		return nil
 	}
+	err := p.improve(ctx, denseTol)
 	if err != nil {
-		p.chol = nil // what goes with it is missing
+		p.chol = nil // the weights are still what they were
 	}
 	return err
 }

@@ -94,6 +94,9 @@ func (p *Posterior) variances(ctx context.Context, std linalg.Matrix, opt Option
 // dense sets the variances σ_f² - |L⁻¹k|².
 func (p *Posterior) dense(ctx context.Context, std linalg.Matrix, opt Options, v *varianceBounds) error {
 	const block = 128
+	if err := p.needDelta(ctx); err != nil {
+		return err
+	}
 	rows := make([]int32, p.N())
 	for i := range rows {
 		rows[i] = int32(i)

@@ -200,12 +200,8 @@ func (p *Posterior) improve(ctx context.Context, tol float64) error {
 	if err != nil {
 		return err
 	}
-	delta, err := p.deltaOf(ctx, x.Data)
-	if err != nil {
-		return err
-	}
 	// All at once: a call that is interrupted leaves what the next one needs.
-	p.weights, p.meanError, p.delta = x.Data, math.Sqrt(p.params.Variance*res.RPR[0]/node)+left, delta
+	p.weights, p.meanError, p.delta = x.Data, math.Sqrt(p.params.Variance*res.RPR[0]/node)+left, nil
 	p.tried, p.probes, p.left = asked, nil, nil // which was measured for the old weights
 	for _, r := range p.runners {
 		r.source = nil
@@ -243,17 +239,18 @@ func (p *Posterior) formError(ctx context.Context, alpha linalg.Matrix) (float64
 	return math.Sqrt(p.params.Variance/slices.Min(noise)) * size, nil
 }
 
-// deltaOf returns K̂⁻¹r, r the residual of weights, if there is a dense factor.
-func (p *Posterior) deltaOf(ctx context.Context, weights []float64) ([]float64, error) {
-	if p.chol == nil {
-		return nil, nil
+// needDelta makes delta, K̂⁻¹r by the dense factor, r the residual of the weights: means are off by k*'δ.
+func (p *Posterior) needDelta(ctx context.Context) error {
+	if p.delta != nil {
+		return nil
 	}
-	r, err := p.residual(ctx, weights)
+	r, err := p.residual(ctx, p.weights)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	p.chol.SolveTo(r, r)
-	return r.Data, nil
+	p.delta = r.Data
+	return nil
 }
 
 // checkPairs is the work of checkWeights: 10 ms.

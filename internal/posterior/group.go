@@ -20,37 +20,76 @@ const (
 	groupWide = 2   // times as many rows as one has may be in the union
 )
 
+// A nearGroup is the places of rows that have a factor together, and the near rows of all of them; one that has none
+// is of a single place.
+type nearGroup struct {
+	at []int
+	on []int32
+}
+
+// A grouped is what the factor of a group has told, if there is one in float64.
+type grouped struct {
+	Fits    bool
+	Bounds  bracketed
+	Settled []bool
+}
+
 // inGroups brackets the rows at those places by regressions on their nn nearest rows, near
-// (·×nn), and returns the places that have no group.
+// (·×nn), and returns the places that have no group. Ranks share the groups out.
 func (r *regression) inGroups(ctx context.Context, at []int, near []int32, nn int) (alone []int, err error) {
-	n := r.p.N()
-	mark := make([]bool, n)
+	mark := make([]bool, r.p.N())
 	place := make([]int, len(at))
 	for i := range place {
 		place[i] = i
 	}
-	var visit func(group []int) error
-	visit = func(group []int) error {
-		if len(group) < 2 || ctx.Err() != nil {
-			alone = append(alone, group...)
-			return ctx.Err()
+	var groups []nearGroup
+	var visit func(group []int)
+	visit = func(group []int) {
+		if len(group) < 2 {
+			groups = append(groups, nearGroup{at: group})
+			return
 		}
 		if len(group) <= groupRows {
 			if on := union(mark, near, nn, group); len(on) <= groupWide*nn {
-				err := r.onAll(ctx, at, group, on)
-				if notPD := (*linalg.NotPDError)(nil); errors.As(err, &notPD) {
-					alone, err = append(alone, group...), nil
-				}
-				return err
+				groups = append(groups, nearGroup{group, on})
+				return
 			}
 		}
 		mid := r.cut(at, group)
-		if err := visit(group[:mid]); err != nil {
-			return err
-		}
-		return visit(group[mid:])
+		visit(group[:mid])
+		visit(group[mid:])
 	}
-	err = visit(place)
+	visit(place)
+	rows := make([][]int, len(groups)) // of std
+	for k, g := range groups {
+		for _, i := range g.at {
+			rows[k] = append(rows[k], r.rows[at[i]])
+		}
+	}
+	found, err := linalg.Tasks(ctx, r.p.e, len(groups), func(ctx context.Context, k int) (out grouped, err error) {
+		if groups[k].on == nil {
+			return out, ctx.Err()
+		}
+		err = r.onAll(ctx, at, groups[k].at, groups[k].on)
+		if notPD := (*linalg.NotPDError)(nil); errors.As(err, &notPD) {
+			return out, nil
+		}
+		out.Fits, out.Bounds = true, r.v.of(rows[k])
+		for _, i := range groups[k].at {
+			out.Settled = append(out.Settled, r.settled[at[i]])
+		}
+		return out, err
+	})
+	for k, f := range found {
+		if !f.Fits {
+			alone = append(alone, groups[k].at...)
+			continue
+		}
+		r.v.set(rows[k], f.Bounds)
+		for n, i := range groups[k].at {
+			r.settled[at[i]] = f.Settled[n]
+		}
+	}
 	return alone, err
 }
 

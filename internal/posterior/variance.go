@@ -91,7 +91,7 @@ func (p *Posterior) variances(ctx context.Context, std linalg.Matrix, opt Option
 	return v, p.iterate(ctx, std, all, opt.SDTol, v)
 }
 
-// dense sets the variances σ_f² - |L⁻¹k|².
+// dense sets the variances σ_f² - |L⁻¹k|². Ranks share blocks of rows out.
 func (p *Posterior) dense(ctx context.Context, std linalg.Matrix, opt Options, v *varianceBounds) error {
 	const block = 128
 	if err := p.needDelta(ctx); err != nil {
@@ -105,19 +105,23 @@ func (p *Posterior) dense(ctx context.Context, std linalg.Matrix, opt Options, v
 	if err := p.op.EntryRounding(entry, std); err != nil {
 		return err
 	}
+	blocks := make([][]int, 0, (std.Rows+block-1)/block)
 	for i := 0; i < std.Rows; i += block {
-		j := min(i+block, std.Rows)
-		kt, combs := linalg.NewMatrix(j-i, p.N()), make([]combination, j-i)
-		if err := p.op.CrossTo(ctx, kt, std.Sub(i, j, 0, std.Cols), rows); err != nil {
-			return err
+		blocks = append(blocks, span(i, min(i+block, std.Rows)))
+	}
+	found, err := linalg.Tasks(ctx, p.e, len(blocks), func(ctx context.Context, b int) (bracketed, error) {
+		i, count := blocks[b][0], len(blocks[b])
+		kt, combs := linalg.NewMatrix(count, p.N()), make([]combination, count)
+		if err := p.op.CrossTo(ctx, kt, std.Sub(i, i+count, 0, std.Cols), rows); err != nil {
+			return bracketed{}, err
 		}
-		for a := range j - i { // the mean of the weights is off by k*'δ
+		for a := range count { // the mean of the weights is off by k*'δ
 			v.shift[i+a] = p.e.Dot(kt.Row(a), p.delta)
 		}
 		k := transpose(kt)
 		p.chol.SolveLTo(k, k)
 		q := linalg.ColumnDots(k, k)
-		if !p.settled(combs, entry[i:j], q, v, i, opt) {
+		if !p.settled(combs, entry[i:i+count], q, v, i, opt) {
 			p.chol.SolveLTransTo(k, k)
 			for c := range combs {
 				combs[c] = p.round.alone(entry[i+c])
@@ -125,8 +129,12 @@ func (p *Posterior) dense(ctx context.Context, std linalg.Matrix, opt Options, v
 			p.round.combine(combs, k)
 			p.bracket(combs, q, v, i)
 		}
+		return v.of(blocks[b]), nil
+	})
+	for b := range found {
+		v.set(blocks[b], found[b])
 	}
-	return nil
+	return err
 }
 
 // smallRounding is the share of the tolerances asked for below which bounds of rounding are not made closer.

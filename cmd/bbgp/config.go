@@ -112,7 +112,10 @@ func setFlags(flags *pflag.FlagSet, path string, text io.Reader) error {
 			return usagef("%s: line %d: %s", path, line, oneLine(err.Error()))
 		}
 	}
-	if err := sc.Err(); err != nil {
+	switch err := sc.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return usagef("%s: a line is longer than %d bytes: this is no file of flags", path, bufio.MaxScanTokenSize)
+	case err != nil:
 		return usagef("%s: %s", path, oneLine(err.Error()))
 	}
 	return nil

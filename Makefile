@@ -32,7 +32,7 @@ test:
 # How much of each package all tests run, in a clone without the data of the experiments.
 cover:
 	mkdir -p bin
-	BBGP_DATA=/nonexistent go test -coverpkg=./... -coverprofile=bin/cover.out ./...
+	BBGP_DATA=/nonexistent go test -timeout 30m -coverpkg=./... -coverprofile=bin/cover.out ./...
 	go run ./bench/cover bin/cover.out
 
 # The race detector needs cgo and a C compiler. It sees what the plain Go routines do, and not

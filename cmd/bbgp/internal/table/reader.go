@@ -389,7 +389,11 @@ func (r *Reader) fill() error {
 		return known
 	}
 	if err != nil {
-		return &Error{File: r.file, Line: r.next, Row: max(r.row, 0), Text: "reading stopped: " + err.Error()}
+		text := "reading stopped: " + err.Error()
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			text += "; what is packed is cut short or damaged: copy it again"
+		}
+		return &Error{File: r.file, Line: r.next, Row: max(r.row, 0), Text: text}
 	}
 	return nil
 }

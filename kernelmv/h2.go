@@ -62,7 +62,6 @@ type h2State struct {
 	tol    [2]float64 // of F32 and F64, in units of s2
 	cheb   *chebyshev
 	orders [2]*orderTable
-	tree   *h2Tree // nil after a change of the lengthscales
 	plan   [2]*h2Plan
 	p32    *h2Product[float32]
 	p64    *h2Product[float64]
@@ -108,8 +107,7 @@ func (o *Op) Work(ctx context.Context, p Precision) (pairs float64, h2 bool, err
 
 // h2Reset marks everything that depends on the lengthscales as out of date.
 func (o *Op) h2Reset() {
-	h := &o.h2
-	h.tree, h.plan = nil, [2]*h2Plan{}
+	o.h2.plan = [2]*h2Plan{}
 }
 
 // h2Plan returns the plan of products in precision p, nil where they are dense.
@@ -135,21 +133,33 @@ func (o *Op) h2Plan(ctx context.Context, p Precision) (*h2Plan, error) {
 	return h.plan[p], nil
 }
 
-// h2Prepare makes the tree, if it is out of date, and the plan.
-func (o *Op) h2Prepare(ctx context.Context, p Precision) (err error) {
+// h2Prepare makes the plan: that of least work among some units of cubes, and a k-d tree for one input.
+func (o *Op) h2Prepare(ctx context.Context, p Precision) error {
 	h := &o.h2
 	if h.cheb == nil {
 		h.cheb = newChebyshev()
 	}
-	if h.tree == nil {
-		if h.tree, err = newH2Tree(ctx, o, o.pts.x, leafRowsOf(o.pts.dim)); err != nil {
-			h.tree = nil
+	h.orders[p] = h.ordersFor(h.orders[p], o, h.tol[p])
+	units := cubeUnits[:]
+	if o.pts.dim == 1 {
+		units = []float64{0}
+	}
+	var best *h2Plan
+	for _, unit := range units {
+		tree, err := newH2Tree(ctx, o, o.pts.x, leafRowsOf(o.pts.dim), unit, h.orders[p])
+		if err != nil {
 			return err
 		}
+		plan, err := newH2Plan(ctx, tree, h.orders[p], h.tol[p])
+		if err != nil {
+			return err
+		}
+		if best == nil || plan.work() < best.work() {
+			best = plan
+		}
 	}
-	h.orders[p] = h.ordersFor(h.orders[p], o, h.tol[p])
-	h.plan[p], err = newH2Plan(ctx, h.tree, h.orders[p], h.tol[p])
-	return err
+	h.plan[p] = best
+	return nil
 }
 
 // ordersFor returns t if it serves entries to tau, and a new table otherwise.
@@ -164,23 +174,21 @@ func (h *h2State) ordersFor(t *orderTable, o *Op, tau float64) *orderTable {
 	return t
 }
 
-// h2Product32 and h2Product64 return the product for a plan, packed for it.
-func (o *Op) h2Product32(plan *h2Plan) *h2Product[float32] {
+// h2Product32 and h2Product64 return the product for a plan, packed for it, or ctx.Err().
+func (o *Op) h2Product32(ctx context.Context, plan *h2Plan) (*h2Product[float32], error) {
 	h := &o.h2
 	if h.p32 == nil {
 		h.p32 = newH2Product(o, &o.engine.Impl.F32)
 	}
-	h.p32.use(plan)
-	return h.p32
+	return h.p32, h.p32.use(ctx, plan)
 }
 
-func (o *Op) h2Product64(plan *h2Plan) *h2Product[float64] {
+func (o *Op) h2Product64(ctx context.Context, plan *h2Plan) (*h2Product[float64], error) {
 	h := &o.h2
 	if h.p64 == nil {
 		h.p64 = newH2Product(o, &o.engine.Impl.F64)
 	}
-	h.p64.use(plan)
-	return h.p64
+	return h.p64, h.p64.use(ctx, plan)
 }
 
 // h2GradSums returns the sums of a gradient, nil where they are dense.

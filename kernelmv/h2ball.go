@@ -43,36 +43,30 @@ type ballRun struct{ from, len, y, z int }
 
 const (
 	ballRoom = 0.5
-	// ballGrid is the largest grid that a ball is taken from. Boxes with more have no partners
-	// but in rare cases.
+	// ballGrid is the largest grid that a ball is taken from in boxes that are no cubes. Those with
+	// more have no partners but in rare cases.
 	ballGrid = 729
 )
 
-// ballOf returns the ball for q nodes a side, nil where it saves nothing.
+// ballOf returns the ball for q nodes a side.
 func (c *chebyshev) ballOf(q [h2MaxDim]int) *ball {
 	if b, ok := c.balls[q]; ok {
 		return b
 	}
-	var b *ball
-	if grid := q[0] * q[1] * q[2]; grid <= ballGrid {
-		b = &ball{q: q}
-		part := func(a, k int) float64 {
-			r := float64(a) / (float64(q[k]-1) + ballRoom)
-			return r * r
-		}
-		for z := range q[2] {
-			for y := range q[1] {
-				run := ballRun{from: b.nodes, y: y, z: z}
-				for run.len < q[0] && part(run.len, 0)+part(y, 1)+part(z, 2) <= 1 {
-					run.len++
-				}
-				if run.len > 0 {
-					b.runs, b.nodes = append(b.runs, run), b.nodes+run.len
-				}
+	b := &ball{q: q}
+	part := func(a, k int) float64 {
+		r := float64(a) / (float64(q[k]-1) + ballRoom)
+		return r * r
+	}
+	for z := range q[2] {
+		for y := range q[1] {
+			run := ballRun{from: b.nodes, y: y, z: z}
+			for run.len < q[0] && part(run.len, 0)+part(y, 1)+part(z, 2) <= 1 {
+				run.len++
 			}
-		}
-		if b.nodes == grid {
-			b = nil
+			if run.len > 0 {
+				b.runs, b.nodes = append(b.runs, run), b.nodes+run.len
+			}
 		}
 	}
 	c.balls[q] = b

@@ -40,7 +40,7 @@ func (o *Op) NewSource(ctx context.Context, v linalg.Matrix, tol float64) (*Sour
 	if h.cheb == nil {
 		h.cheb = newChebyshev()
 	}
-	tree, err := newH2Tree(ctx, o, o.pts.x, leafRowsOf(d))
+	tree, err := newH2Tree(ctx, o, o.pts.x, leafRowsOf(d), 0, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -49,13 +49,15 @@ func (o *Op) NewSource(ctx context.Context, v linalg.Matrix, tol float64) (*Sour
 	s.f, s.rows = newH2Product(o, &o.engine.Impl.F64), newH2Product(o, &o.engine.Impl.F64)
 	f := s.f
 	f.whole, s.rows.whole = true, true // rows may be anywhere, and go down only
-	f.use(plan)
+	if err := f.use(ctx, plan); err != nil {
+		return nil, err
+	}
 	f.ctx, f.src = ctx, v
 	f.layOut(v.Cols)
 	f.setScale()
 	o.engine.Par.For((tree.padded+crossCols-1)/crossCols, f.packBody)
 	f.upward()
-	f.ctx, f.src, f.xi, f.vi, f.l, f.scratch = nil, linalg.Matrix{}, nil, nil, nil, nil
+	f.ctx, f.src, f.vi, f.l, f.scratch = nil, linalg.Matrix{}, nil, nil, nil
 	s.rows.from, s.rows.p, s.rows.factor = f, f.p, f.factor
 	return s, ctx.Err()
 }
@@ -83,7 +85,9 @@ func (s *Source) MulTo(ctx context.Context, dst, xs linalg.Matrix) error {
 		return o.CrossMulTo(ctx, dst, xs, s.v)
 	}
 	f := s.rows
-	f.use(plan)
+	if err := f.use(ctx, plan); err != nil {
+		return err
+	}
 	f.ctx, f.dst = ctx, dst
 	f.l = grow(f.l, plan.slots*f.p)
 	clear(f.l)
@@ -105,7 +109,7 @@ func (s *Source) plan(ctx context.Context, x []float64) (*h2Plan, error) {
 	from, m := s.f.plan, len(x)/d
 	// Few rows lie wide apart: leaves as large as those of the table would be near everything.
 	leaf := from.tree.leafRows * min(m, from.tree.n) / from.tree.n / asm.RowUnit * asm.RowUnit
-	tree, err := newH2Tree(ctx, s.op, x, max(leaf, asm.RowUnit))
+	tree, err := newH2Tree(ctx, s.op, x, max(leaf, asm.RowUnit), 0, nil)
 	if err != nil {
 		return nil, err
 	}

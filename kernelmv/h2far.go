@@ -4,27 +4,29 @@ import (
 	"bbgp.dev/asm"
 )
 
-// The far field: L_A = Σ_B k(ξ_A, ξ_B) M_B over the boxes B that are far from A. The
-// nodes of several B are gathered, at most gatherCols of them, into the columns of one
+// The far field but for pairs of cubes: L_A = Σ_B k(ξ_A, ξ_B) M_B over the boxes B that are far
+// from A. The nodes of several B are gathered, at most gatherCols of them, into the columns of one
 // tile whose rows are the nodes of A. Where A and B are in the same chunk, the tile of
 // A < B also gives k(ξ_B, ξ_A) M_A to B. Coordinates are taken from the centre of A,
-// so that float32 resolves them.
+// so that float32 resolves them. Points of leaves that are near are gathered in the same way.
 
-const gatherCols = 384
+const gatherCols = 192
 
-// A gatherer holds the columns of a tile.
+// A gatherer holds the rows and columns of a tile.
 type gatherer[T asm.Float] struct {
+	centre [h2MaxDim]float64
+	rows   int // padded
+	xi     []T // [rows/Panel][dim][Panel]
 	xj     []T // [cols/Block][dim][Block]
 	vj     []T // [p][gatherCols]
-	xi     []T // of the target
 	have   int
 	pieces []h2Piece
 }
 
-// An h2Piece is a run of nodes of box id, from the a-th, among gathered columns.
+// An h2Piece is a run of n gathered columns, from the at-th, and where what they get is added: [p][stride].
 type h2Piece struct {
-	id       int32
-	a, n, at int
+	out           []float64
+	stride, n, at int
 }
 
 // farTop takes a box above the chunks.
@@ -54,22 +56,8 @@ func (f *h2Product[T]) far(s *h2Scratch[T], id, first, end int32) {
 	if len(far) == 0 || f.ctx.Err() != nil {
 		return
 	}
-	side, p, d := &f.plan.sides[id], f.p, f.plan.tree.dim
-	s.yi = grow(s.yi, side.rows*p)
-	clear(s.yi)
-	s.tile = grow(s.tile, asm.RowUnit*gatherCols)
-	g := &s.g
-	g.xi = grow(g.xi, side.rows*d)
-	g.xj, g.vj = grow(g.xj, gatherCols*d), grow(g.vj, gatherCols*p)
-	var centre [h2MaxDim]float64
-	for k := range d {
-		centre[k] = f.plan.tree.boxes[id].centre(k)
-	}
-	for a := range side.rows {
-		for k, x := range f.plan.xn[(side.slot+a)*d:][:d] {
-			g.xi[a/asm.Panel*asm.Panel*d+k*asm.Panel+a%asm.Panel] = T(x - centre[k])
-		}
-	}
+	side := &f.plan.sides[id]
+	f.begin(s, &f.plan.tree.boxes[id], f.plan.xn[side.slot*f.plan.tree.dim:], side.nodes)
 	packed := false
 	for _, e := range far {
 		if e > id && e < end {
@@ -77,17 +65,36 @@ func (f *h2Product[T]) far(s *h2Scratch[T], id, first, end int32) {
 				packed = true
 				f.packNodes(s, side)
 			}
-			f.gather(s, id, e, &centre, true)
+			f.gatherNodes(s, e, true)
 		}
 	}
-	f.flush(s, id, true)
+	f.flush(s, true)
 	for _, e := range far {
 		if e < first || e >= end {
-			f.gather(s, id, e, &centre, false)
+			f.gatherNodes(s, e, false)
 		}
 	}
-	f.flush(s, id, false)
-	f.addRows(side, s.yi)
+	f.flush(s, false)
+	addRows(f.l[side.slot*f.p:], s.yi, side, f.p)
+}
+
+// begin makes the live points or nodes at x of box b the rows of tiles, which add to s.yi.
+func (f *h2Product[T]) begin(s *h2Scratch[T], b *h2Box, x []float64, live int) {
+	g, d := &s.g, f.plan.tree.dim
+	g.rows = padTo(live, asm.RowUnit)
+	s.yi = grow(s.yi, g.rows*f.p)
+	clear(s.yi)
+	s.tile = grow(s.tile, asm.RowUnit*gatherCols)
+	g.xi = grow(g.xi, g.rows*d)
+	g.xj, g.vj = grow(g.xj, gatherCols*d), grow(g.vj, gatherCols*f.p)
+	for k := range d {
+		g.centre[k] = b.centre(k)
+	}
+	for a := range g.rows {
+		for k, v := range x[min(a, live-1)*d:][:d] {
+			g.xi[a/asm.Panel*asm.Panel*d+k*asm.Panel+a%asm.Panel] = T(v - g.centre[k])
+		}
+	}
 }
 
 // packNodes sets s.vi to M of a box, row by row.
@@ -101,35 +108,46 @@ func (f *h2Product[T]) packNodes(s *h2Scratch[T], side *h2Side) {
 	}
 }
 
-// gather adds the nodes of box e to the columns, and flushes full tiles.
-func (f *h2Product[T]) gather(s *h2Scratch[T], id, e int32, centre *[h2MaxDim]float64, both bool) {
-	g, from, d, wide := &s.g, &f.from.plan.sides[e], f.plan.tree.dim, asm.Block[T]()
-	m := f.from.m[from.slot*f.p:]
-	for a := 0; a < from.nodes; {
-		n := min(from.nodes-a, gatherCols-g.have)
-		x := f.from.plan.xn[(from.slot+a)*d:]
-		for i := range n {
-			q := g.have + i
-			out := g.xj[q/wide*wide*d+q%wide:]
-			for k := range d {
-				out[k*wide] = T(x[i*d+k] - centre[k])
+// gatherNodes adds the nodes of box e to the columns.
+func (f *h2Product[T]) gatherNodes(s *h2Scratch[T], e int32, both bool) {
+	from, x, p := &f.from.plan.sides[e], f.from.plan.xn, f.p
+	var back []float64
+	if both {
+		back = f.l[from.slot*p:]
+	}
+	f.gather(s, x[from.slot*f.plan.tree.dim:], f.from.m[from.slot*p:], back, from.rows, from.rows, from.nodes)
+}
+
+// gather adds so many columns, at x and with values v ([p][stride]), and flushes full tiles. What
+// they get is added to back ([p][backStride]), where there is such.
+func (f *h2Product[T]) gather(s *h2Scratch[T], x []float64, v []T, back []float64, stride, backStride, count int) {
+	g, d, wide := &s.g, f.plan.tree.dim, asm.Block[T]()
+	for a := 0; a < count; {
+		n := min(count-a, gatherCols-g.have)
+		for k := range d {
+			at, centre := g.have, g.centre[k]
+			for i := a*d + k; i < (a+n)*d; i += d {
+				g.xj[at/wide*wide*d+k*wide+at%wide] = T(x[i] - centre)
+				at++
 			}
 		}
 		for c := range f.p {
-			copy(g.vj[c*gatherCols+g.have:][:n], m[c*from.rows+a:])
+			copy(g.vj[c*gatherCols+g.have:][:n], v[c*stride+a:])
 		}
-		g.pieces = append(g.pieces, h2Piece{e, a, n, g.have})
+		if back != nil {
+			g.pieces = append(g.pieces, h2Piece{back[a:], backStride, n, g.have})
+		}
 		g.have += n
 		a += n
 		if g.have == gatherCols {
-			f.flush(s, id, both)
+			f.flush(s, back != nil)
 		}
 	}
 }
 
 // flush evaluates the tile of the gathered columns.
-func (f *h2Product[T]) flush(s *h2Scratch[T], id int32, both bool) {
-	g, side, p, d, wide := &s.g, &f.plan.sides[id], f.p, f.plan.tree.dim, asm.Block[T]()
+func (f *h2Product[T]) flush(s *h2Scratch[T], both bool) {
+	g, p, d, wide := &s.g, f.p, f.plan.tree.dim, asm.Block[T]()
 	if g.have == 0 {
 		return
 	}
@@ -154,16 +172,12 @@ func (f *h2Product[T]) flush(s *h2Scratch[T], id int32, both bool) {
 		s.acc, s.sum = grow(s.acc, p*cols), grow(s.sum, p*cols)
 		clear(s.acc)
 	}
-	f.block(s, g.xi, g.xj, s.vi, s.yi, vj[:p*cols], side.rows, cols, both)
-	if both {
-		for _, piece := range g.pieces {
-			e := &f.plan.sides[piece.id]
-			l := f.l[e.slot*p:]
-			for c := range p {
-				out := l[c*e.rows+piece.a:][:piece.n]
-				for i, v := range s.acc[c*cols+piece.at:][:piece.n] {
-					out[i] += v
-				}
+	f.block(s, g.xi, g.xj, s.vi, s.yi, vj[:p*cols], g.rows, cols, both)
+	for _, piece := range g.pieces {
+		for c := range p {
+			out := piece.out[c*piece.stride:][:piece.n]
+			for i, v := range s.acc[c*cols+piece.at:][:piece.n] {
+				out[i] += v
 			}
 		}
 	}

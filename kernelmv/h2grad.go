@@ -24,28 +24,33 @@ const gradCols = 8
 type h2Gradient[T asm.Float] struct {
 	f      *h2Product[T] // goes up the tree with the columns of u
 	weight []float64     // of each: g_r times the square of its power of two
-	uj     []T           // [n/Block][R][Block]
-	parts  []float64     // [box][dim]
+	parts  []float64     // [box][dim], and [task][dim]
 	sums   []float64
 	runs   []int // the first box of each rank, and their number
 	work   []h2GradScratch[T]
 
-	packBody, boxBody func(worker, i int)
+	tasks    []h2Task    // pairs of cubes
+	taskRuns []int       // the first task of each rank, and their number
+	task     int         // the first of those that are added up now
+	products [][]float64 // and their S
+
+	boxBody, taskBody func(worker, i int)
 }
 
 type h2GradScratch[T asm.Float] struct {
 	tile, xi, ui []T
 	xj, uj       []T // [cols/Block][dim or R][Block]
+	za, zb       []T // [rank/8][depth][8], [rank/width][depth][width]
 	vj           []T // [gradCols][cols]
 	yi           []float64
-	have         int
+	have, own    int // columns; the first of the rows that are these
 }
 
 func newH2Gradient[T asm.Float](o *Op, kit *asm.Kit[T]) *h2Gradient[T] {
 	g := &h2Gradient[T]{f: newH2Product(o, kit)}
-	g.f.users = g.markUsers
+	g.f.users, g.f.sums = g.markUsers, true
 	g.work = make([]h2GradScratch[T], o.engine.Par.Threads())
-	g.packBody, g.boxBody = g.packChunk, g.box
+	g.boxBody, g.taskBody = g.box, g.addUp
 	return g
 }
 
@@ -61,12 +66,12 @@ func (g *h2Gradient[T]) sumsOf(ctx context.Context, plan *h2Plan, u linalg.Matri
 	}
 	if f.plan != plan {
 		g.share(plan)
-		f.use(plan)
+		if err := f.use(ctx, plan); err != nil {
+			return nil, err
+		}
 	}
 	f.ctx, f.src = ctx, u
-	f.p = padTo(u.Cols, asm.ColUnit)
-	f.m = grow(f.m, plan.slots*f.p)
-	f.vi = grow(f.vi, t.padded*f.p)
+	f.layOut(u.Cols)
 	f.setScale()
 	par.For((t.padded+crossCols-1)/crossCols, f.rowsBody)
 	g.weight = grow(g.weight, u.Cols)
@@ -74,33 +79,48 @@ func (g *h2Gradient[T]) sumsOf(ctx context.Context, plan *h2Plan, u linalg.Matri
 		g.weight[r] = weight[r] / inv / inv
 	}
 	f.upward()
-	g.uj = grow(g.uj, t.padded*u.Cols)
-	par.For((t.padded+crossCols-1)/crossCols, g.packBody)
-	g.parts = grow(g.parts, len(t.boxes)*t.dim)
+	par.For(len(f.sources), f.sourceBody)
+	boxes := len(t.boxes)
+	g.parts = grow(g.parts, (boxes+len(g.tasks))*t.dim)
 	clear(g.parts)
-	from, to := g.runs[f.op.engine.Rank()], g.runs[f.op.engine.Rank()+1]
-	par.For(to-from, g.boxBody)
+	rank := f.op.engine.Rank()
+	par.For(g.runs[rank+1]-g.runs[rank], g.boxBody)
+	g.runTasks()
 	f.ctx, f.src = nil, linalg.Matrix{}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	f.op.engine.CompleteRuns(linalg.Matrix{Rows: len(t.boxes), Cols: t.dim, Stride: t.dim, Data: g.parts}, nil, g.runs)
+	g.complete(g.parts[:boxes*t.dim], g.runs)
+	g.complete(g.parts[boxes*t.dim:], g.taskRuns)
 	for i, v := range g.parts {
 		g.sums[i%t.dim] += v
 	}
 	return g.sums, ctx.Err()
 }
 
-// packChunk fills uj for some positions.
-func (g *h2Gradient[T]) packChunk(_, i int) {
-	f, t, wide := g.f, g.f.plan.tree, asm.Block[T]()
-	r := f.src.Cols
-	for q := i * crossCols; q < min((i+1)*crossCols, t.padded); q++ {
-		out := g.uj[q/wide*wide*r+q%wide:]
-		for k := range r {
-			out[k*wide] = f.vi[q*f.p+k]
-		}
+// complete gathers the sums of all ranks.
+func (g *h2Gradient[T]) complete(parts []float64, runs []int) {
+	if len(parts) > 0 {
+		d := g.f.plan.tree.dim
+		g.f.op.engine.CompleteRuns(linalg.Matrix{Rows: len(parts) / d, Cols: d, Stride: d, Data: parts}, nil, runs)
 	}
+}
+
+// An h2Columns holds columns of u, or of M: number (a, k) at a·row + k·col.
+type h2Columns[T asm.Float] struct {
+	v        []T
+	row, col int
+}
+
+// nodes returns M of box id.
+func (g *h2Gradient[T]) nodes(id int32) h2Columns[T] {
+	side := &g.f.plan.sides[id]
+	return h2Columns[T]{g.f.m[side.slot*g.f.p:], 1, side.rows}
+}
+
+// points returns u from a position on.
+func (g *h2Gradient[T]) points(from int) h2Columns[T] {
+	return h2Columns[T]{g.f.vi[from*g.f.p:], g.f.p, 1}
 }
 
 // box adds up the pairs of a box of this rank with itself and those of larger number.
@@ -114,41 +134,35 @@ func (g *h2Gradient[T]) box(worker, i int) {
 	s.tile, s.yi = grow(s.tile, asm.RowUnit*gatherCols), grow(s.yi, asm.RowUnit*gradCols)
 	s.xj, s.uj, s.vj = grow(s.xj, gatherCols*d), grow(s.uj, gatherCols*r), grow(s.vj, gatherCols*gradCols)
 	if far := plan.far.of(id); len(far) > 0 && far[len(far)-1] > id && f.ctx.Err() == nil {
-		g.packRows(s, b, plan.xn[side.slot*d:], side.nodes,
-			func(a, k int) T { return f.m[side.slot*f.p+k*side.rows+a] })
+		g.packRows(s, b, plan.xn[side.slot*d:], side.nodes, g.nodes(id))
 		for _, e := range far {
 			if e > id {
-				g.gatherNodes(s, i, b, e, side.nodes)
+				from := &plan.sides[e]
+				g.gather(s, i, b, plan.xn[from.slot*d:], from.nodes, side.nodes, g.nodes(e))
 			}
 		}
-		g.flush(s, i, s.xj, s.uj, side.nodes, noPoints, 2)
+		g.flush(s, i, side.nodes, false, 2)
 	}
 	if !b.leaf() || f.ctx.Err() != nil {
 		return
 	}
-	g.packRows(s, b, t.x[b.from*d:], b.size(), func(a, k int) T {
-		return f.vi[(b.from+a)*f.p+k]
-	})
-	near := plan.near.of(id)
-	for k := 0; k < len(near); {
-		from, to := t.boxes[near[k]].from, t.boxes[near[k]].to
-		self := near[k] == id
-		use := near[k] >= id
-		for k++; use && !self && k < len(near); k++ {
-			e := &t.boxes[near[k]]
-			if e.from != to || e.to-from > gatherCols {
-				break
-			}
-			to = e.to
-		}
-		if use {
-			g.nearRun(s, i, b, from, to, self)
+	g.packRows(s, b, t.x[b.from*d:], b.size(), g.points(b.from))
+	for s.own = 0; s.own < b.size(); s.own += gatherCols {
+		at := b.from + s.own
+		g.gather(s, i, b, t.x[at*d:], min(gatherCols, b.to-at), b.size(), g.points(at))
+		g.flush(s, i, b.size(), true, 1)
+	}
+	for _, j := range plan.near.of(id) {
+		if j > id {
+			e := &t.boxes[j]
+			g.gather(s, i, b, t.x[e.from*d:], e.size(), b.size(), g.points(e.from))
 		}
 	}
+	g.flush(s, i, b.size(), false, 2)
 }
 
-// packRows sets xi and ui for the live rows at x, whose columns of u are value(a, k).
-func (g *h2Gradient[T]) packRows(s *h2GradScratch[T], b *h2Box, x []float64, live int, value func(a, k int) T) {
+// packRows sets xi and ui for the live rows at x.
+func (g *h2Gradient[T]) packRows(s *h2GradScratch[T], b *h2Box, x []float64, live int, u h2Columns[T]) {
 	d, r, rows := g.f.plan.tree.dim, g.f.src.Cols, padTo(live, asm.RowUnit)
 	s.xi, s.ui, s.have = grow(s.xi, rows*d), grow(s.ui, rows*r), 0
 	for a := range rows {
@@ -161,68 +175,48 @@ func (g *h2Gradient[T]) packRows(s *h2GradScratch[T], b *h2Box, x []float64, liv
 		for k := range r {
 			var v T
 			if a < live {
-				v = T(float64(value(a, k)) * g.weight[k])
+				v = T(float64(u.v[a*u.row+k*u.col]) * g.weight[k])
 			}
 			s.ui[at+k*asm.Panel] = v
 		}
 	}
 }
 
-// column sets the coordinates of column q of the tile, less the centre of b.
-func (g *h2Gradient[T]) column(s *h2GradScratch[T], b *h2Box, q int, x []float64) {
-	d, wide := g.f.plan.tree.dim, asm.Block[T]()
-	out := s.xj[q/wide*wide*d+q%wide:]
-	for k, v := range x {
-		out[k*wide] = T(v - b.centre(k))
-	}
-}
-
-// gatherNodes adds the nodes of box e to the columns, and flushes full tiles.
-func (g *h2Gradient[T]) gatherNodes(s *h2GradScratch[T], i int, b *h2Box, e int32, live int) {
-	f, from, d, r, wide := g.f, &g.f.plan.sides[e], g.f.plan.tree.dim, g.f.src.Cols, asm.Block[T]()
-	m := f.m[from.slot*f.p:]
-	for a := range from.nodes {
-		q := s.have
-		g.column(s, b, q, f.plan.xn[(from.slot+a)*d:][:d])
-		out := s.uj[q/wide*wide*r+q%wide:]
+// gather adds so many points or nodes at x to the columns, and flushes tiles that are full.
+func (g *h2Gradient[T]) gather(s *h2GradScratch[T], i int, b *h2Box, x []float64, count, live int, u h2Columns[T]) {
+	d, r, wide := g.f.plan.tree.dim, g.f.src.Cols, asm.Block[T]()
+	for a := 0; a < count; {
+		if s.have == gatherCols {
+			g.flush(s, i, live, false, 2)
+		}
+		n := min(count-a, gatherCols-s.have)
+		for k := range d {
+			centre := b.centre(k)
+			for q := range n {
+				at := s.have + q
+				s.xj[at/wide*wide*d+k*wide+at%wide] = T(x[(a+q)*d+k] - centre)
+			}
+		}
 		for k := range r {
-			out[k*wide] = m[k*from.rows+a]
+			for q := range n {
+				at := s.have + q
+				s.uj[at/wide*wide*r+k*wide+at%wide] = u.v[(a+q)*u.row+k*u.col]
+			}
 		}
-		if s.have++; s.have == gatherCols {
-			g.flush(s, i, s.xj, s.uj, live, noPoints, 2)
-		}
+		s.have += n
+		a += n
 	}
 }
 
-// nearRun adds the pairs of leaf b with positions from..to-1.
-func (g *h2Gradient[T]) nearRun(s *h2GradScratch[T], i int, b *h2Box, from, to int, self bool) {
-	t, d, r := g.f.plan.tree, g.f.plan.tree.dim, g.f.src.Cols
-	for q := from; q < to; q++ {
-		g.column(s, b, q-from, t.x[q*d:(q+1)*d])
-	}
-	s.have = to - from
-	uj := g.uj[from*r : (from+padTo(to-from, asm.Pad))*r]
-	if self {
-		g.flush(s, i, s.xj, uj, b.size(), ownPoints, 1)
-		return
-	}
-	g.flush(s, i, s.xj, uj, b.size(), otherPoints, 2)
-}
-
-// What the columns of a tile are.
-const (
-	noPoints    = iota // nodes
-	otherPoints        // those of other leaves
-	ownPoints          // the rows themselves
-)
-
-// flush adds count times the tile of the live rows and the gathered columns.
-func (g *h2Gradient[T]) flush(s *h2GradScratch[T], i int, xj, uj []T, live, kind int, count float64) {
+// flush adds count times the tile of the live rows and the gathered columns, which are the rows
+// themselves or others.
+func (g *h2Gradient[T]) flush(s *h2GradScratch[T], i int, live int, own bool, count float64) {
 	if s.have == 0 {
 		return
 	}
 	f, d, r, wide := g.f, g.f.plan.tree.dim, g.f.src.Cols, asm.Block[T]()
 	cols, family := padTo(s.have, asm.Pad), f.op.kernel.Family
+	xj, uj := s.xj, s.uj
 	clear(s.vj[:gradCols*cols])
 	for q := range cols {
 		at := q/wide*wide*d + q%wide
@@ -230,7 +224,7 @@ func (g *h2Gradient[T]) flush(s *h2GradScratch[T], i int, xj, uj []T, live, kind
 			for k := range d {
 				xj[at+k*wide] = xj[k*wide]
 			}
-			for k := 0; k < r && kind == noPoints; k++ {
+			for k := 0; k < r; k++ {
 				uj[q/wide*wide*r+k*wide+q%wide] = 0
 			}
 			continue
@@ -247,8 +241,8 @@ func (g *h2Gradient[T]) flush(s *h2GradScratch[T], i int, xj, uj []T, live, kind
 		f.kit.Radii(family, tile, s.xi[r0*d:(r0+asm.RowUnit)*d], xj[:cols*d], d, asm.RowUnit, cols)
 		f.kit.WeightRadii(family, d, tile, asm.RowUnit, cols)
 		f.kit.Outer(tile, s.ui[r0*r:(r0+asm.RowUnit)*r], uj[:cols*r], r, asm.RowUnit, cols)
-		for a := r0; kind == ownPoints && a < min(r0+asm.RowUnit, cols); a++ {
-			tile[(a-r0)*cols+a] = 0
+		for a := max(r0, s.own); own && a < min(r0+asm.RowUnit, s.own+cols); a++ {
+			tile[(a-r0)*cols+a-s.own] = 0
 		}
 		clear(s.yi)
 		f.kit.AccI(s.yi, tile, s.vj[:gradCols*cols], asm.RowUnit, cols, gradCols)

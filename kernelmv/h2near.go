@@ -4,8 +4,7 @@ import (
 	"bbgp.dev/asm"
 )
 
-// The near field, exactly: runs of leaves that lie side by side are the columns of
-// tiles. Within a chunk a pair is evaluated once and used twice.
+// The near field, exactly. Within a chunk a pair is evaluated once and used twice.
 
 // nearChunk finishes the rows of a chunk: near pairs, what comes down the tree, and the
 // noise.
@@ -13,8 +12,8 @@ func (f *h2Product[T]) nearChunk(worker, i int) {
 	t, s, p := f.plan.tree, &f.scratch[worker], f.p
 	id := f.chunks[i]
 	c := &t.boxes[id]
-	rows := padTo(c.size(), asm.Pad)
-	s.chunkI, s.chunkJ = grow(s.chunkI, rows*p), grow(s.chunkJ, rows*p)
+	rows := c.size()
+	s.chunkI, s.chunkJ = grow(s.chunkI, (rows+asm.RowUnit)*p), grow(s.chunkJ, rows*p)
 	clear(s.chunkI)
 	clear(s.chunkJ)
 	for a := id; a < c.end; a++ {
@@ -59,25 +58,27 @@ func (f *h2Product[T]) nearLeaf(s *h2Scratch[T], a int32, c *h2Box, id int32) {
 			}
 		}
 	case side.active:
-		f.drop(s, y, a, t.x[b.from*t.dim:], b.size())
+		f.setDrop(s, a)
+		f.drop(s, y, a, -1, b.size())
 	}
-	near, boxes, end := f.plan.near.of(a), f.from.plan.tree.boxes, c.end
+	f.begin(s, b, t.x[b.from*t.dim:], b.size())
+	end := c.end
 	if f.from != f {
 		id, end = 0, 0
+	} else {
+		s.vi = grow(s.vi, s.g.rows*p)
+		clear(s.vi[copy(s.vi, f.vi[b.from*p:b.to*p]):])
 	}
-	for i := 0; i < len(near); {
-		use := usesOf(a, near[i], id, end)
-		from, to := boxes[near[i]].from, boxes[near[i]].to
-		for i++; i < len(near) && usesOf(a, near[i], id, end) == use; i++ {
-			e := &boxes[near[i]]
-			if e.from != to || e.to-from > gatherCols {
-				break
+	for use := 2; use > 0; use-- {
+		for _, e := range f.plan.near.of(a) {
+			if usesOf(a, e, id, end) == use {
+				f.gatherLeaf(s, e, c, use == 2)
 			}
-			to = e.to
 		}
-		if use > 0 {
-			f.nearRun(s, b, c, from, to, use == 2)
-		}
+		f.flush(s, use == 2)
+	}
+	for i, v := range s.yi[:b.size()*p] {
+		y[i] += v
 	}
 }
 
@@ -94,30 +95,13 @@ func usesOf(a, e, first, end int32) int {
 	return 0
 }
 
-// nearRun adds the pairs of leaf b with positions from..to-1.
-func (f *h2Product[T]) nearRun(s *h2Scratch[T], b, c *h2Box, from, to int, both bool) {
-	p, d, n := f.p, f.plan.tree.dim, f.from.plan.tree.padded
-	cols := padTo(to-from, asm.Pad)
-	s.tile, s.vj = grow(s.tile, asm.RowUnit*gatherCols), grow(s.vj, p*cols)
-	var vi []T
-	for k := range p {
-		copy(s.vj[k*cols:(k+1)*cols], f.from.vj[k*n+from:])
-	}
+// gatherLeaf adds the points of leaf e, for both sides one of chunk c, to the columns.
+func (f *h2Product[T]) gatherLeaf(s *h2Scratch[T], e int32, c *h2Box, both bool) {
+	t := f.from.plan.tree
+	b := &t.boxes[e]
+	var back []float64
 	if both {
-		s.acc, s.sum = grow(s.acc, p*cols), grow(s.sum, p*cols)
-		clear(s.acc)
-		vi = f.vi[b.from*p:]
+		back = s.chunkJ[b.from-c.from:]
 	}
-	rows := padTo(b.size(), asm.RowUnit)
-	f.block(s, f.xi[b.from*d:], f.from.xj[from*d:], vi, s.chunkI[(b.from-c.from)*p:], s.vj, rows, cols, both)
-	if !both {
-		return
-	}
-	high := padTo(c.size(), asm.Pad)
-	for k := range p {
-		out := s.chunkJ[k*high+from-c.from:][:cols]
-		for i, v := range s.acc[k*cols : (k+1)*cols] {
-			out[i] += v
-		}
-	}
+	f.gather(s, t.x[b.from*t.dim:], f.from.vj[b.from:], back, t.padded, c.size(), b.size())
 }

@@ -32,7 +32,9 @@ func (o *Op) h2AllSums(ctx context.Context, u linalg.Matrix, g []float64) ([]flo
 		o.h2.w64 = newH2Product(o, &o.engine.Impl.F64)
 		o.h2.w64.weight = true
 	}
-	o.h2.w64.use(plan)
+	if err := o.h2.w64.use(ctx, plan); err != nil {
+		return nil, err
+	}
 	wu := linalg.NewMatrix(u.Rows, u.Cols)
 	if err := o.h2.w64.mulTo(ctx, wu, u); err != nil {
 		return nil, err

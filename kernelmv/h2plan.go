@@ -14,31 +14,38 @@ const negligible = 1e-2
 
 // An h2Side is a box in an h2Plan.
 type h2Side struct {
-	q      [h2MaxDim]int // nodes along its sides
-	nodes  int           // their product, or the points
-	points bool          // its points serve as nodes
-	ball   *ball         // of its polynomials; nil: all of the grid
-	active bool          // it or a box above it is far from another one
-	slot   int           // of its first node, among those of all active boxes
-	rows   int           // nodes, padded to whole rows of tiles
+	q          [h2MaxDim]int // nodes along its sides
+	nodes      int           // those of the ball or grid, or the points
+	points     bool          // its points serve as nodes
+	ball       *ball         // of its polynomials; nil: all of the grid
+	cube       bool          // it has coefficients of polynomials instead of their values at nodes,
+	moves      bool          // which others of its level may take
+	active     bool          // it or a box above it is far from another one
+	rows       int           // nodes, padded to whole rows of tiles
+	slot, spot int           // of its first node and coefficient, -1 where it has no such values
 }
 
 // An h2Plan says for one tolerance which nodes every box has and which pairs of boxes
-// are far, which near. Both lists are symmetric, and a leaf is near itself.
+// are far, as cubes or otherwise, and which near. The lists are symmetric, and a leaf is near
+// itself.
 type h2Plan struct {
-	tree        *h2Tree
-	orders      *orderTable
-	skip        float64 // k below this is left out
-	sides       []h2Side
-	slots       int       // nodes of all active boxes, padded
-	xn          []float64 // slots × dim, padding repeats the last node
-	far, near   pairLists
-	pairs       float64 // ordered pairs of points or nodes, of both lists
-	transferred float64 // entries of the matrices of polynomials
+	tree             *h2Tree
+	orders           *orderTable
+	skip             float64 // k below this is left out
+	sides            []h2Side
+	slots, spots     int       // nodes and coefficients of all active boxes, padded
+	xn               []float64 // slots × dim, padding repeats the last node
+	far, near, cubes pairLists
+	groups           [][]int32 // boxes far as cubes: those of a level within one box
+	pairs            float64   // ordered pairs of points or nodes, of far and near
+	moved            float64   // entries of the matrices of pairs of cubes
+	transferred      float64   // entries of the matrices of polynomials
+	made             float64   // products of numbers that the matrices of cubes are made by,
+	kept             float64   // and numbers that they are
 
 	from *h2Plan // of the columns: this one, or another tree's
 
-	found   [2][][2]int32 // far and near pairs, while the lists are made
+	found   [3][][2]int32 // far, near, cubes, while the lists are made
 	looks   int
 	stopped bool
 }
@@ -85,12 +92,30 @@ func (l *pairLists) set(boxes int, pairs [][2]int32, both bool) {
 func newH2Plan(ctx context.Context, t *h2Tree, orders *orderTable, tau float64) (*h2Plan, error) {
 	p := sidesOf(t, orders, tau)
 	p.from = p
-	p.meet(ctx, 0, 0)
+	for p.meet(ctx, 0, 0); p.leaveLevels(); p.meet(ctx, 0, 0) {
+		p.found = [3][][2]int32{}
+	}
 	if p.stopped || ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	p.settle()
 	return p, nil
+}
+
+// leaveLevels takes the matrices from cubes of levels that have too few pairs for them, and tells
+// whether there were such levels.
+func (p *h2Plan) leaveLevels() (left bool) {
+	pairs := map[int16]int{}
+	for _, pair := range p.found[2] {
+		pairs[p.tree.boxes[pair[0]].cube]++
+	}
+	for i := range p.sides {
+		s, e := &p.sides[i], p.tree.boxes[i].cube
+		if count := pairs[e]; s.moves && count > 0 && count < s.nodes/2 {
+			s.moves, left = false, true
+		}
+	}
+	return left
 }
 
 // sidesOf returns a plan that knows the nodes of the boxes, but no pairs.
@@ -105,11 +130,14 @@ func sidesOf(t *h2Tree, orders *orderTable, tau float64) *h2Plan {
 // settle makes the lists of the pairs found, and the nodes of boxes that need some.
 func (p *h2Plan) settle() {
 	boxes := len(p.sides)
-	p.far.set(boxes, p.found[0], p.from == p)
-	p.near.set(boxes, p.found[1], p.from == p)
-	p.found = [2][][2]int32{}
+	for i, list := range []*pairLists{&p.far, &p.near, &p.cubes} {
+		list.set(boxes, p.found[i], p.from == p)
+		p.found[i] = nil
+	}
 	p.layOut()
 	p.setNodes()
+	p.group()
+	p.countMovers()
 }
 
 // farRows3 is the number of rows from which on boxes of three inputs are far at wideGap3 of their
@@ -124,22 +152,34 @@ func (p *h2Plan) setSide(b *h2Box, s *h2Side) {
 	for k := range d {
 		longest = max(longest, b.hi[k]-b.lo[k])
 	}
-	if d == h2MaxDim && p.tree.n >= farRows3 {
+	cube, served := b.cube != noCube, true
+	if !cube && d == h2MaxDim && p.tree.n >= farRows3 {
 		longest *= wideGap3
 	}
-	s.nodes = 1
+	s.nodes, s.q = 1, [h2MaxDim]int{1, 1, 1}
 	for k := range d {
-		s.q[k] = min(p.orders.at(b.hi[k]-b.lo[k], longest), maxOrder)
+		order := p.orders.at(b.hi[k]-b.lo[k], longest)
+		served = served && order <= maxOrder
+		s.q[k] = min(order, maxOrder)
 		s.nodes *= s.q[k]
 	}
-	if d == h2MaxDim {
-		if s.ball = p.orders.cheb.ballOf(s.q); s.ball != nil {
-			s.nodes = s.ball.nodes
+	if cube || d == h2MaxDim && s.nodes <= ballGrid {
+		if ball := p.orders.cheb.ballOf(s.q); cube || ball.nodes < s.nodes {
+			s.ball, s.nodes = ball, ball.nodes
 		}
 	}
-	if b.leaf() && s.nodes >= b.size() {
-		s.points, s.nodes, s.ball = true, b.size(), nil
+	served = served && s.nodes <= ballMost
+	if b.leaf() {
+		s.points = s.nodes >= b.size()
+		if cube {
+			s.points = !served || float64(b.size()) < cubePoints*float64(s.nodes)
+		}
 	}
+	if s.points {
+		s.nodes, s.ball = b.size(), nil
+	}
+	s.cube = cube && !s.points
+	s.moves = s.cube && served
 }
 
 // fits tells whether box i has nodes enough for a gap g.
@@ -147,6 +187,9 @@ func (p *h2Plan) fits(i int32, g float64) bool {
 	b, s := &p.tree.boxes[i], &p.sides[i]
 	if s.points {
 		return true
+	}
+	if s.cube && s.nodes > ballMost {
+		return false
 	}
 	for k := range p.tree.dim {
 		if p.orders.at(b.hi[k]-b.lo[k], g) > s.q[k] {
@@ -181,46 +224,80 @@ func (p *h2Plan) meet(ctx context.Context, i, j int32) {
 			p.found[1] = append(p.found[1], [2]int32{i, i})
 			return
 		}
-		p.meet(ctx, a.left, a.left)
-		p.meet(ctx, a.left, a.right)
-		p.meet(ctx, a.right, a.right)
+		p.meetBelow(ctx, i, i)
 		return
 	}
 	gap, sideA, sideB := p.tree.gap(a, b)
 	c := p.orders.family.Scale()
 	switch nodes := p.sides[i].nodes * p.from.sides[j].nodes; {
 	case unitCov(p.orders.family, gap*gap/(c*c)) < p.skip:
+	case p.move(i, j):
+		p.found[2] = append(p.found[2], [2]int32{i, j})
 	case nodes < a.size()*b.size() && p.fits(i, gap) && p.from.fits(j, gap):
 		p.found[0] = append(p.found[0], [2]int32{i, j})
 	case a.leaf() && b.leaf():
 		p.found[1] = append(p.found[1], [2]int32{i, j})
+	case !a.leaf() && !b.leaf() && a.cube == b.cube && a.cube != noCube:
+		p.meetBelow(ctx, i, j)
 	case b.leaf() || !a.leaf() && sideA >= sideB:
-		p.meet(ctx, a.left, j)
-		p.meet(ctx, a.right, j)
+		p.tree.each(i, func(e int32) { p.meet(ctx, e, j) })
 	default:
-		p.meet(ctx, i, b.left)
-		p.meet(ctx, i, b.right)
+		p.from.tree.each(j, func(e int32) { p.meet(ctx, i, e) })
 	}
 }
 
-// layOut gives the active boxes their slots and counts.
+// meetBelow is meet for all boxes right below i and those right below j, each pair once.
+func (p *h2Plan) meetBelow(ctx context.Context, i, j int32) {
+	p.tree.each(i, func(a int32) {
+		p.from.tree.each(j, func(b int32) {
+			if i != j || a <= b {
+				p.meet(ctx, a, b)
+			}
+		})
+	})
+}
+
+// move tells whether boxes i and j of one tree are far as cubes: of the same level, a cube or two
+// apart, with more points than what the matrix takes.
+func (p *h2Plan) move(i, j int32) bool {
+	if p.from != p {
+		return false
+	}
+	a, b := &p.sides[i], &p.sides[j]
+	if !a.moves || !b.moves || p.tree.boxes[i].cube != p.tree.boxes[j].cube {
+		return false
+	}
+	_, ok := p.tree.offset(i, j)
+	return ok && moveWork*movedOf(a.nodes) < 2*float64(p.tree.boxes[i].size())*float64(p.tree.boxes[j].size())
+}
+
+// movedOf is about what the matrix between two cubes with so many polynomials has of entries.
+func movedOf(nodes int) float64 { return moveShare * float64(nodes) * float64(nodes) }
+
+// layOut gives the active boxes their places and counts.
 func (p *h2Plan) layOut() {
 	for i := range p.sides {
 		s, b := &p.sides[i], &p.tree.boxes[i]
-		s.active = p.from == nil || len(p.far.of(int32(i))) > 0 || b.parent >= 0 && p.sides[b.parent].active
-		s.rows = padTo(s.nodes, asm.RowUnit)
-		if s.active {
+		far := p.from == nil || len(p.far.of(int32(i))) > 0
+		s.active = far || len(p.cubes.of(int32(i))) > 0 || b.parent >= 0 && p.sides[b.parent].active
+		s.rows, s.slot, s.spot = padTo(s.nodes, asm.RowUnit), -1, -1
+		if s.active && (far || !s.cube) {
 			s.slot = p.slots
 			p.slots += s.rows
 		}
-		pairs, transferred := p.count(int32(i))
+		if s.active && s.cube {
+			s.spot = p.spots
+			p.spots += s.rows
+		}
+		pairs, moved, transferred := p.count(int32(i))
 		p.pairs += pairs
+		p.moved += moved
 		p.transferred += transferred
 	}
 }
 
-// count returns the pairs of box id and the entries of its polynomials.
-func (p *h2Plan) count(id int32) (pairs, transferred float64) {
+// count returns the pairs of box id, and the entries of its matrices of cubes and of polynomials.
+func (p *h2Plan) count(id int32) (pairs, moved, transferred float64) {
 	s, b := &p.sides[id], &p.tree.boxes[id]
 	for _, j := range p.far.of(id) {
 		pairs += float64(s.rows) * float64(p.from.sides[j].nodes)
@@ -228,14 +305,22 @@ func (p *h2Plan) count(id int32) (pairs, transferred float64) {
 	for _, j := range p.near.of(id) {
 		pairs += float64(b.size()) * float64(p.from.tree.boxes[j].size())
 	}
+	moved = movedOf(s.nodes) * float64(len(p.cubes.of(id)))
 	switch {
 	case !s.active || s.points:
 	case b.leaf():
 		transferred = float64(b.size() * s.nodes)
 	default:
-		transferred = float64((p.sides[b.left].nodes + p.sides[b.right].nodes) * s.nodes)
+		p.tree.each(id, func(e int32) {
+			entries := float64(p.sides[e].nodes * s.nodes)
+			if p.sides[e].cube {
+				moved += entries
+			} else {
+				transferred += entries
+			}
+		})
 	}
-	return pairs, transferred
+	return pairs, moved, transferred
 }
 
 // setNodes fills xn.
@@ -244,7 +329,7 @@ func (p *h2Plan) setNodes() {
 	p.xn = make([]float64, p.slots*d)
 	for i := range p.sides {
 		s, b := &p.sides[i], &p.tree.boxes[i]
-		if !s.active {
+		if s.slot < 0 {
 			continue
 		}
 		if s.ball != nil {
@@ -268,22 +353,52 @@ func (p *h2Plan) setNodes() {
 	}
 }
 
+// countMovers counts what the matrices between cubes are made by and take.
+func (p *h2Plan) countMovers() {
+	d, levels := p.tree.dim, map[int16]bool{}
+	offsets := math.Pow(maxOffset+1, float64(d)) - math.Pow(2, float64(d))
+	for _, g := range p.groups {
+		if level := p.tree.boxes[g[0]].cube; !levels[level] {
+			levels[level] = true
+			m := float64(p.sides[g[0]].nodes)
+			p.made += offsets * makeShare * m * m * m
+			p.kept += offsets*moveShare*m*m + 2*m*m
+		}
+	}
+}
+
 // work is what a product costs, in ordered pairs of the dense form, by float32 products
 // of 8 columns: two inputs, n = 1e5, tau 1e-5 9100 of them a row with 1870 pairs and 83
-// entries of polynomials; three inputs 125000 with 36400 and 1570.
-func (p *h2Plan) work() float64 { return workOf(p.pairs, p.transferred, p.tree.n) }
+// entries of polynomials; three inputs 125000 with 36400 and 1570. What is made once is shared by
+// some products.
+func (p *h2Plan) work() float64 {
+	const product, products = 0.18, 8
+	return workOf(p.pairs, p.moved, p.transferred, p.tree.n) + product*p.made/products
+}
 
-func workOf(pairs, transferred float64, rows int) float64 {
+const (
+	// moveWork is what an entry of a matrix between cubes costs, in ordered pairs of the dense form,
+	moveWork = 0.45
+	// moveShare what such a matrix has of them, as a part of all, and makeShare the products of numbers that
+	// it is made by, as a part of the cube of its rows.
+	moveShare, makeShare = 0.27, 0.8
+	// cubePoints is the number of points to a polynomial below which a leaf has none.
+	cubePoints = 0.25
+	// ballMost are the polynomials of a cube, at most.
+	ballMost = 1000
+)
+
+func workOf(pairs, moved, transferred float64, rows int) float64 {
 	const pair, transfer, row = 2, 33, 2600
-	return pair*pairs + transfer*transferred + row*float64(rows)
+	return pair*pairs + moveWork*moved + transfer*transferred + row*float64(rows)
 }
 
 // bytes returns what plan, packed points and a product of h2Cols columns take beside the
 // work areas, which are small, for tiles whose elements have so many bytes.
 func (p *h2Plan) bytes(size int) int64 {
 	d, t := p.tree.dim, p.tree
-	lists := 4*(len(p.far.other)+len(p.near.other)) + 96*len(p.sides)
+	lists := 4*(len(p.far.other)+len(p.near.other)+len(p.cubes.other)) + 112*len(p.sides)
 	points := t.padded * (2*d*size + 2*h2Cols*size)
-	nodes := p.slots * (8*d + h2Cols*(size+8))
+	nodes := p.slots*(8*d+h2Cols*(size+8)) + p.spots*h2Cols*(2*size+8) + int(p.kept)*size
 	return int64(lists + points + nodes)
 }

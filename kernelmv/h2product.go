@@ -19,12 +19,23 @@ type h2Product[T asm.Float] struct {
 	from *h2Product[T] // of the columns: this one, or that of a Source
 	p    int           // columns, padded
 
+	sums   bool // is that of a gradient, which takes z of all cubes
 	weight bool // multiplies by ∂k/∂r² without its factor, and without noise, in place of k
 
-	xi, xj []T       // points: [n/Panel][dim][Panel], [n/Block][dim][Block]
 	vi, vj []T       // [padded][p], [p][padded]
 	m      []T       // [box][p][rows]
 	l      []float64 // [box][p][rows]
+	c      []T       // coefficients of cubes: the same
+	lc     []float64
+
+	movers  map[int16]*h2Mover[T] // by the level of cubes
+	made    map[h2Size]*h2Mover[T]
+	tiles   map[h2Step][]T // polynomials of cubes in those above them
+	groups  [][]int32      // of this rank
+	sources []int32        // boxes with z
+	z       []T            // [box][p/8][rank][8]
+	zAt     []int          // of the first of a box, by one column
+	zs      int
 
 	scratch  []h2Scratch[T]
 	ctx      context.Context
@@ -37,7 +48,7 @@ type h2Product[T asm.Float] struct {
 	h2Part
 	users func(id int32, to []bool) // marks the ranks that use M of a box
 
-	maxBody, rowsBody, packBody, upBody, topBody, farBody, downBody, nearBody func(worker, i int)
+	maxBody, rowsBody, packBody, upBody, topBody, farBody, downBody, nearBody, sourceBody, moveBody func(worker, i int)
 }
 
 // h2Scratch is the work area of one worker.
@@ -49,6 +60,10 @@ type h2Scratch[T asm.Float] struct {
 	wide, fold   []float64 // [p][cols], [rows][p]
 	chunkI       []float64 // of the rows of a chunk: [row][p]
 	chunkJ       []float64 // [p][row]
+	low          []float64 // [box of a group][p][rank]
+	wider, whole []T
+	pairs        []h2Pair
+	starts       [offsetCodes + 1]int32
 	g            gatherer[T]
 }
 
@@ -57,24 +72,25 @@ func newH2Product[T asm.Float](o *Op, kit *asm.Kit[T]) *h2Product[T] {
 	f.from, f.users = f, f.markUsers
 	f.scratch = make([]h2Scratch[T], o.engine.Par.Threads())
 	f.maxBody, f.rowsBody, f.packBody, f.upBody = f.findMax, f.packRows, f.pack, f.upBox
+	f.sourceBody, f.moveBody = f.moveSource, f.moveGroup
 	f.topBody, f.farBody, f.downBody, f.nearBody = f.farTop, f.farChunk, f.downBox, f.nearChunk
 	return f
 }
 
-// use packs the points for a plan.
-func (f *h2Product[T]) use(plan *h2Plan) {
+// use packs the points for a plan, and makes its matrices, or returns ctx.Err().
+func (f *h2Product[T]) use(ctx context.Context, plan *h2Plan) error {
 	if f.plan == plan {
-		return
+		return nil
 	}
 	f.plan = plan
-	t, d := plan.tree, plan.tree.dim
-	f.xi, f.xj = grow(f.xi, t.padded*d), grow(f.xj, t.padded*d)
-	f.op.engine.Par.For((t.padded+crossCols-1)/crossCols, func(_, i int) {
-		from, to := i*crossCols, min((i+1)*crossCols, t.padded)
-		interleave(f.xi, t.x, d, asm.Panel, nil, t.n, from, to)
-		interleave(f.xj, t.x, d, asm.Block[T](), nil, t.n, from, to)
-	})
+	if err := f.setMovers(ctx); err != nil {
+		f.plan = nil
+		return err
+	}
+	f.setTiles()
 	f.share()
+	f.layMoves()
+	return nil
 }
 
 // mulTo sets dst = K̂ src.
@@ -105,6 +121,8 @@ func (f *h2Product[T]) run() {
 // meet brings what the columns' boxes hold to the rows of this rank.
 func (f *h2Product[T]) meet() {
 	t, par := f.plan.tree, f.op.engine.Par
+	par.For(len(f.sources), f.sourceBody)
+	par.For(len(f.groups), f.moveBody)
 	par.For(len(t.tops), f.topBody)
 	par.For(len(f.chunks), f.farBody)
 	for _, f.level = range t.levels {
@@ -116,9 +134,12 @@ func (f *h2Product[T]) meet() {
 // layOut makes room for p columns.
 func (f *h2Product[T]) layOut(p int) {
 	f.p = padTo(p, asm.ColUnit)
-	f.vi, f.vj = grow(f.vi, f.plan.tree.padded*f.p), grow(f.vj, f.plan.tree.padded*f.p)
+	f.vi, f.vj = grow(f.vi, (f.plan.tree.padded+asm.RowUnit)*f.p), grow(f.vj, f.plan.tree.padded*f.p)
 	f.m, f.l = grow(f.m, f.plan.slots*f.p), grow(f.l, f.plan.slots*f.p)
 	clear(f.l)
+	f.c, f.lc = grow(f.c, f.plan.spots*f.p), grow(f.lc, f.plan.spots*f.p)
+	f.z = grow(f.z, f.zs*padTo(f.p, asm.GemmRows))
+	clear(f.lc)
 }
 
 // upward sets M of the boxes that this rank uses.

@@ -101,7 +101,7 @@ func (f *h2Product[T]) setWants(ranks int) {
 			for r, wanted := range to {
 				if wanted && r != from {
 					f.wants[from*ranks+r] = append(f.wants[from*ranks+r], id)
-					f.rows[from*ranks+r] += f.plan.sides[id].rows
+					f.rows[from*ranks+r] += f.plan.valuesOf(id)
 				}
 			}
 		}
@@ -110,10 +110,12 @@ func (f *h2Product[T]) setWants(ranks int) {
 
 // markUsers marks the ranks that have boxes far from box id.
 func (f *h2Product[T]) markUsers(id int32, to []bool) {
-	for _, e := range f.plan.far.of(id) {
-		b := &f.plan.tree.boxes[e]
-		for r := rankAt(f.first, b.from); r <= rankAt(f.first, b.to-1); r++ {
-			to[r] = true
+	for _, list := range []*pairLists{&f.plan.far, &f.plan.cubes} {
+		for _, e := range list.of(id) {
+			b := &f.plan.tree.boxes[e]
+			for r := rankAt(f.first, b.from); r <= rankAt(f.first, b.to-1); r++ {
+				to[r] = true
+			}
 		}
 	}
 }
@@ -127,27 +129,47 @@ func (f *h2Product[T]) exchangeNodes() {
 	for i, rows := range f.rows {
 		f.counts[i] = rows * f.p
 	}
-	nodes := func(id int32) []T {
+	kinds := func(id int32) (kinds [2][]T) {
 		side := &f.plan.sides[id]
-		return f.m[side.slot*f.p : (side.slot+side.rows)*f.p]
+		if side.slot >= 0 {
+			kinds[0] = f.m[side.slot*f.p : (side.slot+side.rows)*f.p]
+		}
+		if side.spot >= 0 {
+			kinds[1] = f.c[side.spot*f.p : (side.spot+side.rows)*f.p]
+		}
+		return kinds
 	}
 	e.Exchange(f.counts, func(to int, x []float64) {
 		for _, id := range f.wants[e.Rank()*e.Ranks()+to] {
-			m := nodes(id)
-			for i, v := range m {
-				x[i] = float64(v)
+			for _, m := range kinds(id) {
+				for i, v := range m {
+					x[i] = float64(v)
+				}
+				x = x[len(m):]
 			}
-			x = x[len(m):]
 		}
 	}, func(from int, x []float64) {
 		for _, id := range f.wants[from*e.Ranks()+e.Rank()] {
-			m := nodes(id)
-			for i := range m {
-				m[i] = T(x[i])
+			for _, m := range kinds(id) {
+				for i := range m {
+					m[i] = T(x[i])
+				}
+				x = x[len(m):]
 			}
-			x = x[len(m):]
 		}
 	})
+}
+
+// valuesOf returns the values of box id for a column, at its nodes and in its polynomials.
+func (p *h2Plan) valuesOf(id int32) (count int) {
+	s := &p.sides[id]
+	if s.slot >= 0 {
+		count += s.rows
+	}
+	if s.spot >= 0 {
+		count += s.rows
+	}
+	return count
 }
 
 // owns tells whether a box has positions of this rank.
@@ -166,13 +188,12 @@ func (p *h2Plan) chunkWork() []float64 {
 	work := make([]float64, len(p.tree.chunks))
 	for i, id := range p.tree.chunks {
 		chunk := &p.tree.boxes[id]
-		var pairs, transferred float64
+		var pairs, moved, transferred float64
 		for a := id; a < chunk.end; a++ {
-			some, entries := p.count(a)
-			pairs += some
-			transferred += entries
+			some, matrices, entries := p.count(a)
+			pairs, moved, transferred = pairs+some, moved+matrices, transferred+entries
 		}
-		work[i] = workOf(pairs, transferred, chunk.size())
+		work[i] = workOf(pairs, moved, transferred, chunk.size())
 	}
 	return work
 }
@@ -181,6 +202,8 @@ func (p *h2Plan) chunkWork() []float64 {
 func (g *h2Gradient[T]) share(plan *h2Plan) {
 	t, e := plan.tree, g.f.op.engine
 	g.runs = append(g.runs[:0], 0, len(t.boxes))
+	g.setTasks(plan)
+	g.taskRuns = append(g.taskRuns[:0], 0, len(g.tasks))
 	if e.Ranks() == 1 {
 		return
 	}
@@ -199,10 +222,21 @@ func (g *h2Gradient[T]) share(plan *h2Plan) {
 		}
 	}
 	g.runs = runsOf(pairs, e.Ranks())
+	costs := make([]float64, len(g.tasks))
+	for i := range costs {
+		costs[i] = float64(len(g.tasks[i].pairs))
+	}
+	g.taskRuns = runsOf(costs, e.Ranks())
 }
 
 // markUsers marks the rank that has box id, and those with boxes of smaller number that are far from it.
 func (g *h2Gradient[T]) markUsers(id int32, to []bool) {
+	if len(g.f.plan.cubes.of(id)) > 0 { // pairs are shared by their offsets
+		for r := range to {
+			to[r] = true
+		}
+		return
+	}
 	to[rankAt(g.runs, int(id))] = true
 	for _, e := range g.f.plan.far.of(id) {
 		if e < id {

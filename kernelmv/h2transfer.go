@@ -67,11 +67,12 @@ func productTo[T asm.Float](dst []T, x []float64, a float64) {
 	}
 }
 
-// up sets M of box id from V, or from M of its halves.
+// up sets M of box id from V, or from M of the boxes below.
 func (f *h2Product[T]) up(s *h2Scratch[T], id int32) {
-	b, side, p := &f.plan.tree.boxes[id], &f.plan.sides[id], f.p
-	m := f.m[side.slot*p : (side.slot+side.rows)*p]
+	t, side, p := f.plan.tree, &f.plan.sides[id], f.p
+	b := &t.boxes[id]
 	if side.points {
+		m := f.m[side.slot*p : (side.slot+side.rows)*p]
 		clear(m)
 		for a := range b.size() {
 			for c, v := range f.vi[(b.from+a)*p : (b.from+a+1)*p] {
@@ -84,87 +85,148 @@ func (f *h2Product[T]) up(s *h2Scratch[T], id int32) {
 	s.acc = grow(s.acc, cols*p)
 	clear(s.acc)
 	if b.leaf() {
-		f.lift(s, id, f.vi[b.from*p:], f.plan.tree.x[b.from*f.plan.tree.dim:], b.size(), cols)
-	} else {
-		for _, child := range []int32{b.left, b.right} {
-			e := &f.plan.sides[child]
-			s.vi = grow(s.vi, e.rows*p)
-			from := f.m[e.slot*p:]
-			for a := range e.rows {
-				for c := range p {
-					s.vi[a*p+c] = from[c*e.rows+a]
-				}
-			}
-			f.lift(s, id, s.vi, f.plan.xn[e.slot*f.plan.tree.dim:], e.nodes, cols)
+		f.lift(s, id, -1, f.vi[b.from*p:], b.size(), cols)
+	}
+	t.each(id, func(below int32) {
+		e := &f.plan.sides[below]
+		from := f.m
+		at := e.slot
+		if e.cube {
+			from, at = f.c, e.spot
 		}
-	}
-	if side.ball != nil {
-		f.raise(s, side.ball)
-	}
-	for c := range p {
-		for a := range side.rows {
-			m[c*side.rows+a] = 0
-			if a < side.nodes {
-				m[c*side.rows+a] = T(s.acc[c*cols+a])
+		from = from[at*p:]
+		s.vi = grow(s.vi, e.rows*p)
+		for a := range e.rows {
+			for c := range p {
+				s.vi[a*p+c] = from[c*e.rows+a]
 			}
 		}
+		f.lift(s, id, below, s.vi, e.nodes, cols)
+	})
+	if side.spot >= 0 {
+		f.keep(f.c[side.spot*p:], s.acc, side, cols)
+	}
+	if side.slot >= 0 {
+		if side.ball != nil {
+			f.raise(s, side.ball)
+		}
+		f.keep(f.m[side.slot*p:], s.acc, side, cols)
 	}
 }
 
-// lift adds W'V to s.acc for the live rows of vi, which are at x. Sums in T run over
-// at most maxSum rows.
-func (f *h2Product[T]) lift(s *h2Scratch[T], id int32, vi []T, x []float64, live, cols int) {
-	p, d := f.p, f.plan.tree.dim
-	s.w, s.sum = grow(s.w, maxSum*cols), grow(s.sum, cols*p)
-	for r := 0; r < live; r += maxSum {
-		rows := min(maxSum, padTo(live-r, asm.RowUnit))
-		f.polynomialsTo(s.w, x[r*d:], live-r, rows, cols, id)
-		clear(s.sum)
-		f.kit.AccJ(s.sum, s.w[:rows*cols], vi[r*p:(r+rows)*p], rows, cols, p)
-		f.add(s.acc, s.sum)
-	}
-}
-
-// drop adds W L of box id to y (·×p), for live points at x.
-func (f *h2Product[T]) drop(s *h2Scratch[T], y []float64, id int32, x []float64, live int) {
-	side, p, d := &f.plan.sides[id], f.p, f.plan.tree.dim
-	cols := padTo(side.nodes, asm.Pad)
-	s.w, s.vj = grow(s.w, maxSum*cols), grow(s.vj, cols*p)
-	l := f.l[side.slot*p:]
-	if side.ball != nil {
-		f.lower(s, side.ball, l, side.rows)
-	}
-	for c := 0; c < p && side.ball == nil; c++ {
-		out := s.vj[c*cols : (c+1)*cols]
-		for a, v := range l[c*side.rows:][:side.nodes] {
+// keep sets to ([p][rows]) to acc ([p][cols]).
+func (f *h2Product[T]) keep(to []T, acc []float64, side *h2Side, cols int) {
+	for c := range f.p {
+		out := to[c*side.rows : (c+1)*side.rows]
+		for a, v := range acc[c*cols:][:side.nodes] {
 			out[a] = T(v)
 		}
 		clear(out[side.nodes:])
 	}
+}
+
+// lift adds W'V to s.acc, with W the polynomials of box above in a box below, whose live rows vi
+// are; -1: at the points of its own. Sums in T run over at most maxSum rows.
+func (f *h2Product[T]) lift(s *h2Scratch[T], above, below int32, vi []T, live, cols int) {
+	p := f.p
+	s.w, s.sum = grow(s.w, maxSum*cols), grow(s.sum, cols*p)
+	whole, x := f.linkOf(s, above, below, cols)
 	for r := 0; r < live; r += maxSum {
 		rows := min(maxSum, padTo(live-r, asm.RowUnit))
-		f.polynomialsTo(s.w, x[r*d:], live-r, rows, cols, id)
-		f.kit.AccI(y[r*p:(r+rows)*p], s.w[:rows*cols], s.vj, rows, cols, p)
+		w := f.partOf(s, whole, x, r, live, rows, cols, above)
+		clear(s.sum)
+		f.kit.AccJ(s.sum, w, vi[r*p:(r+rows)*p], rows, cols, p)
+		f.add(s.acc, s.sum)
 	}
 }
 
-// down adds the part of box id to L of its halves.
+// drop adds W L of box above to y (·×p) of so many live rows.
+func (f *h2Product[T]) drop(s *h2Scratch[T], y []float64, above, below int32, live int) {
+	p, cols := f.p, padTo(f.plan.sides[above].nodes, asm.Pad)
+	s.w = grow(s.w, maxSum*cols)
+	whole, x := f.linkOf(s, above, below, cols)
+	for r := 0; r < live; r += maxSum {
+		rows := min(maxSum, padTo(live-r, asm.RowUnit))
+		w := f.partOf(s, whole, x, r, live, rows, cols, above)
+		f.kit.AccI(y[r*p:(r+rows)*p], w, s.vj, rows, cols, p)
+	}
+}
+
+// linkOf returns the polynomials of box above in those of a cube below, or else the points or nodes
+// where they are wanted.
+func (f *h2Product[T]) linkOf(s *h2Scratch[T], above, below int32, cols int) (whole []T, x []float64) {
+	t := f.plan.tree
+	switch {
+	case below < 0:
+		return nil, t.x[t.boxes[above].from*t.dim:]
+	case !f.plan.sides[below].cube:
+		return nil, f.plan.xn[f.plan.sides[below].slot*t.dim:]
+	}
+	if step, ok := t.stepOf(above, below); ok {
+		return f.tiles[step], nil
+	}
+	s.whole = grow(s.whole, f.plan.sides[below].rows*cols)
+	linkTo(f.plan, s.whole, above, below, cols)
+	return s.whole, nil
+}
+
+// partOf returns some rows of what linkOf returned, or of what it stands for.
+func (f *h2Product[T]) partOf(s *h2Scratch[T], whole []T, x []float64, r, live, rows, cols int, above int32) []T {
+	if whole != nil {
+		return whole[r*cols:][:rows*cols]
+	}
+	f.polynomialsTo(s.w, x[r*f.plan.tree.dim:], live-r, rows, cols, above)
+	return s.w[:rows*cols]
+}
+
+// setDrop sets s.vj (p×cols) to what the polynomials of box id are multiplied by on the way down.
+func (f *h2Product[T]) setDrop(s *h2Scratch[T], id int32) {
+	side, p := &f.plan.sides[id], f.p
+	cols := padTo(side.nodes, asm.Pad)
+	s.vj = grow(s.vj, cols*p)
+	clear(s.vj)
+	switch {
+	case side.slot < 0:
+	case side.ball != nil:
+		f.lower(s, side.ball, f.l[side.slot*p:], side.rows)
+	default:
+		f.addTo(s.vj, f.l[side.slot*p:], side, cols)
+	}
+	if side.spot >= 0 {
+		f.addTo(s.vj, f.lc[side.spot*p:], side, cols)
+	}
+}
+
+// addTo adds l ([p][rows]) to v ([p][cols]).
+func (f *h2Product[T]) addTo(v []T, l []float64, side *h2Side, cols int) {
+	for c := range f.p {
+		out := v[c*cols:][:side.nodes]
+		for a, x := range l[c*side.rows:][:side.nodes] {
+			out[a] += T(x)
+		}
+	}
+}
+
+// down adds the part of box id to L of those below.
 func (f *h2Product[T]) down(s *h2Scratch[T], id int32) {
-	b, p := &f.plan.tree.boxes[id], f.p
-	for _, child := range []int32{b.left, b.right} {
-		e := &f.plan.sides[child]
-		s.yi = grow(s.yi, e.rows*p)
+	f.setDrop(s, id)
+	f.plan.tree.each(id, func(below int32) {
+		e := &f.plan.sides[below]
+		s.yi = grow(s.yi, e.rows*f.p)
 		clear(s.yi)
-		f.drop(s, s.yi, id, f.plan.xn[e.slot*f.plan.tree.dim:], e.nodes)
-		f.addRows(e, s.yi)
-	}
+		f.drop(s, s.yi, id, below, e.nodes)
+		if e.cube {
+			addRows(f.lc[e.spot*f.p:], s.yi, e, f.p)
+		} else {
+			addRows(f.l[e.slot*f.p:], s.yi, e, f.p)
+		}
+	})
 }
 
-// addRows adds y (rows×p) to L of a box.
-func (f *h2Product[T]) addRows(side *h2Side, y []float64) {
-	p, l := f.p, f.l[side.slot*f.p:]
+// addRows adds y (rows×p) to l ([p][rows]).
+func addRows(l, y []float64, side *h2Side, p int) {
 	for c := range p {
-		out := l[c*side.rows : c*side.rows+side.nodes]
+		out := l[c*side.rows:][:side.nodes]
 		for a := range out {
 			out[a] += y[a*p+c]
 		}

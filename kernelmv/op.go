@@ -235,9 +235,17 @@ func (o *Op) mulTo(ctx context.Context, prec Precision, dst, src linalg.Matrix) 
 		return err
 	}
 	if plan != nil && prec == F32 {
-		return o.h2Product32(plan).mulTo(ctx, dst, src)
+		f, err := o.h2Product32(ctx, plan)
+		if err != nil {
+			return err
+		}
+		return f.mulTo(ctx, dst, src)
 	} else if plan != nil {
-		return o.h2Product64(plan).mulTo(ctx, dst, src)
+		f, err := o.h2Product64(ctx, plan)
+		if err != nil {
+			return err
+		}
+		return f.mulTo(ctx, dst, src)
 	}
 	for c := 0; c < src.Cols; c += maxCols {
 		end := min(c+maxCols, src.Cols)

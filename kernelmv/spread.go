@@ -94,9 +94,12 @@ func (t *tree) nearestTo(s *nearest, list []int32, x []float64, guess float64, e
 // searches one after the other find their leaves in the cache.
 func (o *Op) following(order []int, m int) []int32 {
 	var rows []int32
-	if o.h2.tree != nil {
-		rows = o.h2.tree.order
-	} else {
+	for _, plan := range o.h2.plan {
+		if plan != nil {
+			rows = plan.tree.order
+		}
+	}
+	if rows == nil {
 		rows = newTree(o.allRows(), o.pts.dim).pos
 	}
 	at := make([]int32, len(order))

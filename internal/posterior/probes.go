@@ -55,7 +55,7 @@ const (
 	spanRank = 600
 	// probeFormTol is the tolerance of products below n² by which probes are drawn. probeForm
 	// bounds what it may do to their covariance, relative, by probeFormCols of them.
-	probeFormTol  = 1e-6
+	probeFormTol  = 2e-7
 	probeForm     = 0.01
 	probeFormCols = 8
 )

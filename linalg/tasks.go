@@ -26,7 +26,8 @@ func (e *Engine) Alone() *Engine {
 // task computes on e.Alone(), and its ctx ends when this rank is told to stop, without the others. What it returns goes
 // to them by gob; whatever else it changes, it changes on one rank.
 //
-// An error is that of the first task that fails, as of a loop that ends there; all ranks get it by computing that task.
+// An error is that of the first task that fails, as of a loop that ends there; all ranks get it by computing that task,
+// but where ctx has ended on all of them. A task that returns how far it has come when its ctx ends does not fail.
 func Tasks[T any](ctx context.Context, e *Engine, count int,
 	task func(ctx context.Context, i int) (T, error)) ([]T, error) {
 	out := make([]T, count)
@@ -43,10 +44,10 @@ func Tasks[T any](ctx context.Context, e *Engine, count int,
 		out[i], err = task(ctx, i)
 		return err
 	})
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
 	if first < count {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		if first%e.Ranks() != e.Rank() {
 			if _, err = task(comm.Here(ctx), first); err == nil {
 				panic(&RankError{errors.New("what fails on another rank does not fail on this one")})

@@ -124,15 +124,21 @@ func halve(ctx context.Context, e *linalg.Engine, all []*climber) ([]Candidate, 
 	return out, nil
 }
 
-// share lets climbers do something, each on one rank, and all of them know what has become of it.
+// share lets climbers do something, each on one rank, and all of them know what has become of it, also where ctx ends.
 func share(ctx context.Context, e *linalg.Engine, all []*climber,
 	do func(ctx context.Context, c *climber) error) error {
 	states, err := linalg.Tasks(ctx, e, len(all), func(ctx context.Context, i int) (climberState, error) {
 		err := do(ctx, all[i])
+		if ctx.Err() != nil {
+			err = nil // told below
+		}
 		return all[i].state(), err
 	})
 	for i, s := range states {
 		all[i].set(s)
+	}
+	if err == nil {
+		err = ctx.Err()
 	}
 	return err
 }

@@ -45,15 +45,18 @@ func (f *Search) subsetFits(ctx context.Context, rows int, starts []gp.Params) (
 	}
 	fits, err := linalg.Tasks(ctx, e, len(starts), func(ctx context.Context, i int) (subsetFit, error) {
 		own, kept := f.byOneRank()
-		end, err := fit(ctx, own, i)
+		end, _ := fit(ctx, own, i) // what ctx ends is told behind it
 		end.Count, end.Kept = *own.Count, kept.Recorded
-		return end, err
+		return end, nil
 	})
 	for i := range fits {
 		f.Count.add(&fits[i].Count)
 		for _, entry := range fits[i].Kept {
 			journal.Add(entry)
 		}
+	}
+	if err == nil {
+		err = ctx.Err()
 	}
 	return fits, err
 }

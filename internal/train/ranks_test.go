@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -138,4 +139,48 @@ func TestSubsetFitsOnRanks(t *testing.T) {
 		}
 		return []any{first, second}, err
 	})
+}
+
+// A hooked estimator tells of its evaluations before it makes them.
+type hooked struct {
+	evidence.Estimator
+	tell func()
+}
+
+func (h hooked) Evaluate(ctx context.Context, p gp.Params, opt evidence.Options) (*evidence.Value, error) {
+	h.tell()
+	return h.Estimator.Evaluate(ctx, p, opt)
+}
+
+// Where one rank is told to stop within its climbs, all of them know how far all climbs have come.
+func TestSearchStopsOnRanks(t *testing.T) {
+	d := roughRows(60, 2, 0.1)
+	found := make([]string, 3)
+	err := commtest.Run(len(found), func(c comm.Comm) error {
+		a := comm.NewAgreed(c)
+		own, stop := context.WithCancel(context.Background())
+		defer stop()
+		ctx, done := a.Context(own)
+		defer done()
+		f := searchOf(t, d, true)
+		f.Config.Engine.Comm, f.Config.Restarts = a, 12
+		complete, evals := f.Config.Complete, 0
+		f.Config.Complete = func(obj evidence.Estimator, d *gp.Table) evidence.Estimator {
+			return hooked{complete(obj, d), func() {
+				if evals++; evals == 9 && c.Rank() == 1 {
+					stop()
+				}
+			}}
+		}
+		all, err := f.denseSearch(ctx)
+		if !errors.Is(err, context.Canceled) || len(all) != 1 {
+			return fmt.Errorf("%d candidates, error %v", len(all), err)
+		}
+		b, err := json.Marshal(all)
+		found[c.Rank()] = string(b)
+		return err
+	})
+	if err != nil || found[0] != found[1] || found[0] != found[2] {
+		t.Errorf("%v: %q", err, found)
+	}
 }

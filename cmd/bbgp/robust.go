@@ -36,17 +36,11 @@ func robustFit(ctx context.Context, ts *trainingSet, opt bbgp.Options) (*bbgp.Mo
 	d := *ts.data
 	base := d.NoiseScale
 	n := len(d.Y)
-	center := slices.Sorted(slices.Values(d.Y))[n/2]
-	square, off := make([]float64, n), make([]float64, n)
-	for i, y := range d.Y {
-		off[i] = math.Abs(y - center)
-		square[i] = off[i] * off[i]
-	}
-	variance := spread(off) * spread(off)
-	if variance == 0 { // half of the rows have one value
-		variance = max(mean(square), math.SmallestNonzeroFloat64)
-	}
+	square, variance := fromMedian(d.Y)
 	w, last := make([]float64, n), (*bbgp.Model)(nil)
+	if base != nil { // until a fit has told the noise at weight 1, that of the middle weight is as the spread
+		variance /= slices.Sorted(slices.Values(base))[n/2]
+	}
 	for k := range robustFits {
 		moved := reweigh(w, square, base, variance)
 		if last != nil && moved < robustRest {
@@ -88,6 +82,21 @@ func robustFit(ctx context.Context, ts *trainingSet, opt bbgp.Options) (*bbgp.Mo
 		variance = m.Parameters.Noise * m.Scaling.YScale * m.Scaling.YScale
 	}
 	return last, nil
+}
+
+// fromMedian returns the squares of what y is off its median, and the square of their spread.
+func fromMedian(y []float64) (square []float64, variance float64) {
+	center := slices.Sorted(slices.Values(y))[len(y)/2]
+	square, off := make([]float64, len(y)), make([]float64, len(y))
+	for i, v := range y {
+		off[i] = math.Abs(v - center)
+		square[i] = off[i] * off[i]
+	}
+	variance = spread(off) * spread(off)
+	if variance == 0 { // half of the rows have one value
+		variance = max(mean(square), math.SmallestNonzeroFloat64)
+	}
+	return square, variance
 }
 
 // noiseScale are the noise ratios of rows with weights w, base without them.

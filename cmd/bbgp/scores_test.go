@@ -242,6 +242,32 @@ func TestUnitsOfTables(t *testing.T) {
 	want(t, exitUsage, "fit", table(1, 1), "--target", "y", "--scale-floor", "-1")
 }
 
+// A robust fit takes weights by their ratios, and a target in any units.
+func TestRobustWeightsInUnits(t *testing.T) {
+	table := func(uy, uw float64) string {
+		rng := rand.New(rand.NewPCG(14, 16))
+		var rows [][]float64
+		for i := range 50 {
+			x, w := rng.Float64(), math.Pow(10, 2*rng.Float64()-1)
+			y := math.Sin(6*x) + 0.1*rng.NormFloat64()/math.Sqrt(w)
+			if i%12 == 5 {
+				y += 4
+			}
+			rows = append(rows, []float64{x, uy * y, uw * w})
+		}
+		return csvOf(t, t.TempDir(), "d.csv", "x,y,w", rows)
+	}
+	one := fitCase(t, table(1, 1), "--robust", "--weight", "w").report
+	for _, u := range [][2]float64{{1e-9, 1e18}, {1, 1e-6}} {
+		got := fitCase(t, table(u[0], u[1]), "--robust", "--weight", "w").report
+		noise := got.Parameters.Noise / u[1]
+		if math.Abs(got.LML-one.LML) > 1e-9*math.Abs(one.LML) ||
+			math.Abs(noise/one.Parameters.Noise-1) > 1e-7 {
+			t.Errorf("units %v: LML %v and noise %v, not %v and %v", u, got.LML, noise, one.LML, one.Parameters.Noise)
+		}
+	}
+}
+
 // Wrong targets that a fit goes through are named, and are not called free of noise;
 // functions that are smooth or noisy raise no alarm.
 func TestOutliersAreNamed(t *testing.T) {

@@ -27,6 +27,7 @@ func (f *fit) complete(ctx context.Context, m *Model, t *train.Trainer) {
 	if err != nil && ctx.Err() == nil {
 		r.warn("the last evaluation failed: %v; the bounds are those of the training", err)
 	}
+	t.Release() // its memory is for the posterior
 	f.adopt(ctx, m, best.P, ev)
 	r.unguide(f.opt.guide)
 	f.judge(ctx, m)
@@ -45,6 +46,7 @@ func (f *fit) last(ctx context.Context, t *train.Trainer) (ev *evidence.Value, e
 			ev, err = f.Last(ctx, t)
 		}
 	case f.opt.rounds(f.Raw.X.Rows):
+		t.Release() // its matrices make room for those of this evaluation
 		ev, err = f.unrounded(ctx, t.Cur.P)
 	}
 	if err == nil {

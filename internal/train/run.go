@@ -2,6 +2,7 @@ package train
 
 import (
 	"context"
+	"runtime"
 
 	"bbgp.dev/internal/cost"
 	"bbgp.dev/internal/evidence"
@@ -95,4 +96,19 @@ func (f *Search) trainer(obj evidence.Estimator, d *gp.Table, phase string) *Tra
 	eval.Seen = f.Seen
 	return &Trainer{e: f.Config.Engine, obj: obj, d: d, opt: f.Config,
 		eval: eval, eps: eps, phase: phase, count: f.Count}
+}
+
+// collectRows is the number of rows from which a collection, some ms, costs nothing beside a fit.
+const collectRows = 1000
+
+// Release lets go of the objective: the trainer climbs no more. Its memory is free for what comes, which
+// the collector would only see after the first large array of that.
+func (t *Trainer) Release() {
+	if t.obj == nil {
+		return
+	}
+	t.obj = nil
+	if t.d.X.Rows >= collectRows {
+		runtime.GC()
+	}
 }

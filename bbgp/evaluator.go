@@ -136,8 +136,9 @@ const morePasses = 8
 func (ev *Evaluator) report(v *evidence.Value) *LMLReport {
 	r := &LMLReport{
 		LML: v.LML, StdErr: v.StdErr, BoundKind: enum.BoundKind(v.BoundKind),
-		Gradient: v.Gradient, Passes: v.Passes, Products: v.Products, Rank: v.Rank, Neighbours: v.Neighbours,
-		Reason: v.Reason, Probes: v.Probes, ProbesReason: v.ProbesReason, GradColumns: v.GradColumns,
+		Gradient: v.Gradient, Passes: v.Passes, Products: v.Products,
+		Rank: v.Rank, Neighbours: v.Neighbours, Latents: v.Latents, Reason: v.Reason, Probes: v.Probes,
+		ProbesReason: v.ProbesReason, GradColumns: v.GradColumns,
 		Method: ev.opt.Method, MethodReason: ev.opt.methodReason, Costs: ev.opt.Costs,
 		Precision:       enum.Precision(v.Precision),
 		PrecisionReason: v.PrecisionReason,

@@ -70,6 +70,9 @@ func checkSpec(r *posterior.PrecondSpec, n int) error {
 	switch {
 	case r.Rank < -1 || r.Rank > n || r.Neighbours < -1 || r.Neighbours > min(n, mostNeighbours):
 		return fault("a preconditioner of rank %d with %d neighbours for %d rows", r.Rank, r.Neighbours, n)
+	case r.Latents < 0 || r.Latents > n || r.Latents > 0 && (r.Rank != 0 || r.Neighbours != 0):
+		return fault("a preconditioner of %d latents, rank %d and %d neighbours for %d rows", r.Latents, r.Rank,
+			r.Neighbours, n)
 	case !(r.Node >= 0) || r.Node > 1:
 		return fault("a spectrum from %v", r.Node)
 	}

@@ -82,7 +82,7 @@ func (f *fit) adopt(ctx context.Context, m *Model, p Params, ev *evidence.Value)
 	r.Lower, r.Upper = evidence.Ordered(ev)
 	r.Interval95, r.Interval999 = ev.Interval(0.95), ev.Interval(0.999)
 	r.Precision, r.PrecisionReason = enum.Precision(ev.Precision), ev.PrecisionReason
-	r.Rank, r.Neighbours, r.Probes, r.Reason = ev.Rank, ev.Neighbours, ev.Probes, ev.Reason
+	r.Rank, r.Neighbours, r.Latents, r.Probes, r.Reason = ev.Rank, ev.Neighbours, ev.Latents, ev.Probes, ev.Reason
 	r.Product, r.Tolerance, r.ProductDoubt = enum.Product(lanczos.ProductName(ev)), ev.Tolerance, ev.ProductDoubt
 	if r.Probes > f.opt.Probes {
 		r.ProbesReason += fmt.Sprintf("; at the end at least %d, and what the standard error asked for takes",
@@ -127,9 +127,9 @@ func specOf(opt *Options, ev *evidence.Value) posterior.PrecondSpec {
 	n := int64(len(ev.Alpha))
 	fits := opt.budget().HasRoom(4 * 8 * n * n)
 	s := posterior.PrecondSpec{Dense: opt.Method == enum.MethodExact || n <= cost.DenseRows && fits && !opt.NoDense,
-		Rank: ev.Rank, Neighbours: ev.Neighbours, Seed: opt.Seed, Node: ev.Node}
+		Rank: ev.Rank, Neighbours: ev.Neighbours, Latents: ev.Latents, Seed: opt.Seed, Node: ev.Node}
 	if opt.Method != enum.MethodExact && opt.Method != enum.MethodBBGP { // their ranks mean something else
-		s.Rank, s.Neighbours, s.Node = -1, -1, 0
+		s.Rank, s.Neighbours, s.Latents, s.Node = -1, -1, 0, 0
 	}
 	return s
 }

@@ -24,6 +24,7 @@ type LMLReport struct {
 	Products        int                `json:"products"` // products of the kernel matrix with a vector
 	Rank            int                `json:"rank"`
 	Neighbours      int                `json:"neighbours"`
+	Latents         int                `json:"latents"`
 	Reason          string             `json:"preconditioner_reason"`
 	Probes          int                `json:"probes"`
 	ProbesReason    string             `json:"probes_reason"`

@@ -65,6 +65,7 @@ type Result struct {
 	ProductDoubt   float64  `json:"product_doubt"`
 	Rank           int      `json:"rank"`                  // of the preconditioner, or inducing rows
 	Neighbours     int      `json:"neighbours"`            // of each row, in the preconditioner
+	Latents        int      `json:"latents"`               // rows that stand for all in it, instead of both
 	Reason         string   `json:"preconditioner_reason"` // why this rank and these neighbours
 	Probes         int      `json:"probes"`                // random right-hand sides
 	ProbesReason   string   `json:"probes_reason"`         // why so many probes
@@ -111,6 +112,7 @@ type FileInfo struct {
 	Dense      bool   `json:"dense"`      // predictions are made by Cholesky
 	Rank       int    `json:"rank"`       // of the preconditioner, if not; negative: chosen when needed
 	Neighbours int    `json:"neighbours"`
+	Latents    int    `json:"latents"` // instead of both
 	// Node is a lower bound of the spectrum of F⁻¹K̂F⁻ᵀ, 0 if unknown.
 	Node       float64 `json:"node"`
 	Seed       uint64  `json:"seed"`
@@ -129,7 +131,8 @@ func (m *Model) File() (FileInfo, error) {
 	s, t := m.post.Spec(), m.post.Data()
 	return FileInfo{Format: fileVersion, Bytes: int64(w), Writer: m.writer(),
 		MeanError: Bound(m.post.Weights().MeanError), Dense: s.Dense, Rank: s.Rank, Neighbours: s.Neighbours,
-		Node: s.Node, Seed: s.Seed, NoiseScale: t.NoiseScale != nil, NoiseExtra: t.NoiseExtra != nil}, nil
+		Latents: s.Latents, Node: s.Node, Seed: s.Seed, NoiseScale: t.NoiseScale != nil,
+		NoiseExtra: t.NoiseExtra != nil}, nil
 }
 
 // writer returns Writer, or the version of this package.

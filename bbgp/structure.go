@@ -198,7 +198,7 @@ func (f *fit) flatten(m *Model, c constantFit) {
 		weights[i] = (f.Whole.Y[i] - c.mean - shrink) / v
 	}
 	spec := m.post.Spec()
-	spec.Rank, spec.Neighbours, spec.Node = -1, -1, 0
+	spec.Rank, spec.Neighbours, spec.Latents, spec.Node = -1, -1, 0, 0
 	m.post = f.posterior(p, spec, posterior.Weights{Alpha: weights})
 	r := &m.Result
 	r.NoStructure = true

@@ -171,8 +171,8 @@ func writeModelFile(w io.Writer, m *bbgp.Model, f bbgp.FileInfo) error {
 	if f.Dense {
 		textf(w, "predictions   dense, by Cholesky\n")
 	} else {
-		textf(w, "predictions   means known to %.2g sd of the target; preconditioner of rank %d and %d "+
-			"neighbours\n", float64(f.MeanError), f.Rank, f.Neighbours)
+		textf(w, "predictions   means known to %.2g sd of the target; preconditioner of %s\n",
+			float64(f.MeanError), strings.Replace(precondText(f.Rank, f.Neighbours, f.Latents), ", ", " and ", 1))
 	}
 	for _, warn := range r.Warnings {
 		textf(w, "warning       %s\n", warn)

@@ -149,3 +149,32 @@ func TestCostFloor(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 }
+
+// Latents are for functions that are smooth between near rows of maps, and their number keeps passes and factors in
+// balance.
+func TestLatents(t *testing.T) {
+	smooth, rough := []float64{.15, .3, .6, 1.2, 2.1, 3.5, 5}, []float64{5, 7, 15, 30, 50, 70, 90}
+	auto := Request{Rank: -1, Neighbours: -1, H2: true, RowWork: 9000}
+	for _, c := range []struct {
+		n      int
+		shares []float64
+		least  int
+		most   int
+	}{{100000, smooth, 8000, 17000}, {1000000, smooth, 20000, 65536}, {100000, rough, 0, 0}} {
+		if m, why := Latents(c.n, 2, kernelmv.F32, auto, c.shares); m < c.least || m > c.most || m > 0 && why == "" {
+			t.Errorf("%d rows: %d latents: %s", c.n, m, why)
+		}
+	}
+	near := auto
+	near.Neighbours = 64
+	for _, c := range []struct {
+		n, d int
+		opt  Request
+		may  bool
+	}{{100000, 2, auto, true}, {100000, 3, auto, false}, {10000, 2, auto, false}, {100000, 2, near, false},
+		{100000, 2, Request{Rank: -1, Neighbours: -1}, false}} {
+		if may := MayHaveLatents(c.n, c.d, c.opt); may != c.may {
+			t.Errorf("%+v: %v", c, may)
+		}
+	}
+}

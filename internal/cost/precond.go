@@ -117,6 +117,7 @@ func nearCost(n int, work float64, d, nn, m, uses int, prec kernelmv.Precision, 
 // A Request says what a preconditioner and probes are chosen for.
 type Request struct {
 	Rank, Neighbours int     // of the preconditioner; negative: to be chosen
+	Latents          int     // of the preconditioner, instead of both; 0: to be chosen, with them
 	Probes           int     // 0: to be chosen
 	Costs            *Costs  // by which to choose; nil means StandardCosts
 	Uses             int     // evaluations that the preconditioner is for, at least 1

@@ -27,7 +27,7 @@ func NeedsEscalation(err error) bool {
 func stronger(opt Options, n int) Options {
 	opt.Rank = min(max(2*opt.Rank, answerRank), n/2)
 	opt.Neighbours = min(max(2*opt.Neighbours, answerNear), n-1)
-	opt.Precision = "f64"
+	opt.Precision, opt.Latents = "f64", 0
 	return opt
 }
 
@@ -72,12 +72,16 @@ type StagnationError struct {
 	Gap              float64 // the best distance of the bounds, nats
 	Precision        string
 	Rank, Neighbours int // of the preconditioner
+	Latents          int
 }
 
 func (e *StagnationError) Error() string {
-	return fmt.Sprintf("the bounds stopped improving at %.3g nats after %d passes in %s (rank %d, %d neighbours): "+
-		"a larger rank, more neighbours, a larger noise or method "+
-		"exact would help", e.Gap, e.Passes, e.Precision, e.Rank, e.Neighbours)
+	what := fmt.Sprintf("rank %d, %d neighbours", e.Rank, e.Neighbours)
+	if e.Latents > 0 {
+		what = fmt.Sprintf("%d latents", e.Latents)
+	}
+	return fmt.Sprintf("the bounds stopped improving at %.3g nats after %d passes in %s (%s): a larger rank, more "+
+		"neighbours, a larger noise or method exact would help", e.Gap, e.Passes, e.Precision, what)
 }
 
 // Is makes a stagnation in float32 one more reason for float64.

@@ -46,6 +46,7 @@ type Value struct {
 	Unsure32            float64 // nats that float32 products were foreseen to leave unsure
 	Replayed            int     // passes made twice because the basis did not fit Memory
 	Rank, Neighbours    int     // of the preconditioner
+	Latents             int     // of it, where it is of that form
 	Reason              string  // why it is as large as it is
 	Probes, GradColumns int
 	ProbesReason        string  // why there are so many
@@ -125,7 +126,7 @@ func (ev *Value) Usable(n, d int, gradient bool) bool {
 		return true
 	case len(ev.Alpha) != n || !allSane(ev.Alpha...) || !allSane(ev.LML, ev.StdErr, ev.MeanInfo) || ev.StdErr < 0:
 		return false
-	case ev.Rank < -1 || ev.Rank > n || ev.Neighbours < -1 || ev.Neighbours > n:
+	case ev.Rank < -1 || ev.Rank > n || ev.Neighbours < -1 || ev.Neighbours > n || ev.Latents < 0 || ev.Latents > n:
 		return false
 	case !gradient:
 		return true

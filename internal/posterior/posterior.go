@@ -34,6 +34,7 @@ type PrecondSpec struct {
 	Dense      bool    `json:"dense"` // by Cholesky of the whole matrix instead
 	Rank       int     `json:"rank"`  // negative: chosen when needed, with Neighbours
 	Neighbours int     `json:"neighbours"`
+	Latents    int     `json:"latents,omitempty"` // instead of both
 	Seed       uint64  `json:"seed"`
 	Node       float64 `json:"node"` // lower end of the spectrum of F⁻¹K̂F⁻ᵀ, 0 if unknown
 }
@@ -136,7 +137,7 @@ func (p *Posterior) prepare(ctx context.Context, e *linalg.Engine, solver bool) 
 
 // precondition makes pre.
 func (p *Posterior) precondition(ctx context.Context) error {
-	set := precond.Options{Rank: p.spec.Rank, Neighbours: p.spec.Neighbours, Seed: p.spec.Seed}
+	set := precond.Options{Rank: p.spec.Rank, Neighbours: p.spec.Neighbours, Latents: p.spec.Latents, Seed: p.spec.Seed}
 	if p.spec.Rank < 0 {
 		set, _ = cost.Precond(p.N(), p.params, p.op.Noise(), kernelmv.F64,
 			cost.Request{Rank: -1, Neighbours: -1, Costs: p.costs})

@@ -54,9 +54,12 @@ func newLatent(ctx context.Context, e *linalg.Engine, k linalg.Placed, noise []f
 	seed uint64) (*latent, error) {
 	n := k.Dim()
 	x, dim := k.Places()
-	rows, _ := dissect.Net(x, dim, randomOrder(n, seed), m)
+	rows, _ := dissect.Net(ctx, x, dim, randomOrder(n, seed), m)
 	l := &latent{e: e, n: n, m: len(rows)}
-	l.cutCells(x, dim, rows)
+	l.cutCells(ctx, x, dim, rows)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	at := make([]float64, l.m*dim)
 	for i, r := range rows {
 		copy(at[i*dim:(i+1)*dim], x[int(r)*dim:])
@@ -90,12 +93,12 @@ func newLatent(ctx context.Context, e *linalg.Engine, k linalg.Placed, noise []f
 }
 
 // cutCells makes the cells.
-func (l *latent) cutCells(x []float64, dim int, latents []int32) {
+func (l *latent) cutCells(ctx context.Context, x []float64, dim int, latents []int32) {
 	is := make([]bool, l.n)
 	for _, r := range latents {
 		is[r] = true
 	}
-	l.order, l.starts = dissect.Cut(x, dim, (l.n+cellRows-1)/cellRows, func(points []int32) bool {
+	l.order, l.starts = dissect.Cut(ctx, x, dim, (l.n+cellRows-1)/cellRows, func(points []int32) bool {
 		count := 0
 		for _, r := range points {
 			if is[r] {

@@ -57,7 +57,7 @@ func latentDense(t *testing.T, e *linalg.Engine, k scalarCov, noise []float64, p
 	t.Helper()
 	l := p.latent
 	x, dim := k.Places()
-	rows, _ := dissect.Net(x, dim, randomOrder(l.n, 0), m)
+	rows, _ := dissect.Net(context.Background(), x, dim, randomOrder(l.n, 0), m)
 	order := l.pair.Tree().Order()
 	nugget := max(leastNugget, nuggetOfNoise*slices.Min(noise))
 	b, dense := linalg.NewMatrix(l.n, l.m), linalg.NewMatrix(l.n, l.n)

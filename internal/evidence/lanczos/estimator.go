@@ -13,7 +13,6 @@ import (
 	"bbgp.dev/kernelmv"
 	"bbgp.dev/linalg"
 	"bbgp.dev/linalg/krylov"
-	"bbgp.dev/linalg/precond"
 )
 
 // The objective of Burt, Artemev and van der Wilk (2021), section 3, in block
@@ -73,7 +72,9 @@ type preconditioner interface {
 	linalg.Preconditioner
 	Rank() int
 	Neighbours() int
+	Latents() int
 	NodeIsOne() bool
+	Bytes() int64
 }
 
 // phases are the seconds of an evaluation.
@@ -117,14 +118,12 @@ func (o *Estimator) Rebuild(ctx context.Context, p gp.Params, opt evidence.Optio
 		return err
 	}
 	opt.RowWork, opt.H2 = work/float64(o.n), h2
-	set, reason := cost.Precond(o.n, p, o.op.Noise(), prec, opt.Request)
-	set.Seed = opt.Seed
 	o.pre, o.lanczos = nil, nil // the memory of the old ones is for the new one
-	pre, err := precond.New(ctx, o.e, o.op, o.op.Noise(), set)
+	pre, reason, err := o.precondition(ctx, p, prec, opt)
 	if err != nil {
 		return fmt.Errorf("preconditioner: %w", err)
 	}
-	o.pre, o.built, o.reason, o.trace = pre, p.Clone(), *reason, 0
+	o.pre, o.built, o.reason, o.trace = pre, p.Clone(), reason, 0
 	o.meanInfo = gp.MeanInfo(o.e, o.n, pre.SolveTo)
 	var probes int
 	probes, o.probesReason = cost.Probes(o.n, cost.ActiveInputs(p), pre.Rank(), pre.Neighbours(), prec, opt.Request)
@@ -140,6 +139,9 @@ func (o *Estimator) setProbes(w linalg.Matrix, memory int64) {
 	if memory > 0 {
 		rest := memory - cost.ProgramBytes - cost.TableBytes(o.n, o.d.X.Cols) -
 			cost.KrylovBytes(o.n, o.d.X.Cols, w.Cols+1, o.pre.Rank(), o.pre.Neighbours())
+		if o.pre.Latents() > 0 {
+			rest -= o.pre.Bytes()
+		}
 		// The basis grows by chunks of asm.Pad columns; none at all is fine.
 		if most = int(rest/(4*int64(o.n))) / basisChunk * basisChunk; most <= 0 {
 			most = -1

@@ -55,9 +55,9 @@ func (r *process) evaluate() (*evidence.Value, error) {
 		return nil, err
 	}
 	ev := &evidence.Value{
-		Passes: r.passes, Rank: o.pre.Rank(), Neighbours: o.pre.Neighbours(), Reason: o.reason, Probes: o.probes.Cols,
-		ProbesReason: o.probesReason,
-		MeanInfo:     o.meanInfo, Precision: r.prec.String(), BoundKind: "probable", Node: o.b.node,
+		Passes: r.passes, Rank: o.pre.Rank(), Neighbours: o.pre.Neighbours(), Latents: o.pre.Latents(),
+		Reason: o.reason, Probes: o.probes.Cols, ProbesReason: o.probesReason, MeanInfo: o.meanInfo,
+		Precision: r.prec.String(), BoundKind: "probable", Node: o.b.node,
 	}
 	ev.StdErr, ev.Law = o.b.scatter()
 	if o.b.nodeOne && r.prec == kernelmv.F64 || o.lanczos.Exhausted() {
@@ -172,7 +172,7 @@ func (r *process) iterate() (rejected bool, err error) {
 		}
 		if watch.stalled(r.passes, gap) {
 			return false, &evidence.StagnationError{Passes: r.passes, Gap: watch.best, Precision: r.prec.String(),
-				Rank: o.pre.Rank(), Neighbours: o.pre.Neighbours()}
+				Rank: o.pre.Rank(), Neighbours: o.pre.Neighbours(), Latents: o.pre.Latents()}
 		}
 		r.keep(false)
 	}

@@ -168,14 +168,14 @@ func (r *process) unseen(t *solution) float64 {
 // residual that the process did not see and that the bounds have no room for:
 // K̂ δ = r is solved as far as needed by the inverse that the process knows, or by
 // conjugate gradients, and v + δ is judged by a float64 product. The known inverse
-// takes A to be I where the process has not been, which holds with neighbours.
+// takes A to be I where the process has not been, which holds with neighbours and latents.
 func (r *process) refine(t *solution) error {
 	o := r.o
 	bad, room := t.rest+t.excess/o.b.node, max(2*r.opt.Eps-(o.b.gaussMean-o.b.radauMean), r.opt.Eps/4)
 	if t.rest+2*r.unseen(t) <= room {
 		return nil
 	}
-	known := o.pre.Neighbours() > 0
+	known := o.pre.Neighbours() > 0 || o.pre.Latents() > 0
 	for try := 0; bad > room && try < 8; try++ {
 		var step, left linalg.Matrix
 		var err error

@@ -1,10 +1,13 @@
 package dissect
 
+import "context"
+
 // Cut orders the n points x (n×dim) so that the points of each of some parts lie together: part i has the points
 // order[starts[i]:starts[i+1]]. The longest side of the box of a set is cut, again and again, into so many parts of
 // equally many points, but for one, and those for which again is true once more in halves, as long as it is. It needs
-// parts <= n, and depends on nothing else.
-func Cut(x []float64, dim, parts int, again func(points []int32) bool) (order []int32, starts []int) {
+// parts <= n, and depends on nothing else. Where ctx ends first, the result is of no use.
+func Cut(ctx context.Context, x []float64, dim, parts int, again func(points []int32) bool) (order []int32,
+	starts []int) {
 	n := len(x) / dim
 	if parts < 1 || parts > n || dim < 1 || len(x)%dim != 0 {
 		panic("dissect: Cut: bad sizes")
@@ -16,6 +19,9 @@ func Cut(x []float64, dim, parts int, again func(points []int32) bool) (order []
 	}
 	var halve func(from, to, parts int)
 	halve = func(from, to, parts int) {
+		if ctx.Err() != nil {
+			return
+		}
 		if parts == 1 && to-from > 1 && again(order[from:to]) {
 			parts = 2
 		}

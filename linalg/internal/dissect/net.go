@@ -1,6 +1,9 @@
 package dissect
 
-import "math"
+import (
+	"context"
+	"math"
+)
 
 // netFill is about m r^dim over the volume of a net of radius r that is taken at random.
 const netFill = 0.7
@@ -8,8 +11,8 @@ const netFill = 0.7
 // Net returns about m of the points x (n×dim), at most a quarter more, and a radius: in the given order, all points
 // that have none of those taken before within the radius, ties included. So each point has one within it, at edges,
 // too, and no two of them are nearer to each other. There are far fewer than m where no radius gives about m, and at
-// least one.
-func Net(x []float64, dim int, order []int, m int) (net []int32, radius float64) {
+// least one. Where ctx ends first, the result is of no use.
+func Net(ctx context.Context, x []float64, dim int, order []int, m int) (net []int32, radius float64) {
 	var sides [3]float64
 	volume, extent := 1.0, 0.0
 	for k := range dim {
@@ -29,8 +32,11 @@ func Net(x []float64, dim int, order []int, m int) (net []int32, radius float64)
 	below, above := 0.0, math.Inf(1)
 	radius = math.Pow(netFill*volume/float64(m), 1/float64(dim))
 	for grow := 1.3; ; {
-		got := netOf(x, dim, order, radius, m+m/4)
+		got := netOf(ctx, x, dim, order, radius, m+m/4)
 		guess := 0.0
+		if ctx.Err() != nil {
+			return got, radius
+		}
 		if got == nil {
 			below = max(below, radius)
 			guess, grow = grow*radius, grow*1.3
@@ -51,10 +57,16 @@ func Net(x []float64, dim int, order []int, m int) (net []int32, radius float64)
 	}
 }
 
+// netPause is how many points are looked at between looks at the context.
+const netPause = 4096
+
 // netOf is the net of a radius, nil where it has more than most points.
-func netOf(x []float64, dim int, order []int, radius float64, most int) []int32 {
+func netOf(ctx context.Context, x []float64, dim int, order []int, radius float64, most int) []int32 {
 	h := newGrid(x, dim, radius, most)
-	for _, p := range order {
+	for i, p := range order {
+		if i%netPause == 0 && ctx.Err() != nil {
+			break
+		}
 		if h.alone(p) {
 			if len(h.points) == most {
 				return nil

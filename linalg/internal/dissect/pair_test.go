@@ -320,7 +320,7 @@ func TestNearAndCut(t *testing.T) {
 				}
 			}
 		}
-		order, starts := Cut(x, 2, 20, func(points []int32) bool { return len(points) > 17 })
+		order, starts := Cut(context.Background(), x, 2, 20, func(points []int32) bool { return len(points) > 17 })
 		for i := range 20 {
 			if size := starts[i+1] - starts[i]; size != 16 && size != 17 {
 				t.Errorf("%s: a part of %d points", kind, size)
@@ -341,7 +341,7 @@ func checkNet(t *testing.T, kind string, x []float64, dim int) {
 	n := len(x) / dim
 	rows := rand.New(rand.NewPCG(1, 2)).Perm(n)
 	for _, m := range []int{1, 5, 40, n} {
-		net, radius := Net(x, dim, rows, m)
+		net, radius := Net(context.Background(), x, dim, rows, m)
 		if len(net) > m+m/4 || kind != "far" && len(net) < m/2 {
 			t.Errorf("%s: %d points, %d asked for", kind, len(net), m)
 		}

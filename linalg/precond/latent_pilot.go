@@ -1,0 +1,151 @@
+package precond
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"bbgp.dev/linalg"
+	"bbgp.dev/linalg/internal/dissect"
+)
+
+// pilotPlaces is the number of places that LatentPilot looks at, pilotLatents that of latents around each.
+const pilotPlaces, pilotLatents = 24, 24
+
+// LatentPilot tells how much P would leave out with a latent for each rows[i] rows, for all i: shares[i] is about the
+// largest eigenvalue, over the noise, of what the latents near a cell leave of K in it. With a share s, P⁻¹K̂ has
+// eigenvalues from about 1/(1+s) to 1+s. It looks at some places only, the same for all i, at random rows that seed
+// gives, in O(n) operations each, and returns ctx.Err() if ctx ends first.
+func LatentPilot(ctx context.Context, e *linalg.Engine, k linalg.Placed, noise []float64, rows []int,
+	seed uint64) (shares []float64, err error) {
+	n := k.Dim()
+	x, dim := k.Places()
+	rng := rand.New(rand.NewPCG(seed, 0x6c6174656e74))
+	shares = make([]float64, len(rows))
+	for range pilotPlaces {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		all := around(x, dim, rng.IntN(n), min(n, pilotLatents*slices.Max(rows)))
+		for i, r := range rows {
+			near := all[:min(len(all), pilotLatents*r)]
+			var at []float64
+			for _, r := range near {
+				at = append(at, x[int(r)*dim:int(r+1)*dim]...)
+			}
+			net, _ := dissect.Net(ctx, at, dim, rng.Perm(len(near)), min(pilotLatents, len(near)))
+			cell := near[:min(len(near), max(r, cellRows))]
+			shares[i] = max(shares[i], leftOf(e, k, noise, cell, near, net))
+		}
+	}
+	return shares, nil
+}
+
+// around returns the rows nearest to a row, nearest first.
+func around(x []float64, dim, row, size int) []int32 {
+	d := make([]float64, len(x)/dim)
+	for i := range d {
+		for k := range dim {
+			t := x[i*dim+k] - x[row*dim+k]
+			d[i] += t * t
+		}
+	}
+	limit := nthSmallest(slices.Clone(d), size-1)
+	var near []int32
+	for i, v := range d {
+		if v <= limit {
+			near = append(near, int32(i))
+		}
+	}
+	slices.SortFunc(near, func(a, b int32) int {
+		switch {
+		case d[a] < d[b] || d[a] == d[b] && a < b:
+			return -1
+		case a == b:
+			return 0
+		}
+		return 1
+	})
+	return near[:size]
+}
+
+// nthSmallest returns what stands at place k of the numbers in order, and permutes them.
+func nthSmallest(v []float64, k int) float64 {
+	for lo, hi := 0, len(v)-1; lo < hi; {
+		p, i, j := v[(lo+hi)/2], lo, hi
+		for i <= j {
+			for v[i] < p {
+				i++
+			}
+			for p < v[j] {
+				j--
+			}
+			if i <= j {
+				v[i], v[j] = v[j], v[i]
+				i, j = i+1, j-1
+			}
+		}
+		switch {
+		case k <= j:
+			hi = j
+		case k >= i:
+			lo = i
+		default:
+			return v[k]
+		}
+	}
+	return v[k]
+}
+
+// leftOf returns the largest eigenvalue of what the latents nearest to a cell leave of K in it, in units of the noise;
+// +Inf where K of the latents has no factor. The latents are places among rows, which begin with those of the cell.
+func leftOf(e *linalg.Engine, k linalg.ColOp, noise []float64, cell, rows, net []int32) float64 {
+	slices.Sort(net) // rows are nearest first
+	net = net[:min(cellNear, len(net))]
+	m, all := len(net), make([]int32, 0, len(net)+len(cell))
+	for _, p := range net {
+		all = append(all, rows[p])
+	}
+	all = append(all, cell...)
+	block := linalg.NewMatrix(len(all), len(all))
+	k.BlockTo(0, block, all)
+	for i := range net {
+		block.Data[i*block.Stride+i] *= 1 + leastNugget
+	}
+	knn, krn := block.Sub(0, m, 0, m), block.Sub(m, len(all), 0, m)
+	left := block.Sub(m, len(all), m, len(all))
+	if _, err := e.NewCholesky(knn); err != nil {
+		return math.Inf(1)
+	}
+	e.SolveRight(krn, knn, true)
+	e.SyrkTo(left, -1, krn, false, 1)
+	for i, r := range cell {
+		for j, s := range cell[:i+1] {
+			left.Set(i, j, left.At(i, j)/math.Sqrt(noise[r]*noise[s]))
+		}
+	}
+	left.Mirror()
+	v, w := make([]float64, len(cell)), make([]float64, len(cell))
+	for i := range v {
+		v[i] = 1
+	}
+	norm := 0.0
+	for range 20 {
+		norm = 0
+		for i := range w {
+			w[i] = 0
+			for j, x := range left.Row(i) {
+				w[i] += x * v[j]
+			}
+			norm = max(norm, math.Abs(w[i]))
+		}
+		if !(norm > 0) {
+			return norm
+		}
+		for i := range w {
+			v[i] = w[i] / norm
+		}
+	}
+	return norm
+}

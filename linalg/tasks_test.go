@@ -24,7 +24,7 @@ func TestTasks(t *testing.T) {
 		for _, count := range []int{0, 1, 4, 15} {
 			var calls atomic.Int64
 			onRanks(t, ranks, func(e *Engine) error {
-				if e.Alone() != e.Alone() || e.Alone().Ranks() != 1 {
+				if alone := e.Alone(); alone != e.Alone() || alone.Ranks() != 1 {
 					return errors.New("what is alone has others, or changes")
 				}
 				got, err := Tasks(context.Background(), e, count, func(_ context.Context, i int) (made, error) {

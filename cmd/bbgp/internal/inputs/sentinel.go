@@ -65,7 +65,7 @@ func nextSentinel(v []float64, found []sentinel) (sentinel, bool) {
 		if !(gap > 0) || math.IsInf(gap, 0) || gap < span && !coded(c.at) {
 			continue
 		}
-		spread, distinct := spreadWithout(v, func(x float64) bool { return x == c.at || known(x) })
+		spread, distinct, seen := spreadWithout(v, func(x float64) bool { return x == c.at || known(x) })
 		code := coded(c.at) && gap > spread
 		switch {
 		case distinct < leastDistinct:
@@ -75,7 +75,8 @@ func nextSentinel(v []float64, found []sentinel) (sentinel, bool) {
 				return sentinel{c.at, c.rows}, true
 			}
 		case code && c.rows > 1, code && gap > farSpreads*spread,
-			c.rows > 1 && gap > farSpreads*spread && gap > farRanges*span:
+			c.rows > 1 && gap > farSpreads*spread && gap > farRanges*span,
+			c.rows > 2 && gap > span && distinct == seen: // nothing else stands twice
 			return sentinel{c.at, c.rows}, true
 		}
 	}
@@ -100,8 +101,8 @@ func (e *extreme) see(x float64) {
 }
 
 // spreadWithout returns the distance of the 5 % and the 95 % quantile of the values that
-// are not out, and how many different ones there are.
-func spreadWithout(v []float64, out func(float64) bool) (spread float64, distinct int) {
+// are not out, and how many different ones there are of those seen.
+func spreadWithout(v []float64, out func(float64) bool) (spread float64, distinct, seen int) {
 	var some []float64
 	for i := 0; i < len(v); i += max(1, len(v)/sentinelSample) {
 		if !out(v[i]) {
@@ -110,10 +111,10 @@ func spreadWithout(v []float64, out func(float64) bool) (spread float64, distinc
 	}
 	slices.Sort(some)
 	if len(some) == 0 {
-		return 0, 0
+		return 0, 0, 0
 	}
 	n := len(some) - 1
-	return some[n-n/20] - some[n/20], len(slices.Compact(slices.Clone(some)))
+	return some[n-n/20] - some[n/20], len(slices.Compact(slices.Clone(some))), len(some)
 }
 
 // coded says whether a number is one that many files have for missing: written with the

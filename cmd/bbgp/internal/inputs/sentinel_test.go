@@ -45,8 +45,11 @@ func TestSentinels(t *testing.T) {
 		"fill value of a grid": {column(200, every(50, 9.96921e36, normal)), []float64{9.96921e36}},
 		"the least integer": {column(200, every(40, -2147483648, func() float64 { return 1000 * normal() })),
 			[]float64{-2147483648}},
-		"0 among pressures": {column(200, every(40, 0, func() float64 { return 1013 + 5*normal() })), []float64{0}},
-		"99.99 once":        {column(100, every(100, 99.99, unit)), []float64{99.99}},
+		"0 among pressures":    {column(200, every(40, 0, func() float64 { return 1013 + 5*normal() })), []float64{0}},
+		"-88.8 below 0 to 50":  {column(120, every(40, -88.8, func() float64 { return 50 * unit() })), []float64{-88.8}},
+		"5 twice above 0 to 1": {column(120, every(60, 5, unit)), nil},
+		"25 among readings":    {column(120, every(20, 25, func() float64 { return math.Round(10 * unit()) })), nil},
+		"99.99 once":           {column(100, every(100, 99.99, unit)), []float64{99.99}},
 		"most cells": {column(400, func(i int) float64 {
 			if i%4 > 0 {
 				return -99

@@ -103,7 +103,8 @@ func TestCase35MissingSpellings(t *testing.T) {
 	}
 	data := write(t, t.TempDir(), "d.csv", b.String())
 	r := want(t, exitData, "fit", data, "--target", "y")
-	if !strings.Contains(r.err, "column a: the cell is missing") || !strings.Contains(r.err, "100 of 1000 in the column") {
+	if !strings.Contains(r.err, "column a: the cell is missing") ||
+		!strings.Contains(r.err, "100 of 1000 in the column") {
 		t.Error(r.err)
 	}
 	m := object(t, bbgpRun(t, "", "check", data, "--target", "y", "--json").out)

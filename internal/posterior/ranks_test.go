@@ -2,7 +2,6 @@ package posterior
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"testing"
 
@@ -19,7 +18,7 @@ func TestPredictOnRanks(t *testing.T) {
 	d, cells := holeTable()
 	p := gp.Params{Kernel: "matern12", Variance: 2, Noise: 1e-3, Lengthscales: []float64{1, 1.5}}
 	for _, spec := range []PrecondSpec{{Dense: true}, {Neighbours: 32}} {
-		predict := func(c comm.Comm) ([]float64, error) {
+		commtest.Same(t, func(c comm.Comm) (any, error) {
 			e, err := linalg.NewEngine(nil, 1)
 			if err != nil {
 				return nil, err
@@ -34,25 +33,6 @@ func TestPredictOnRanks(t *testing.T) {
 				return nil, err
 			}
 			return slices.Concat(got.Mean, got.Lo, got.Hi, got.Shift, got.Width), nil
-		}
-		want, err := predict(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, ranks := range []int{2, 5} {
-			if testing.Short() && ranks > 2 {
-				break
-			}
-			err := commtest.Run(ranks, func(c comm.Comm) error {
-				got, err := predict(c)
-				if err == nil && !slices.Equal(got, want) {
-					err = fmt.Errorf("%+v: other bits than alone", spec)
-				}
-				return err
-			})
-			if err != nil {
-				t.Errorf("%d ranks: %v", ranks, err)
-			}
-		}
+		})
 	}
 }

@@ -1,7 +1,6 @@
 package train
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,34 +23,12 @@ import (
 // sameOnRanks compares what compute finds on each of some ranks with what it finds alone.
 func sameOnRanks(t *testing.T, d *gp.Table, compute func(f *Search) (any, error)) {
 	t.Helper()
-	on := func(c comm.Comm) ([]byte, error) {
+	commtest.Same(t, func(c comm.Comm) (any, error) {
 		f := searchOf(t, d, true)
 		f.Config.Engine.Comm = c
 		found, err := compute(f)
-		if err != nil {
-			return nil, err
-		}
-		return json.Marshal([]any{found, f.Count.Evals})
-	}
-	want, err := on(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, ranks := range []int{2, 5} {
-		if testing.Short() && ranks > 2 {
-			break
-		}
-		err := commtest.Run(ranks, func(c comm.Comm) error {
-			got, err := on(c)
-			if err == nil && !bytes.Equal(got, want) {
-				err = fmt.Errorf("found\n%s\nand alone\n%s", got, want)
-			}
-			return err
-		})
-		if err != nil {
-			t.Errorf("%d ranks: %v", ranks, err)
-		}
-	}
+		return []any{found, f.Count.Evals}, err
+	})
 }
 
 // The climbs of a dense search, the ridges of a coarse one and the metric are shared by ranks, and have the same bits.

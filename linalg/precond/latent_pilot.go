@@ -27,7 +27,7 @@ func LatentPilot(ctx context.Context, e *linalg.Engine, k linalg.Placed, noise [
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		all := around(x, dim, rng.IntN(n), min(n, pilotLatents*slices.Max(rows)))
+		all := dissect.Around(x, dim, rng.IntN(n), min(n, pilotLatents*slices.Max(rows)))
 		for i, r := range rows {
 			near := all[:min(len(all), pilotLatents*r)]
 			var at []float64
@@ -40,62 +40,6 @@ func LatentPilot(ctx context.Context, e *linalg.Engine, k linalg.Placed, noise [
 		}
 	}
 	return shares, nil
-}
-
-// around returns the rows nearest to a row, nearest first.
-func around(x []float64, dim, row, size int) []int32 {
-	d := make([]float64, len(x)/dim)
-	for i := range d {
-		for k := range dim {
-			t := x[i*dim+k] - x[row*dim+k]
-			d[i] += t * t
-		}
-	}
-	limit := nthSmallest(slices.Clone(d), size-1)
-	var near []int32
-	for i, v := range d {
-		if v <= limit {
-			near = append(near, int32(i))
-		}
-	}
-	slices.SortFunc(near, func(a, b int32) int {
-		switch {
-		case d[a] < d[b] || d[a] == d[b] && a < b:
-			return -1
-		case a == b:
-			return 0
-		}
-		return 1
-	})
-	return near[:size]
-}
-
-// nthSmallest returns what stands at place k of the numbers in order, and permutes them.
-func nthSmallest(v []float64, k int) float64 {
-	for lo, hi := 0, len(v)-1; lo < hi; {
-		p, i, j := v[(lo+hi)/2], lo, hi
-		for i <= j {
-			for v[i] < p {
-				i++
-			}
-			for p < v[j] {
-				j--
-			}
-			if i <= j {
-				v[i], v[j] = v[j], v[i]
-				i, j = i+1, j-1
-			}
-		}
-		switch {
-		case k <= j:
-			hi = j
-		case k >= i:
-			lo = i
-		default:
-			return v[k]
-		}
-	}
-	return v[k]
 }
 
 // leftOf returns the largest eigenvalue of what the latents nearest to a cell leave of K in it, in units of the noise;

@@ -1,6 +1,10 @@
 package dissect
 
-import "context"
+import (
+	"cmp"
+	"context"
+	"slices"
+)
 
 // Cut orders the n points x (n×dim) so that the points of each of some parts lie together: part i has the points
 // order[starts[i]:starts[i+1]]. The longest side of the box of a set is cut, again and again, into so many parts of
@@ -80,6 +84,14 @@ func (c *cutter) split(points []int32, k int) {
 	for i, p := range points {
 		set[i] = keyed{c.x[int(p)*c.dim+side], p}
 	}
+	toFront(set, k)
+	for i, s := range set {
+		points[i] = s.at
+	}
+}
+
+// toFront moves the first k of a set to the front.
+func toFront(set []keyed, k int) {
 	for lo, hi := 0, len(set); hi-lo > 1; {
 		p := middle(set[lo], set[(lo+hi)/2], set[hi-1])
 		i, j := lo, hi-1
@@ -104,9 +116,6 @@ func (c *cutter) split(points []int32, k int) {
 			lo, hi = 0, 0
 		}
 	}
-	for i, s := range set {
-		points[i] = s.at
-	}
 }
 
 func middle(a, b, c keyed) keyed {
@@ -120,4 +129,25 @@ func middle(a, b, c keyed) keyed {
 		return c
 	}
 	return b
+}
+
+// Around returns the size points nearest to one of the points x (n×dim), nearest first.
+func Around(x []float64, dim, point, size int) []int32 {
+	set := make([]keyed, len(x)/dim)
+	for i := range set {
+		set[i].at = int32(i)
+		for k := range dim {
+			t := x[i*dim+k] - x[point*dim+k]
+			set[i].key += t * t
+		}
+	}
+	toFront(set, size)
+	slices.SortFunc(set[:size], func(a, b keyed) int {
+		return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.at, b.at))
+	})
+	near := make([]int32, size)
+	for i := range near {
+		near[i] = set[i].at
+	}
+	return near
 }

@@ -2,9 +2,9 @@ package main
 
 import (
 	"encoding/csv"
-	"regexp"
 	"strings"
 
+	"bbgp.dev/cmd/bbgp/internal/pattern"
 	"bbgp.dev/cmd/bbgp/internal/table"
 )
 
@@ -13,8 +13,8 @@ import (
 type naList []string
 
 var (
-	aLimit  = regexp.MustCompile(`^[<>≤≥]=?\s*[0-9]+$`)
-	someMax = regexp.MustCompile(`^[0-9]+$`)
+	aLimit  = pattern.Of(`^[<>≤≥]=?\s*[0-9]+$`)
+	someMax = pattern.Of(`^[0-9]+$`)
 )
 
 func (l *naList) Set(s string) error {
@@ -27,7 +27,7 @@ func (l *naList) Set(s string) error {
 	}
 	for i := 0; i < len(parts); i++ {
 		p := strings.TrimSpace(parts[i])
-		if i+1 < len(parts) && aLimit.MatchString(p) && someMax.MatchString(parts[i+1]) {
+		if i+1 < len(parts) && aLimit().MatchString(p) && someMax().MatchString(parts[i+1]) {
 			i++
 			p += "," + parts[i]
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"gonum.org/v1/plot"
@@ -19,7 +20,9 @@ import (
 //go:embed report.html
 var reportHTML string
 
-var reportTemplate = template.Must(template.New("report").Parse(reportHTML))
+var reportTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("report").Parse(reportHTML))
+})
 
 type reportFlags struct {
 	machine  machine
@@ -155,7 +158,7 @@ func (a *app) report(ctx context.Context, path string, f *reportFlags) error {
 			pg.Sections = append(pg.Sections, *s)
 		}
 	}
-	return writeFile(f.out, a.out, func(w *rowWriter) error { return reportTemplate.Execute(w.w, pg) })
+	return writeFile(f.out, a.out, func(w *rowWriter) error { return reportTemplate().Execute(w.w, pg) })
 }
 
 // facts lists what a reader asks first.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -12,22 +11,23 @@ import (
 	"github.com/spf13/pflag"
 
 	"bbgp.dev/bbgp"
+	"bbgp.dev/cmd/bbgp/internal/pattern"
 	"bbgp.dev/cmd/bbgp/internal/table"
 )
 
 // What is said of a wrong command line: one line that names the flag and what to do.
 
 var (
-	anUnknown = regexp.MustCompile(`^unknown flag: --(\S+)`)
-	aBadValue = regexp.MustCompile(`^invalid argument ("(?:[^"\\]|\\.)*") for "(?:-., )?(--[^"]+)" flag: (.*)`)
-	aNoNumber = regexp.MustCompile(`strconv\.(Parse\w+|Atoi): .*: (invalid syntax|value out of range)`)
-	aChoice   = regexp.MustCompile(`^"(.*)" is not one of \[(.*)\]$`)
+	anUnknown = pattern.Of(`^unknown flag: --(\S+)`)
+	aBadValue = pattern.Of(`^invalid argument ("(?:[^"\\]|\\.)*") for "(?:-., )?(--[^"]+)" flag: (.*)`)
+	aNoNumber = pattern.Of(`strconv\.(Parse\w+|Atoi): .*: (invalid syntax|value out of range)`)
+	aChoice   = pattern.Of(`^"(.*)" is not one of \[(.*)\]$`)
 )
 
 // flagError says of a flag that cannot be taken what it might be.
 func flagError(c *cobra.Command, err error) error {
 	text := err.Error()
-	if m := anUnknown.FindStringSubmatch(text); m != nil {
+	if m := anUnknown().FindStringSubmatch(text); m != nil {
 		var names []string
 		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 		text = "unknown flag --" + m[1]
@@ -37,9 +37,9 @@ func flagError(c *cobra.Command, err error) error {
 			text += "; see " + c.CommandPath() + " --help"
 		}
 	}
-	if m := aBadValue.FindStringSubmatch(text); m != nil {
+	if m := aBadValue().FindStringSubmatch(text); m != nil {
 		text = m[2] + " " + m[1] + ": " + m[3]
-		if n := aNoNumber.FindStringSubmatch(m[3]); n != nil {
+		if n := aNoNumber().FindStringSubmatch(m[3]); n != nil {
 			kind := map[string]string{"ParseFloat": "a number", "ParseUint": "a whole number from 0",
 				"ParseBool": "true or false"}[n[1]]
 			if kind == "" {
@@ -74,7 +74,7 @@ func optionText(err error) string {
 	}
 	flag := cmp.Or(flagOf[o.Option], o.Option)
 	text := fmt.Sprintf("--%s: %s", flag, o.Reason)
-	m := aChoice.FindStringSubmatch(o.Reason)
+	m := aChoice().FindStringSubmatch(o.Reason)
 	if m == nil {
 		return text
 	}

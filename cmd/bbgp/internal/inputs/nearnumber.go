@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 
+	"bbgp.dev/cmd/bbgp/internal/pattern"
 	"bbgp.dev/cmd/bbgp/internal/table"
 )
 
@@ -12,59 +13,59 @@ import (
 // near are kinds of such cells. A few texts of a kind that is loose are categories, such as
 // 0-10, 10-20 and 20+.
 var near = []struct {
-	cell  *regexp.Regexp
+	cell  func() *regexp.Regexp
 	loose bool
 	what  string
 }{
-	{regexp.MustCompile(`^([<>≤≥≦≧]=?\s*[-+]?[0-9].*|[-+]?[0-9.,]+ ?[<>])$`), false,
+	{pattern.Of(`^([<>≤≥≦≧]=?\s*[-+]?[0-9].*|[-+]?[0-9.,]+ ?[<>])$`), false,
 		"is a value beyond a limit of detection and no number: half the limit is a usual value in its place"},
-	{regexp.MustCompile(
+	{pattern.Of(
 		`(?i)^([<>]? ?(lod|loq|dl|mdl|bdl|bql|lld)|n\.?d\.?|n\.?n\.?|traces?|` +
 			`not detected|below detection( limit)?|u\.d\.l\.)$`), true,
 		"stands for a value below a limit of detection: half the limit is a usual value in its place"},
-	{regexp.MustCompile(`^[-+]?[0-9.,]+ ?(±|\+/-) ?[0-9.,]+$`), false,
+	{pattern.Of(`^[-+]?[0-9.,]+ ?(±|\+/-) ?[0-9.,]+$`), false,
 		"is a number and its error: put them in two columns"},
-	{regexp.MustCompile(`^[-+]?[0-9.,]+ ?\([0-9.]+\)$`), false,
+	{pattern.Of(`^[-+]?[0-9.,]+ ?\([0-9.]+\)$`), false,
 		"is a number and its error in parentheses: put them in two columns"},
-	{regexp.MustCompile(`^(ca\.?|~|≈|about) ?[-+]?[0-9]`), false, "is a rough value: write the number alone"},
-	{regexp.MustCompile(`^[-+]?[0-9.,]+ ?[*†‡§#^]+$`), false,
+	{pattern.Of(`^(ca\.?|~|≈|about) ?[-+]?[0-9]`), false, "is a rough value: write the number alone"},
+	{pattern.Of(`^[-+]?[0-9.,]+ ?[*†‡§#^]+$`), false,
 		"has a mark of a footnote behind the number: write the number alone"},
-	{regexp.MustCompile(`^[-+]?[0-9]{1,3} ?°.*[0-9].*['′]`), false,
+	{pattern.Of(`^[-+]?[0-9]{1,3} ?°.*[0-9].*['′]`), false,
 		"is an angle in degrees and minutes: write it as a decimal number, south and west with a minus"},
-	{regexp.MustCompile(`^[0-9]{1,3}(\.[0-9]+)? ?°? ?[NSEWO]$`), false,
+	{pattern.Of(`^[0-9]{1,3}(\.[0-9]+)? ?°? ?[NSEWO]$`), false,
 		"is an angle with a direction: write the number alone, south and west with a minus"},
-	{regexp.MustCompile(`^[0-9]{1,2}:[0-9]{2}(:[0-9]{2})?`), false,
+	{pattern.Of(`^[0-9]{1,2}:[0-9]{2}(:[0-9]{2})?`), false,
 		"is a time that cannot be read: write it as 15:04:05, or as a number of hours"},
-	{regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9:.]+( ?[AaPp][Mm])? ?[A-Za-z/_]+$`), false,
+	{pattern.Of(`^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9:.]+( ?[AaPp][Mm])? ?[A-Za-z/_]+$`), false,
 		"has a time zone by a name that is unknown or has several meanings: write +01:00 or the like in its place, " +
 			"or leave it out"},
-	{regexp.MustCompile(`^[0-9]{1,2}[./-][0-9]{1,2}\.?$`), true,
+	{pattern.Of(`^[0-9]{1,2}[./-][0-9]{1,2}\.?$`), true,
 		"may be a fraction, a range, or a day without its year: write a decimal number, or the date with its year"},
-	{regexp.MustCompile(
+	{pattern.Of(
 		`(?i)^(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*[-/ ][0-9]{2}$|` +
 			`^[0-9]{1,2}[-/ ](jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*$`), true,
 		"may be a day without its year or a month with a short one: write the date in full"},
-	{regexp.MustCompile(`^[0-9]+( [0-9]+)?/[0-9]+$`), true, "is a fraction: write it as a decimal number"},
-	{regexp.MustCompile(`^[0-9.,]+ ?(-|–|—|to|bis|\.\.) ?[0-9.,]+$`), true,
+	{pattern.Of(`^[0-9]+( [0-9]+)?/[0-9]+$`), true, "is a fraction: write it as a decimal number"},
+	{pattern.Of(`^[0-9.,]+ ?(-|–|—|to|bis|\.\.) ?[0-9.,]+$`), true,
 		"is a range: write its middle, or its two ends in two columns"},
-	{regexp.MustCompile(`^[-+]?[0-9.]+ ?[-+] ?[0-9.]*[ij]$`), false,
+	{pattern.Of(`^[-+]?[0-9.]+ ?[-+] ?[0-9.]*[ij]$`), false,
 		"is a complex number: put its two parts in two columns"},
-	{regexp.MustCompile(`^[\[({].*[0-9].*[,; ].*[\])}]$`), true, "holds several numbers: a column for each"},
+	{pattern.Of(`^[\[({].*[0-9].*[,; ].*[\])}]$`), true, "holds several numbers: a column for each"},
 }
 
 // aUnit is a unit of a cell.
-var aUnit = regexp.MustCompile(`^[-+]?[0-9]+([.,][0-9]+)? ?[A-Za-zµμ°Ω²³/%]{1,8}[0-9]?$`)
+var aUnit = pattern.Of(`^[-+]?[0-9]+([.,][0-9]+)? ?[A-Za-zµμ°Ω²³/%]{1,8}[0-9]?$`)
 
 // numberish says what a cell is that is nearly a number; "" if it is not.
 func numberish(cell string) string { what, _ := nearly(cell); return what }
 
 func nearly(cell string) (what string, loose bool) {
 	for _, n := range near {
-		if n.cell.MatchString(cell) {
+		if n.cell().MatchString(cell) {
 			return n.what, n.loose
 		}
 	}
-	if aUnit.MatchString(cell) && strings.ContainsAny(cell, " .,°µ²³/") {
+	if aUnit().MatchString(cell) && strings.ContainsAny(cell, " .,°µ²³/") {
 		return "has a unit in the cell: write the number alone", false
 	}
 	return "", false

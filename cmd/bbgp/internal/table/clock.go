@@ -2,21 +2,22 @@ package table
 
 import (
 	"bytes"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"bbgp.dev/cmd/bbgp/internal/pattern"
 )
 
 // Clock is the order of times of day and durations, which are read as hours.
 const Clock Order = "time"
 
 var (
-	aClock = regexp.MustCompile(
+	aClock = pattern.Of(
 		`^(?:([0-9]+) ?d(?:ays?)?,? ?)?([0-9]{1,5}):([0-5][0-9])` +
 			`(?::([0-5][0-9](?:[.,][0-9]+)?)|[.,]([0-9]+))?(?: ?([AaPp])\.?[Mm]\.?)?$`)
-	aSpan   = regexp.MustCompile(`^P(?:([0-9]+)D)?(?:T(?:([0-9.]+)H)?(?:([0-9.]+)M)?(?:([0-9.]+)S)?)?$`)
-	pointed = regexp.MustCompile(`^()([01][0-9]|2[0-3])\.([0-5][0-9])\.([0-5][0-9])$`)
-	hours   = regexp.MustCompile(
+	aSpan   = pattern.Of(`^P(?:([0-9]+)D)?(?:T(?:([0-9.]+)H)?(?:([0-9.]+)M)?(?:([0-9.]+)S)?)?$`)
+	pointed = pattern.Of(`^()([01][0-9]|2[0-3])\.([0-5][0-9])\.([0-5][0-9])$`)
+	hours   = pattern.Of(
 		`^()([0-9]+) ?h(?:rs?|ours?)? ?(?:([0-5]?[0-9]) ?(?:m|min|')?)?(?: ?([0-5]?[0-9]) ?(?:s|sec|")?)?$`)
 )
 
@@ -35,13 +36,13 @@ func clockHours(cell []byte) (v float64, two, ok bool) {
 	var m [][]byte
 	switch {
 	case cell[0] == 'P':
-		m = aSpan.FindSubmatch(cell)
+		m = aSpan().FindSubmatch(cell)
 	case bytes.IndexByte(cell, ':') >= 0:
-		m = aClock.FindSubmatch(cell)
+		m = aClock().FindSubmatch(cell)
 	case bytes.IndexByte(cell, 'h') >= 0:
-		m = hours.FindSubmatch(cell)
+		m = hours().FindSubmatch(cell)
 	case len(cell) == 8 && cell[2] == '.':
-		m = pointed.FindSubmatch(cell)
+		m = pointed().FindSubmatch(cell)
 	}
 	if m == nil || len(cell) < 4 && cell[0] == 'P' {
 		return 0, false, false

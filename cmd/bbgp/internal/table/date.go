@@ -69,7 +69,7 @@ func (o Order) days(cell []byte) (float64, bool) {
 			return 0, false
 		}
 		if cell[0] >= 'A' {
-			cell = cell[len(aWeekday.Find(cell)):]
+			cell = cell[len(aWeekday().Find(cell)):]
 		}
 		v, ok := o.written(cell)
 		if !ok && o == YMD {

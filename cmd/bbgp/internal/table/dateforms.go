@@ -2,26 +2,27 @@ package table
 
 import (
 	"bytes"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"bbgp.dev/cmd/bbgp/internal/pattern"
 )
 
 // Dates in other forms than three parts: weeks, quarters, days of the year, months; with
 // a weekday before them.
 
 var (
-	aWeek    = regexp.MustCompile(`^([0-9]{4})-?W([0-9]{2})(?:-?([1-7]))?$`)
-	aQuarter = regexp.MustCompile(`^([0-9]{4})[-/ ]?Q([1-4])$`)
-	quarterY = regexp.MustCompile(`^Q([1-4])[-/ ]?([0-9]{4})$`)
-	aYearDay = regexp.MustCompile(`^([0-9]{4})-([0-9]{3})$`)
-	inChina  = regexp.MustCompile(`^([0-9]{4})年([0-9]{1,2})月(?:([0-9]{1,2})日)?$`)
-	compact  = regexp.MustCompile(
+	aWeek    = pattern.Of(`^([0-9]{4})-?W([0-9]{2})(?:-?([1-7]))?$`)
+	aQuarter = pattern.Of(`^([0-9]{4})[-/ ]?Q([1-4])$`)
+	quarterY = pattern.Of(`^Q([1-4])[-/ ]?([0-9]{4})$`)
+	aYearDay = pattern.Of(`^([0-9]{4})-([0-9]{3})$`)
+	inChina  = pattern.Of(`^([0-9]{4})年([0-9]{1,2})月(?:([0-9]{1,2})日)?$`)
+	compact  = pattern.Of(
 		`^([0-9]{4})([0-9]{2})([0-9]{2})T([0-9]{2})([0-9]{2})([0-9]{2}(?:\.[0-9]+)?)?(Z|[+-][0-9:]{2,5})?$`)
-	ofSAS    = regexp.MustCompile(`^([0-9]{1,2})([A-Za-z]{3})([0-9]{4})(.*)$`)
-	unixDate = regexp.MustCompile(`^([A-Za-z]{3} +[0-9]{1,2}) ([0-9:]+ .+) ([0-9]{4})$`)
-	aWeekday = regexp.MustCompile(`^(?i:mon|tue|wed|thu|fri|sat|sun)[a-z]*,? `)
+	ofSAS    = pattern.Of(`^([0-9]{1,2})([A-Za-z]{3})([0-9]{4})(.*)$`)
+	unixDate = pattern.Of(`^([A-Za-z]{3} +[0-9]{1,2}) ([0-9:]+ .+) ([0-9]{4})$`)
+	aWeekday = pattern.Of(`^(?i:mon|tue|wed|thu|fri|sat|sun)[a-z]*,? `)
 )
 
 // formed reads a date that is beyond doubt and has not three parts.
@@ -33,27 +34,27 @@ func formed(cell []byte) (days float64, ok bool) {
 		}
 		return n
 	}
-	if m := aWeek.FindSubmatch(cell); m != nil {
+	if m := aWeek().FindSubmatch(cell); m != nil {
 		y, w := at(m, 1), at(m, 2)
 		first := dayOf(y, 1, 4) // week 1 has the 4th of January
 		first -= float64((int(time.Date(y, 1, 4, 0, 0, 0, 0, time.UTC).Weekday()) + 6) % 7)
 		return first + float64(7*(w-1)+at(m, 3)-1), w >= 1 && w <= 53
 	}
-	if m := aQuarter.FindSubmatch(cell); m != nil {
+	if m := aQuarter().FindSubmatch(cell); m != nil {
 		return dayOf(at(m, 1), 3*at(m, 2)-2, 1), true
 	}
-	if m := quarterY.FindSubmatch(cell); m != nil {
+	if m := quarterY().FindSubmatch(cell); m != nil {
 		return dayOf(at(m, 2), 3*at(m, 1)-2, 1), true
 	}
-	if m := aYearDay.FindSubmatch(cell); m != nil {
+	if m := aYearDay().FindSubmatch(cell); m != nil {
 		n := at(m, 2)
 		return dayOf(at(m, 1), 1, n), n >= 1 && n <= 366
 	}
-	if m := inChina.FindSubmatch(cell); m != nil {
+	if m := inChina().FindSubmatch(cell); m != nil {
 		y, mon, d := at(m, 1), at(m, 2), at(m, 3)
 		return dayOf(y, mon, d), isDay(y, mon, d)
 	}
-	if m := compact.FindSubmatch(cell); m != nil {
+	if m := compact().FindSubmatch(cell); m != nil {
 		y, mon, d := at(m, 1), at(m, 2), at(m, 3)
 		sec := string(m[6])
 		if sec == "" {
@@ -62,10 +63,10 @@ func formed(cell []byte) (days float64, ok bool) {
 		t, good := clock([]byte(string(m[4]) + ":" + string(m[5]) + ":" + sec + string(m[7])))
 		return dayOf(y, mon, d) + t, good && isDay(y, mon, d)
 	}
-	if m := ofSAS.FindSubmatch(cell); m != nil {
+	if m := ofSAS().FindSubmatch(cell); m != nil {
 		return DMY.written(bytes.Join([][]byte{m[1], []byte("-"), m[2], []byte("-"), m[3], m[4]}, nil))
 	}
-	if m := unixDate.FindSubmatch(cell); m != nil {
+	if m := unixDate().FindSubmatch(cell); m != nil {
 		month, day, _ := bytes.Cut(m[1], []byte(" "))
 		return MDY.written(bytes.Join([][]byte{month, bytes.TrimSpace(day), m[3], m[2]}, []byte(" ")))
 	}

@@ -2,8 +2,9 @@ package table
 
 import (
 	"bytes"
-	"regexp"
 	"strings"
+
+	"bbgp.dev/cmd/bbgp/internal/pattern"
 )
 
 // Blanks is the delimiter that stands for runs of blanks and tabs.
@@ -233,10 +234,10 @@ var unitWords = strings.Fields(
 	usd eur $ € £ USD EUR count - 1 float int string double`)
 
 // aType is the kind of a column as R prints it.
-var aType = regexp.MustCompile(`^<[a-z]{3,4}>$`)
+var aType = pattern.Of(`^<[a-z]{3,4}>$`)
 
 func unitWord(cell string) bool {
-	if aType.MatchString(cell) {
+	if aType().MatchString(cell) {
 		return true
 	}
 	if n := len(cell); n > 2 && strings.IndexByte("[(", cell[0]) >= 0 && strings.IndexByte("])", cell[n-1]) >= 0 {

@@ -3,8 +3,9 @@ package table
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 	"strings"
+
+	"bbgp.dev/cmd/bbgp/internal/pattern"
 )
 
 // foreign says what a file is that is no text table, and what to do; "" if it may be one.
@@ -44,7 +45,7 @@ func noTable(line []byte) string {
 		return "is a page of HTML or XML; download or export the table itself as CSV"
 	case strings.HasPrefix(s, `{"`) || strings.HasPrefix(s, "[{") || s == "{" || s == "[":
 		return "is JSON; export it as CSV: a header line and one row a line"
-	case strings.HasPrefix(s, "[[") || aList.MatchString(s):
+	case strings.HasPrefix(s, "[[") || aList().MatchString(s):
 		return "is a list as a program writes it; export it as CSV: a header line and one row a line, without brackets"
 	case strings.HasPrefix(s, "insert into ") || strings.HasPrefix(s, "create table "):
 		return "is SQL; export the table itself as CSV"
@@ -60,7 +61,7 @@ func noTable(line []byte) string {
 }
 
 // aList is a list of numbers in brackets.
-var aList = regexp.MustCompile(`^\[[-0-9.][-0-9., e+]*\],?$`)
+var aList = pattern.Of(`^\[[-0-9.][-0-9., e+]*\],?$`)
 
 // assignments says whether a line is pairs of name=value.
 func assignments(s string) bool {

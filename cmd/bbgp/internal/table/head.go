@@ -3,10 +3,11 @@ package table
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"bbgp.dev/cmd/bbgp/internal/pattern"
 )
 
 // What stands before the rows: comments, titles, Excel's sep=, the heads of GeoEAS and
@@ -30,7 +31,7 @@ func (h *head) note(format string, args ...any) {
 	h.notes = append(h.notes, fmt.Sprintf(format, args...))
 }
 
-var sepLine = regexp.MustCompile(`^"?sep=(.)"?[\s;,]*$`)
+var sepLine = pattern.Of(`^"?sep=(.)"?[\s;,]*$`)
 
 // comments are what lines of a comment begin with, before the header.
 var comments = []string{"#", "%", "//"}
@@ -93,7 +94,7 @@ func findHead(s *sample, opt *ReadOptions) *head {
 // before takes off what comments and other programs put before a table, and returns the
 // last comment.
 func (h *head) before(s *sample, drop func(n int)) (above []byte) {
-	if m := sepLine.FindSubmatch(s.recs[0].text); m != nil && len(s.recs) > 1 {
+	if m := sepLine().FindSubmatch(s.recs[0].text); m != nil && len(s.recs) > 1 {
 		drop(1)
 		if h.delimiter == 0 {
 			h.delimiter = m[1][0]
@@ -232,7 +233,7 @@ func (s *sample) headerAt(i int) bool {
 	for _, c := range s.cells[i] {
 		switch looks(c) {
 		case number:
-			if !aYear.Match(c) {
+			if !aYear().Match(c) {
 				return false
 			}
 		case text:
@@ -253,7 +254,7 @@ func (s *sample) headerAt(i int) bool {
 }
 
 // aYear may be the name of a column.
-var aYear = regexp.MustCompile(`^(1[89]|2[01])[0-9]{2}$`)
+var aYear = pattern.Of(`^(1[89]|2[01])[0-9]{2}$`)
 
 func filled(cells [][]byte) (n int) {
 	for _, c := range cells {

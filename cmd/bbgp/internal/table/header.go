@@ -2,9 +2,10 @@ package table
 
 import (
 	"bytes"
-	"regexp"
 	"slices"
 	"strings"
+
+	"bbgp.dev/cmd/bbgp/internal/pattern"
 )
 
 // header decides whether the first record names the columns, and what the next one is.
@@ -125,7 +126,7 @@ func words(cells [][]byte) bool {
 	for _, c := range cells {
 		switch {
 		case len(c) == 0:
-		case looks(c) != text && !aYear.Match(c):
+		case looks(c) != text && !aYear().Match(c):
 			return false
 		default:
 			n++
@@ -172,7 +173,7 @@ func wholeQuoted(recs []record) bool {
 func (s *sample) body(from int) [][][]byte { return s.cells[min(from, len(s.cells)):] }
 
 // rdbFormat is a cell of the line under the header of a USGS file: 15s, 10d, 14n.
-var rdbFormat = regexp.MustCompile(`^[0-9]+[sdn]$`)
+var rdbFormat = pattern.Of(`^[0-9]+[sdn]$`)
 
 // unitsRows counts the lines under the header that tell units, or units and kinds.
 func (s *sample) unitsRows() int {
@@ -194,7 +195,7 @@ func (s *sample) unitsRow(i int, rows [][][]byte) bool {
 	if k := filled(s.cells[i]); k == 0 || k > s.usual {
 		return false
 	}
-	if !slices.ContainsFunc(s.cells[i], func(c []byte) bool { return !rdbFormat.Match(c) }) {
+	if !slices.ContainsFunc(s.cells[i], func(c []byte) bool { return !rdbFormat().Match(c) }) {
 		return true
 	}
 	units, sure := 0, false

@@ -2,15 +2,16 @@ package table
 
 import (
 	"encoding/csv"
-	"regexp"
 	"strings"
+
+	"bbgp.dev/cmd/bbgp/internal/pattern"
 )
 
-var safeArg = regexp.MustCompile(`^[A-Za-z0-9_./:,+=@%^-]+$`)
+var safeArg = pattern.Of(`^[A-Za-z0-9_./:,+=@%^-]+$`)
 
 // Arg quotes an argument for a shell.
 func Arg(s string) string {
-	if safeArg.MatchString(s) {
+	if safeArg().MatchString(s) {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"

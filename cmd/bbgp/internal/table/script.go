@@ -2,10 +2,11 @@ package table
 
 import (
 	"bytes"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"bbgp.dev/cmd/bbgp/internal/pattern"
 )
 
 // Numbers in other letters than those of a keyboard: digits of other scripts and full
@@ -22,7 +23,7 @@ func unusual(cell []byte, decimal byte, seen *look) (plain []byte, ok bool) {
 	if bytes.IndexFunc(b, func(r rune) bool { return r >= utf8.RuneSelf }) >= 0 {
 		b = bytes.Map(func(r rune) rune { return seen.latin(r, decimal) }, b)
 	}
-	if m := aPower.FindSubmatch(b); m != nil {
+	if m := aPower().FindSubmatch(b); m != nil {
 		b, seen.powers = append(append(bytes.Clone(m[1]), 'e'), bytes.Map(lowered, m[2])...), true
 	}
 	return b, len(b) > 0
@@ -57,7 +58,7 @@ func (l *look) latin(r rune, decimal byte) rune {
 }
 
 // aPower is a power of ten in full: 1.5 × 10^3, 2·10⁻⁴.
-var aPower = regexp.MustCompile(`^(.*[0-9]) ?[x*×·⋅] ?10 ?\^? ?\{?([-+−⁻⁺]?[0-9⁰¹²³⁴-⁹]{1,3})\}?$`)
+var aPower = pattern.Of(`^(.*[0-9]) ?[x*×·⋅] ?10 ?\^? ?\{?([-+−⁻⁺]?[0-9⁰¹²³⁴-⁹]{1,3})\}?$`)
 
 func lowered(r rune) rune {
 	switch i := strings.IndexRune("⁰¹²³⁴⁵⁶⁷⁸⁹", r); {

@@ -3,9 +3,10 @@ package table
 import (
 	"bytes"
 	"maps"
-	"regexp"
 	"slices"
 	"unicode/utf8"
+
+	"bbgp.dev/cmd/bbgp/internal/pattern"
 )
 
 // Numbers as people write them: 1,234.5, 2.277,9, 1 234,5, 1'234.5, 12,5 %, $1,234,
@@ -234,14 +235,14 @@ func trimBlanks(b []byte) []byte {
 
 // aUnit is a unit behind a number: after a blank, in brackets, or a known one of two
 // letters or more.
-var aUnit = regexp.MustCompile(`^(.*[0-9])([ \x{00a0}]?)([(\[]?[\p{L}°%‰][\p{L}°²³0-9/^.*·-]{0,9}[)\]]?)$`)
+var aUnit = pattern.Of(`^(.*[0-9])([ \x{00a0}]?)([(\[]?[\p{L}°%‰][\p{L}°²³0-9/^.*·-]{0,9}[)\]]?)$`)
 
 // cutUnit cuts the unit of a cell such as 12 mm or 20°C.
 func cutUnit(b []byte) (number []byte, unit string) {
 	if len(b) == 0 || b[len(b)-1] >= '0' && b[len(b)-1] <= '9' {
 		return b, ""
 	}
-	m := aUnit.FindSubmatch(b)
+	m := aUnit().FindSubmatch(b)
 	if m == nil || len(m[2]) == 0 && (len(m[3]) < 2 || !unitWord(string(m[3]))) {
 		return b, ""
 	}

@@ -1,9 +1,10 @@
 package table
 
 import (
-	"regexp"
 	"strings"
 	"time"
+
+	"bbgp.dev/cmd/bbgp/internal/pattern"
 )
 
 // zones are hours to the east of Greenwich, by the names that have one meaning; those of
@@ -16,8 +17,8 @@ var zones = map[string]float64{"UTC": 0, "GMT": 0, "Z": 0, "UT": 0,
 
 var (
 	// A note in brackets behind a numeric zone, as Java and browsers write it.
-	zoneNote = regexp.MustCompile(`([+-][0-9]{2}:?[0-9]{2}) ?(\[[A-Z_/+0-9-]+\]|\([A-Z .]+\))$`)
-	zoneName = regexp.MustCompile(`([0-9.]|AM|PM) ?([A-Z]{1,4})$`)
+	zoneNote = pattern.Of(`([+-][0-9]{2}:?[0-9]{2}) ?(\[[A-Z_/+0-9-]+\]|\([A-Z .]+\))$`)
+	zoneName = pattern.Of(`([0-9.]|AM|PM) ?([A-Z]{1,4})$`)
 )
 
 // zoneOf cuts the time zone off a time of day, in capitals, and returns its hours to the
@@ -27,12 +28,12 @@ func zoneOf(s string) (rest string, hours float64, ok bool) {
 		return s, 0, false
 	}
 	if strings.HasSuffix(s, "]") || strings.HasSuffix(s, ")") {
-		s = zoneNote.ReplaceAllString(s, "$1")
+		s = zoneNote().ReplaceAllString(s, "$1")
 	}
 	if last := s[len(s)-1:]; last < "A" {
 		return offset(s)
 	}
-	if m := zoneName.FindStringSubmatchIndex(s); m != nil {
+	if m := zoneName().FindStringSubmatchIndex(s); m != nil {
 		name := s[m[4]:m[5]]
 		if name == "AM" || name == "PM" {
 			return s, 0, true

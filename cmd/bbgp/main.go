@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -52,7 +53,24 @@ func main() {
 
 // collectAt is the growth of the heap, per cent, after which garbage is collected:
 // large arrays without pointers cost the collector nothing, and memory is dear.
-const collectAt = 50
+// Until it is collected for the first time, collectFirst stands: at 8 MiB and not at 2, which
+// a quick command passes a dozen times.
+const collectAt, collectFirst = 50, 200
+
+// collect sets when garbage is collected, until the function that it returns is called.
+func collect() (end func()) {
+	before := debug.SetGCPercent(collectFirst)
+	var ended atomic.Bool
+	runtime.AddCleanup(new([64]byte), func(ended *atomic.Bool) {
+		if !ended.Load() {
+			debug.SetGCPercent(collectAt)
+		}
+	}, &ended)
+	return func() {
+		ended.Store(true)
+		debug.SetGCPercent(before)
+	}
+}
 
 // run executes a command line and returns its exit code.
 func run(ctx context.Context, args []string, in io.Reader, out, errw io.Writer) int {
@@ -61,7 +79,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errw io.Writer) 
 
 func (a *app) run(ctx context.Context, args []string) (code int) {
 	if os.Getenv("GOGC") == "" {
-		defer debug.SetGCPercent(debug.SetGCPercent(collectAt))
+		defer collect()()
 	}
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(-1)) // see keepWithin
 	defer func() {

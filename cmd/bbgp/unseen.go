@@ -64,6 +64,9 @@ func predictRows(ctx context.Context, m *bbgp.Model, plan *inputs.Plan, e *linal
 // there are none.
 func standIn(plan *inputs.Plan, x linalg.Matrix) (linalg.Matrix, *standIns) {
 	columns := plan.LevelInputs()
+	if len(columns) == 0 {
+		return x, nil
+	}
 	of := &standIns{levels: make([]int, x.Rows)}
 	xs, any := linalg.Matrix{Cols: x.Cols, Stride: x.Cols}, false
 	for i := range x.Rows {

@@ -2,6 +2,7 @@ package table
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"bbgp.dev/cmd/bbgp/internal/pattern"
@@ -74,7 +75,8 @@ func recordEnd(text []byte, from int) (to, lines int, ended bool) {
 
 // splitCopy cuts a record and leaves it as it is.
 func splitCopy(rec []byte, delimiter byte) [][]byte {
-	return splitAny(nil, bytes.Clone(rec), delimiter, bytes.IndexByte(rec, '"') >= 0)
+	cells := make([][]byte, 0, min(bytes.Count(rec, []byte{delimiter}), 1000)+1)
+	return splitAny(cells, bytes.Clone(rec), delimiter, bytes.IndexByte(rec, '"') >= 0)
 }
 
 // by cuts all records.
@@ -107,6 +109,9 @@ func (s *sample) by(delimiter byte) {
 // score says how well a delimiter cuts the records: into the same number of cells, and
 // into numbers.
 func (s *sample) score(delimiter byte) float64 {
+	if s.place == nil && !s.has(delimiter) {
+		return 0
+	}
 	s.by(delimiter)
 	if s.usual < 2 {
 		return 0
@@ -139,6 +144,13 @@ func (s *sample) score(delimiter byte) float64 {
 		return 0 // words of a text
 	}
 	return 2*share + quality - 0.01*float64(start)
+}
+
+// has says whether any record has the delimiter in it.
+func (s *sample) has(delimiter byte) bool {
+	return slices.ContainsFunc(s.recs, func(r record) bool {
+		return bytes.IndexByte(r.text, delimiter) >= 0 || delimiter == Blanks && bytes.IndexByte(r.text, '\t') >= 0
+	})
 }
 
 // numeric says whether a cell is a number in some way of writing, a date or missing.
@@ -212,9 +224,14 @@ func (s *sample) detectDecimal() byte {
 
 // strongMark returns the decimal mark of a number that can have no other one.
 func strongMark(cell []byte) byte {
-	if !bytes.ContainsAny(cell, ".,") {
-		return 0
+	if mark := onlyMark(cell); mark != unsure {
+		return mark
 	}
+	return bothWays(cell)
+}
+
+// bothWays reads a number with either mark.
+func bothWays(cell []byte) byte {
 	_, point := styled(cell, '.', nil)
 	_, comma := styled(cell, ',', nil)
 	switch {
@@ -224,6 +241,37 @@ func strongMark(cell []byte) byte {
 		return ','
 	}
 	return 0
+}
+
+const unsure = 1 // onlyMark cannot say
+
+// onlyMark is strongMark of what most cells are: digits, at most one mark and digits that are no group of
+// three behind it, perhaps with a minus and an exponent.
+func onlyMark(cell []byte) byte {
+	at := bytes.IndexAny(cell, ".,")
+	if at < 0 {
+		return 0
+	}
+	b, ok := bytes.CutPrefix(cell, []byte("-"))
+	n := digitRun(b)
+	if ok {
+		at--
+	}
+	if n != at || n == 0 || n > 15 {
+		return unsure
+	}
+	mark := b[n]
+	b = b[n+1:]
+	n = digitRun(b)
+	if n == 0 || n == 3 || n > 20 {
+		return unsure
+	}
+	if b = b[n:]; len(b) > 0 {
+		if len(b) != 4 || b[0] != 'e' || b[1] != '-' && b[1] != '+' || digitRun(b[2:]) != 2 {
+			return unsure
+		}
+	}
+	return mark
 }
 
 // unitWords are units that are told even where only one stands under a header.

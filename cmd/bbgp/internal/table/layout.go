@@ -20,6 +20,9 @@ const fewestAligned = 3 // lines that show a layout
 // positions finds the columns of the sample by position, and the record that they begin at;
 // nil where runs of blanks divide the lines as well, or where the lines are not aligned.
 func (s *sample) positions() (l layout, start int) {
+	if !s.has(Blanks) {
+		return nil, 0
+	}
 	for start = range min(len(s.recs), 4) { // titles run across the columns
 		if len(s.recs)-start < fewestAligned {
 			break

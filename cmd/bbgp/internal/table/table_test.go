@@ -335,3 +335,26 @@ func BenchmarkLoad(b *testing.B) {
 		}
 	}
 }
+
+// What tells the mark of a usual number at once says what reading it both ways does.
+func TestOnlyMark(t *testing.T) {
+	seen := map[byte]int{}
+	for _, whole := range []string{"", "0", "7", "12", "123", "1234", "12345678901234", "1234567890123456"} {
+		for _, part := range []string{"", ".", ".1", ",12", ".123", ",123", ".1234", ",12345678901234567890", ".000", ".1.2",
+			",123.4", ".1,2"} {
+			for _, end := range []string{"", "e-05", "e+10", "e5", "E-05", "e-5", "e-050", " ", "%", "e", "x"} {
+				for _, sign := range []string{"", "-", "+", "--", " "} {
+					cell := []byte(sign + whole + part + end)
+					got := onlyMark(cell)
+					seen[got]++
+					if want := bothWays(cell); got != unsure && got != want {
+						t.Errorf("%s: %q, not %q", cell, got, want)
+					}
+				}
+			}
+		}
+	}
+	if seen['.'] < 50 || seen[','] < 50 || seen[0] < 50 {
+		t.Error(seen)
+	}
+}

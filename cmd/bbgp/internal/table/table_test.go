@@ -340,8 +340,8 @@ func BenchmarkLoad(b *testing.B) {
 func TestOnlyMark(t *testing.T) {
 	seen := map[byte]int{}
 	for _, whole := range []string{"", "0", "7", "12", "123", "1234", "12345678901234", "1234567890123456"} {
-		for _, part := range []string{"", ".", ".1", ",12", ".123", ",123", ".1234", ",12345678901234567890", ".000", ".1.2",
-			",123.4", ".1,2"} {
+		for _, part := range []string{"", ".", ".1", ",12", ".123", ",123", ".1234", ",12345678901234567890", ".000",
+			".1.2", ",123.4", ".1,2"} {
 			for _, end := range []string{"", "e-05", "e+10", "e5", "E-05", "e-5", "e-050", " ", "%", "e", "x"} {
 				for _, sign := range []string{"", "-", "+", "--", " "} {
 					cell := []byte(sign + whole + part + end)

@@ -98,8 +98,7 @@ func (f *fit) newModel() *Model {
 	r.Method, r.MethodReason, r.Optimizer, r.Seed, r.ISA = f.opt.Method, f.opt.methodReason, f.opt.Optimizer,
 		f.opt.Seed, f.opt.Engine.Impl.Name
 	r.Costs, r.ProbesReason = f.opt.Costs, f.opt.probesReason
-	eval := f.opt.evalOptions()
-	r.PredictedBytes = f.opt.budget().PeakBytes(r.Distinct, r.N, r.D, eval.Rank, eval.Neighbours)
+	r.PredictedBytes = f.opt.budget().PeakBytes(r.Distinct, r.N, r.D, f.opt.size())
 	r.Constant, r.Irrelevant, r.Warnings, r.Trace = []string{}, []string{}, []string{}, []Step{}
 	for _, j := range gp.ConstantColumns(f.Raw.X) {
 		f.Flat[j] = true
@@ -122,9 +121,9 @@ func (f *fit) predictPeak(ctx context.Context, r *Result, p Params) error {
 	}
 	eval := f.opt.evalOptions()
 	eval.Seen, eval.Uses = f.Seen, train.StageStepsOf(string(f.opt.Method))
-	rank, near, err := lanczos.Foresee(ctx, f.opt.Engine, f.Std, p, eval)
+	size, err := lanczos.Foresee(ctx, f.opt.Engine, f.Std, p, eval)
 	if err == nil {
-		r.PredictedBytes = f.opt.budget().PeakBytes(r.Distinct, r.N, r.D, rank, near)
+		r.PredictedBytes = f.opt.budget().PeakBytes(r.Distinct, r.N, r.D, size)
 	} else if evidence.NotFinite(err) {
 		return nil
 	}

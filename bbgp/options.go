@@ -229,8 +229,12 @@ func (o *Options) evalOptions() evidence.Options {
 
 // budget returns what the options say about memory.
 func (o *Options) budget() *cost.Budget {
-	e := o.evalOptions()
 	return &cost.Budget{Method: string(o.Method), Bytes: o.Memory,
-		Probes: o.Probes, Rank: e.Rank, Neighbours: e.Neighbours,
-		Inducing: o.inducing(), Costs: o.Costs}
+		Probes: o.Probes, Preconditioner: o.size(), Inducing: o.inducing(), Costs: o.Costs}
+}
+
+// size is that of the preconditioner as far as it is asked for.
+func (o *Options) size() cost.Size {
+	e := o.evalOptions()
+	return cost.Size{Rank: e.Rank, Neighbours: e.Neighbours}
 }

@@ -26,6 +26,7 @@ type Plan struct {
 	Precision   enum.Precision `json:"precision"`
 	Rank        int            `json:"rank"`
 	Neighbours  int            `json:"neighbours"`
+	Latents     int            `json:"latents"` // instead of both
 	Probes      int            `json:"probes"`
 	Product     enum.Product   `json:"product"`             // dense or h2
 	ProductCPU  float64        `json:"product_cpu_seconds"` // CPU time of one product, about
@@ -67,7 +68,11 @@ func NewPlan(ctx context.Context, d *Data, opt Options) (*Plan, error) {
 	}
 	p := &Plan{Rows: d.X.Rows, Distinct: n, Inputs: d.X.Cols, Method: set.Method}
 	p.Sample = min(n, max(min(n/2, planRows), 50))
-	sub := m.Rows(gp.Subset(n, p.Sample, set.Seed+2))
+	rows := gp.Subset(n, p.Sample, set.Seed+2)
+	if set.onMap(n, d.X.Cols) {
+		rows = set.mapSample(m, p.Sample)
+	}
+	sub := m.Rows(rows)
 	sample := set
 	sample.Time, sample.Memory, sample.Journal, sample.Progress = planTime, 0, nil, nil
 	fit, err := Fit(ctx, sub, sample)
@@ -76,14 +81,14 @@ func NewPlan(ctx context.Context, d *Data, opt Options) (*Plan, error) {
 	}
 	r := &fit.Result
 	p.Precision, p.Rank, p.Neighbours, p.Probes = r.Precision, r.Rank, r.Neighbours, r.Probes
+	size := set.size() // as far as it is known
 	if set.Method == enum.MethodExact {
 		p.dense(&set, r)
-	} else if err := p.products(ctx, &set, fit, m, sub, sample); err != nil {
+	} else if size, err = p.products(ctx, &set, fit, m, sub, sample); err != nil {
 		return nil, err
 	}
 	p.LeastBytes = set.budget().LeastBytes(n, d.X.Rows, d.X.Cols)
-	eval := set.evalOptions()
-	p.Bytes = set.budget().PeakBytes(n, d.X.Rows, d.X.Cols, eval.Rank, eval.Neighbours)
+	p.Bytes = set.budget().PeakBytes(n, d.X.Rows, d.X.Cols, size)
 	p.Took = time.Since(began).Seconds()
 	return p, nil
 }
@@ -116,16 +121,20 @@ func (p *Plan) dense(set *Options, r *Result) {
 	p.Seconds = p.CPUSeconds * r.Seconds / r.CPUSeconds
 }
 
-// products plans a fit by products from that of the rows of sub and one evaluation on more of those of d.
-func (p *Plan) products(ctx context.Context, set *Options, fit *Model, d, sub *Data, opt Options) error {
+// products plans a fit by products from that of the rows of sub and one evaluation on more of those of d. It returns
+// the size of P as far as it is known.
+func (p *Plan) products(ctx context.Context, set *Options, fit *Model, d, sub *Data,
+	opt Options) (size cost.Size, err error) {
+	if set.onMap(p.Distinct, p.Inputs) {
+		if size, done, err := p.onMap(ctx, set, fit, d); done || err != nil {
+			return size, err
+		}
+	}
 	r := &fit.Result
 	_, evals, _ := p.evaluations(set, r)
 	at, power, err := evaluateLarger(ctx, d, sub, fit.Parameters, opt)
 	if err != nil {
-		return err
-	}
-	if at.Product == enum.ProductH2 {
-		p.Precision, p.Rank, p.Neighbours = at.Precision, at.Rank, at.Neighbours
+		return size, err
 	}
 	more := float64(p.Distinct) / float64(at.rows)
 	square := 2.0
@@ -139,7 +148,7 @@ func (p *Plan) products(ctx context.Context, set *Options, fit *Model, d, sub *D
 	once := r.SecondsByPhase["prefit"] + r.SecondsByPhase["fisher"]
 	p.CPUSeconds = once*r.CPUSeconds/r.Seconds + adapted*(evals+finalWork)*at.cpu(more, power)
 	p.Seconds = p.CPUSeconds * at.Seconds / at.CPUSeconds
-	return nil
+	return set.size(), nil
 }
 
 // A larger is an evaluation on that many rows.
@@ -151,9 +160,6 @@ type larger struct {
 // evaluateLarger evaluates at q on planSteps times the rows of sub, and on sub: the
 // passes grow with that power of n.
 func evaluateLarger(ctx context.Context, d, sub *Data, q Params, opt Options) (at larger, power float64, err error) {
-	if at, power, err = evaluateMap(ctx, d, q, opt); err != nil || at.LMLReport != nil {
-		return at, power, err
-	}
 	at.rows = min(planSteps*sub.X.Rows, d.X.Rows)
 	if at.LMLReport, err = LogMarginalLikelihood(ctx,
 		d.Rows(gp.Subset(d.X.Rows, at.rows, opt.Seed+2)), q, opt); err != nil {
@@ -169,24 +175,6 @@ func evaluateLarger(ctx context.Context, d, sub *Data, q Params, opt Options) (a
 	// 2 passes or 3 is chance.
 	power = math.Log(float64(at.Passes+1)/float64(few.Passes+1)) / math.Log(float64(at.rows)/float64(sub.X.Rows))
 	return at, min(max(planShare*power, leastPower), mostPower), nil
-}
-
-// evaluateMap evaluates at q on as many rows as products below n² take to show what they
-// cost, where d is going to be multiplied by them; at is nil elsewhere.
-func evaluateMap(ctx context.Context, d *Data, q Params, opt Options) (at larger, power float64, err error) {
-	const rows, mapPower = 20000, 0.1
-	if !cost.IsMap(d.X.Rows, d.X.Cols) || opt.Product == enum.ProductDense {
-		return at, 0, nil
-	}
-	if opt.Rank == 0 {
-		opt.Rank = -1 // none is tried for so many rows as d has
-	}
-	at.rows = rows
-	at.LMLReport, err = LogMarginalLikelihood(ctx, d.Rows(gp.Subset(d.X.Rows, rows, opt.Seed+2)), q, opt)
-	if err != nil || at.Product != enum.ProductH2 {
-		return larger{}, 0, err
-	}
-	return at, mapPower, nil
 }
 
 // cpu is the CPU time of an evaluation on grow times the rows.

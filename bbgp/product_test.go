@@ -256,8 +256,8 @@ func TestPlanMap(t *testing.T) {
 			t.Fatal(err)
 		}
 		seconds[k] = p.CPUSeconds
-		if k == 0 && (p.Rank > 0 || p.Neighbours == 0) {
-			t.Errorf("rank %d, %d neighbours", p.Rank, p.Neighbours)
+		if k == 0 && (p.Rank > 0 || p.Neighbours+p.Latents == 0) {
+			t.Errorf("rank %d, %d neighbours, %d latents", p.Rank, p.Neighbours, p.Latents)
 		}
 	}
 	if !(3*seconds[0] < seconds[1]) {

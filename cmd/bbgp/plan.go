@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -90,7 +91,8 @@ func writePlan(w io.Writer, p *bbgp.Plan) error {
 	textf(w, "rows          %s, %d inputs\n", rows, p.Inputs)
 	textf(w, "method        %s, %s", p.Method, p.Precision)
 	if p.Method != "exact" {
-		textf(w, ", preconditioner of rank %d and %d neighbours", p.Rank, p.Neighbours)
+		what := precondText(p.Rank, p.Neighbours, p.Latents)
+		textf(w, ", preconditioner of %s", strings.Replace(what, ", ", " and ", 1))
 	}
 	textf(w, "\nwork          about %d evaluations, %d passes over the kernel matrix\n", p.Evaluations, p.Passes)
 	textf(w, "time          about %s, %.3g CPU s\n", about(p.Seconds), p.CPUSeconds)

@@ -82,7 +82,8 @@ func (f *clusterFlags) onCluster(ctx context.Context, opt *bbgp.Options, p *bbgp
 	w := cost.Work{Rows: c.ForRows, Inputs: p.Inputs, Columns: cmp.Or(opt.Probes, usualProbes) + 1,
 		Passes: int(math.Ceil(passes)), Evaluations: p.Evaluations,
 		Rank:       min(p.Rank, cost.MostRank(c.ForRows, cost.OrStandard(opt.Costs))),
-		Neighbours: p.Neighbours, Nanoseconds: *costs}
+		Neighbours: p.Neighbours, Latents: int(float64(p.Latents) * float64(c.ForRows) / float64(p.Distinct)),
+		Nanoseconds: *costs}
 	if p.Precision == "f64" {
 		w.Precision = kernelmv.F64
 	}

@@ -32,6 +32,7 @@ type Work struct {
 	Passes           int // of an evaluation
 	Evaluations      int
 	Rank, Neighbours int
+	Latents          int                // instead of both: their memory, as their time is little
 	Precision        kernelmv.Precision // of the products
 	Below            float64            // seconds of one thread for a product below n², 0 for one of all pairs
 	Nanoseconds      Costs              // of one thread, measured
@@ -175,8 +176,8 @@ func (c Cluster) toReceive(bytes float64) float64 {
 // bytes predicts the memory of a rank: data and blocks of columns on each, what has rows by rank shared.
 func (c Cluster) bytes(w Work) int64 {
 	n := int64(w.Rows)
-	shared := precondBytes(w.Rows, w.Rank, w.Neighbours) + 4*n*int64(w.Columns*w.Passes)
-	each := KrylovBytes(w.Rows, w.Inputs, w.Columns, 0, 0) + TableBytes(w.Rows, w.Inputs)
+	shared := Size{w.Rank, w.Neighbours, w.Latents}.bytes(w.Rows) + 4*n*int64(w.Columns*w.Passes)
+	each := KrylovBytes(w.Rows, w.Inputs, w.Columns, Size{}) + TableBytes(w.Rows, w.Inputs)
 	if c.Ranks > 1 {
 		shared += bytesPerColumn * n * int64(w.Neighbours)
 		each += bytesPerFound * n * int64(w.Neighbours)

@@ -45,7 +45,8 @@ func Latents(n, d int, prec kernelmv.Precision, opt Request, shares []float64) (
 	least, best := math.Inf(1), -1
 	for i, r := range LatentRows {
 		latents := rows / float64(r)
-		if latents > mostLatents && i+1 < len(LatentRows) || !(shares[i] <= mostShare) {
+		if latents > mostLatents && i+1 < len(LatentRows) || !(shares[i] <= mostShare) ||
+			!opt.roomFor(n, Size{Latents: n / r}) {
 			continue
 		}
 		build := latentCells*c.Neighbour + latentFactor*c.Dense*math.Pow(latents, 1.5)/rows

@@ -51,8 +51,8 @@ func TestLeastMemory(t *testing.T) {
 			least := int64(1)
 			for range 3 { // until no method asks for more
 				method, _ := Method(n, d, OrStandard(nil), least)
-				b := Budget{Bytes: least, Method: method, Probes: FewProbes, Rank: -1, Neighbours: -1,
-					Costs: OrStandard(nil)}
+				b := Budget{Bytes: least, Method: method, Probes: FewProbes,
+					Preconditioner: Size{Rank: -1, Neighbours: -1}, Costs: OrStandard(nil)}
 				var short *gp.MemoryError
 				if errors.As(b.Check(n, n, d), &short) {
 					if least > 1 {

@@ -124,6 +124,7 @@ type Request struct {
 	Seen             History // what the last evaluation took
 	RowWork          float64 // of a product, in entries of a dense one a row; 0: n
 	H2               bool    // products are of form H2
+	Room             int64   // bytes that a P that is chosen may have there, see RoomOfP; 0: any
 }
 
 // rowWork is what a product of n rows costs a row, in pairs of a dense one.
@@ -134,6 +135,9 @@ func (o *Request) rowWork(n int) float64 {
 	return float64(n)
 }
 
+// roomFor says whether there is room for such a P.
+func (o *Request) roomFor(n int, p Size) bool { return o.Room <= 0 || p.bytes(n) <= o.Room }
+
 // Neighbours returns the number of Neighbours of the least cost.
 func Neighbours(n, d, m int, prec kernelmv.Precision, opt Request) int {
 	s, costs := opt.Seen, OrStandard(opt.Costs)
@@ -142,7 +146,7 @@ func Neighbours(n, d, m int, prec kernelmv.Precision, opt Request) int {
 	}
 	best, least := 0, math.Inf(1)
 	for _, nn := range nearSizes {
-		if nn > n/8 && best > 0 {
+		if best > 0 && (nn > n/8 || !opt.roomFor(n, Size{Neighbours: nn})) {
 			break
 		}
 		if c := nearCost(n, opt.rowWork(n), d, nn, m, max(opt.Uses, 1), prec, s, costs); c < least {

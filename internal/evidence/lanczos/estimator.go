@@ -118,6 +118,9 @@ func (o *Estimator) Rebuild(ctx context.Context, p gp.Params, opt evidence.Optio
 		return err
 	}
 	opt.RowWork, opt.H2 = work/float64(o.n), h2
+	if h2 {
+		opt.Room = cost.RoomOfP(o.n, o.d.X.Cols, opt.Probes, opt.Memory)
+	}
 	o.pre, o.lanczos = nil, nil // the memory of the old ones is for the new one
 	pre, reason, err := o.precondition(ctx, p, prec, opt)
 	if err != nil {
@@ -138,10 +141,7 @@ func (o *Estimator) setProbes(w linalg.Matrix, memory int64) {
 	most := 0
 	if memory > 0 {
 		rest := memory - cost.ProgramBytes - cost.TableBytes(o.n, o.d.X.Cols) -
-			cost.KrylovBytes(o.n, o.d.X.Cols, w.Cols+1, o.pre.Rank(), o.pre.Neighbours())
-		if o.pre.Latents() > 0 {
-			rest -= o.pre.Bytes()
-		}
+			cost.KrylovBytes(o.n, o.d.X.Cols, w.Cols+1, o.size())
 		// The basis grows by chunks of asm.Pad columns; none at all is fine.
 		if most = int(rest/(4*int64(o.n))) / basisChunk * basisChunk; most <= 0 {
 			most = -1
@@ -211,6 +211,11 @@ func (o *Estimator) Evaluate(ctx context.Context, p gp.Params, opt evidence.Opti
 	ev.Seconds = time.Since(begin).Seconds()
 	ev.SecondsByPhase = o.phases.report()
 	return ev, nil
+}
+
+// size is that of the preconditioner.
+func (o *Estimator) size() cost.Size {
+	return cost.Size{Rank: o.pre.Rank(), Neighbours: o.pre.Neighbours(), Latents: o.pre.Latents()}
 }
 
 // nodeOne reports whether K̂ >= P is certain at p.

@@ -102,8 +102,8 @@ func TestMemory(t *testing.T) {
 		o := mustObjective(t, d, p)
 		opt.Memory = 0
 		if most != 0 {
-			opt.Memory = cost.ProgramBytes + cost.TableBytes(600, 3) + cost.KrylovBytes(600, 3, 32, 50, 0) +
-				4*600*int64(max(most, 0)) + 100
+			opt.Memory = cost.ProgramBytes + cost.TableBytes(600, 3) + 4*600*int64(max(most, 0)) + 100 +
+				cost.KrylovBytes(600, 3, 32, cost.Size{Rank: 50})
 		}
 		if err := o.Rebuild(context.Background(), p, opt); err != nil {
 			t.Fatal(err)

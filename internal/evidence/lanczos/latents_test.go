@@ -92,3 +92,39 @@ func TestLatentsH2(t *testing.T) {
 		t.Errorf("%d latents: %s", o.pre.Latents(), o.reason)
 	}
 }
+
+// What a P of latents is foreseen to take is what it takes.
+func TestLatentBytes(t *testing.T) {
+	const n, m = 20000, 2000
+	d, p := gptest.SmoothTable(n, 2, 0.1), gptest.TestParams("matern32", 2, .1)
+	o := mustObjective(t, d, p)
+	opt := evidence.Options{Request: cost.Request{Rank: -1, Neighbours: -1, Latents: m}, Eps: 1}
+	if err := o.Rebuild(context.Background(), p, opt); err != nil {
+		t.Fatal(err)
+	}
+	if is, said := o.pre.Bytes(), cost.LatentBytes(n, m); said < is || said > 2*is {
+		t.Errorf("%d bytes foreseen, %d taken", said, is)
+	}
+}
+
+// A trial says what all rows take by some of them: the size of P, passes, and how much more their products are.
+func TestTry(t *testing.T) {
+	d, p := gptest.SmoothTable(6000, 2, 0.1), gptest.TestParams("matern32", 2, .1)
+	some := make([]int, 1500)
+	for i := range some {
+		some[i] = i
+	}
+	opt := evidence.Options{Request: cost.Request{Rank: -1, Neighbours: -1, Probes: 7}, Eps: 1, Product: "h2"}
+	r, err := Try(context.Background(), gptest.Engine(t), d, some, p, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r == nil || r.Value.Product != "h2" || r.Value.Passes < 1 || r.Products < 3 || r.Products > 8 ||
+		r.Size.Rank+r.Size.Neighbours == 0 {
+		t.Errorf("%+v", r)
+	}
+	opt.Product = "dense"
+	if r, err := Try(context.Background(), gptest.Engine(t), d, some, p, opt); r != nil || err != nil {
+		t.Errorf("dense products: %+v, %v", r, err)
+	}
+}

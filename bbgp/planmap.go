@@ -91,7 +91,8 @@ func (p *Plan) onMap(ctx context.Context, set *Options, fit *Model,
 	v, r := t.Value, &fit.Result
 	perSecond := (usage.CPUSeconds() - before) / time.Since(began).Seconds()
 	n := float64(p.Distinct)
-	at := larger{LMLReport: &LMLReport{Seconds: v.Seconds, CPUSeconds: perSecond * v.Seconds, Passes: v.Passes - v.Wasted,
+	at := larger{LMLReport: &LMLReport{Seconds: v.Seconds, CPUSeconds: perSecond * v.Seconds,
+		Passes:         v.Passes - v.Wasted,
 		SecondsByPhase: v.SecondsByPhase, Product: enum.ProductH2}}
 	grow := n / float64(tryRows)
 	p.Precision, p.Rank, p.Neighbours, p.Latents = enum.Precision(v.Precision), t.Size.Rank, t.Size.Neighbours,

@@ -26,8 +26,8 @@ func searchOf(t *testing.T, d *gp.Table, standardise bool) *Search {
 	c := &Config{
 		Kernel: "matern32", Method: method, Optimizer: "lbfgs", MaxSteps: 400, Eps: 1, LMLStdErr: 1e-3,
 		Probes: request.Probes, PrefitRows: 500, Engine: e, Costs: &costs,
-		Budget: &cost.Budget{Method: method, Probes: request.Probes, Preconditioner: cost.Size{Rank: -1, Neighbours: -1},
-			Costs: &costs},
+		Budget: &cost.Budget{Method: method, Probes: request.Probes, Costs: &costs,
+			Preconditioner: cost.Size{Rank: -1, Neighbours: -1}},
 		Eval: evidence.Options{Request: request, Eps: 1, Precision: "auto", Product: "auto", Gradient: true},
 		Wrap: func(obj evidence.Estimator, d *gp.Table) evidence.Estimator {
 			if d.Repeats != nil {

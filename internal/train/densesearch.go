@@ -25,6 +25,8 @@ const (
 	startShare  = 14 // evaluations a start
 	mostStarts  = 40
 	finalists   = 3
+	denseSteps  = 80   // to the end
+	denseTries  = 14   // with inputs let back
 	sameNats    = 0.02 // two candidates are at one place if they differ by less,
 	samePlace   = 0.05 // and no logarithm that matters by more
 )
@@ -62,6 +64,9 @@ func (f *Search) denseSearch(ctx context.Context) ([]Candidate, error) {
 	if err == nil {
 		all, err = halve(ctx, e, climbers)
 	}
+	if err == nil {
+		all, err = f.denseBack(ctx, at, climbers, all)
+	}
 	if err != nil {
 		all = reached(climbers)
 	}
@@ -72,26 +77,67 @@ func (f *Search) denseSearch(ctx context.Context) ([]Candidate, error) {
 	return all, err
 }
 
+// denseBack returns all, the ends of climbers, with that of one more climb from the best of them with inputs let back.
+func (f *Search) denseBack(ctx context.Context, at surface, climbers []*climber, all []Candidate) ([]Candidate, error) {
+	best := highest(climbers)
+	if math.IsInf(best.value, -1) {
+		return all, nil
+	}
+	p, back := f.withBack(best.p, best.grad)
+	if back == 0 {
+		return all, nil
+	}
+	c := newClimber(f.Config.Engine.Alone(), fmt.Sprintf("the best end, %d inputs let back", back), at, p, f.Flat, best.limit)
+	c.start(ctx)
+	err := c.climb(ctx, denseTries)
+	if err == nil && c.value > best.value {
+		c.toEnd()
+		err = c.climb(ctx, denseSteps)
+	}
+	if err != nil || math.IsInf(c.value, -1) {
+		return all, err
+	}
+	end := c.candidate()
+	if ahead := c.value - best.value; ahead > sameNats {
+		end.Ended, all[0].Dropped = c.done, fmt.Sprintf("at its end: %.4g nats behind", ahead)
+		return append([]Candidate{end}, all...), nil
+	}
+	end.Dropped = fmt.Sprintf("after %d evaluations: %.4g nats behind", c.evals, best.value-c.value)
+	return append(all, end), nil
+}
+
 // reached is where the highest of climbers is that have not come to their ends, if anywhere.
 func reached(all []*climber) []Candidate {
-	best := slices.MaxFunc(all, func(a, b *climber) int { return cmp.Compare(a.value, b.value) })
+	best := highest(all)
 	if math.IsInf(best.value, -1) {
 		return nil
 	}
-	return []Candidate{{From: best.from, By: "dense", Parameters: best.p, Value: evidence.Bound(best.value),
-		Rows: best.limit, LML: evidence.Bound(best.value), Evaluations: best.evals}}
+	return []Candidate{best.candidate()}
 }
+
+func highest(all []*climber) *climber {
+	return slices.MaxFunc(all, func(a, b *climber) int { return cmp.Compare(a.value, b.value) })
+}
+
+// candidate is where c is.
+func (c *climber) candidate() Candidate {
+	return Candidate{From: c.from, By: "dense", Parameters: c.p, Value: evidence.Bound(c.value), Rows: c.limit,
+		LML: evidence.Bound(c.value), Evaluations: c.evals}
+}
+
+// toEnd lets c climb on to its end.
+func (c *climber) toEnd() { c.worth, c.done, c.fails, c.reach = endWorth, false, 0, max(c.reach, 0.1) }
 
 // halve lets all climbers climb, the better part of them farther, and the best few to
 // their end. It returns candidates, the best first.
 func halve(ctx context.Context, e *linalg.Engine, all []*climber) ([]Candidate, error) {
 	dropped := make(map[*climber]string, len(all))
 	live := slices.Clone(all)
-	for round, steps := range []int{6, 8, 12, 80} {
+	for round, steps := range []int{6, 8, 12, denseSteps} {
 		keep := max(finalists, len(all)>>(round+1))
 		for _, c := range live {
 			if round == 3 && !math.IsInf(c.value, -1) {
-				c.worth, c.done, c.fails, c.reach = endWorth, false, 0, max(c.reach, 0.1)
+				c.toEnd()
 			}
 		}
 		err := share(ctx, e, live, func(ctx context.Context, c *climber) error { return c.climb(ctx, steps) })
@@ -117,9 +163,9 @@ func halve(ctx context.Context, e *linalg.Engine, all []*climber) ([]Candidate, 
 	order := slices.Clone(all)
 	slices.SortStableFunc(order, func(a, b *climber) int { return cmp.Compare(b.value, a.value) })
 	for _, c := range order {
-		out = append(out, Candidate{From: c.from, By: "dense", Parameters: c.p, Value: evidence.Bound(c.value),
-			Rows: c.limit,
-			LML:  evidence.Bound(c.value), Evaluations: c.evals, Ended: ended[c], Dropped: dropped[c]})
+		end := c.candidate()
+		end.Ended, end.Dropped = ended[c], dropped[c]
+		out = append(out, end)
 	}
 	return out, nil
 }

@@ -71,7 +71,7 @@ func designStarts(kernel string, d *gp.Table, fixed []bool, count int, seed uint
 		}
 		p.Variance, p.Noise = variance, max(p.Noise*variance, gp.MinParam)
 	}
-	return out
+	return append(out, aloneStarts(kernel, d, fixed)...)
 }
 
 // cube returns a Latin hypercube of so many starts in the logarithms of the lengths.

@@ -50,11 +50,12 @@ func (f *Search) candidates(ctx context.Context) ([]Candidate, error) {
 	if f.noiseless(&found[0]) && f.Config.Restarts == 0 {
 		return found, nil
 	}
-	more := found[:1:1]
+	more, starts := found[:1:1], aloneStarts(f.Config.Kernel, f.Std, f.Flat)
 	if f.Config.Restarts > 0 {
-		for _, s := range designStarts(f.Config.Kernel, f.Std, f.Flat, f.Config.Restarts, f.Config.Seed) {
-			more = append(more, Candidate{From: s.from, Parameters: s.p})
-		}
+		starts = designStarts(f.Config.Kernel, f.Std, f.Flat, f.Config.Restarts, f.Config.Seed)
+	}
+	for _, s := range starts {
+		more = append(more, Candidate{From: s.from, Parameters: s.p})
 	}
 	coarse, err := f.kept("coarse", func() ([]Candidate, error) { return f.coarseCandidates(ctx, more) })
 	return append(found, coarse...), err

@@ -12,10 +12,13 @@ import (
 )
 
 // The likelihood along a line is that of the dense matrix, up to one constant for all lengths and noises.
-func TestLineLikelihood(t *testing.T) {
+func TestFilterOfLine(t *testing.T) {
 	ctx, e, rng := context.Background(), gptest.Engine(t), rand.New(rand.NewPCG(2, 9))
 	d := filled(60, 1, func(i int, x []float64) float64 {
-		x[0] = float64(i/2) + 0.5*rng.Float64()*float64(i%2) // some far apart, some at one place
+		x[0] = rng.NormFloat64() * 20
+		if i%5 == 0 {
+			x[0] = 3 // at one place
+		}
 		return math.Sin(float64(i)/5) + rng.NormFloat64()
 	})
 	d.NoiseScale = make([]float64, len(d.Y))
@@ -24,10 +27,7 @@ func TestLineLikelihood(t *testing.T) {
 		d.NoiseScale[i] = 0.5 + rng.Float64()
 		mean += y / float64(len(d.Y))
 	}
-	ordered := line{x: make([]float64, len(d.Y)), y: d.Y, scale: d.NoiseScale}
-	for i := range ordered.x {
-		ordered.x[i] = d.X.At(i, 0)
-	}
+	ordered := newLone(d, 0)
 	// dense is log p(y) at the most likely scale, up to the same constant.
 	dense := func(l, noise float64) float64 {
 		p := gp.DefaultParams("matern32", 1)
@@ -52,7 +52,7 @@ func TestLineLikelihood(t *testing.T) {
 	}
 	for _, l := range []float64{0.1, 2, 50} {
 		for _, noise := range []float64{0.999, 0.5, 0.01} {
-			gptest.CloseTo(t, "likelihood", ordered.likelihood(l, noise), dense(l, noise), 1e-8)
+			gptest.CloseTo(t, "likelihood", ordered.filter(d.Y, l, noise), dense(l, noise), 1e-8)
 		}
 	}
 }

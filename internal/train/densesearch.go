@@ -87,7 +87,8 @@ func (f *Search) denseBack(ctx context.Context, at surface, climbers []*climber,
 	if back == 0 {
 		return all, nil
 	}
-	c := newClimber(f.Config.Engine.Alone(), fmt.Sprintf("the best end, %d inputs let back", back), at, p, f.Flat, best.limit)
+	from := fmt.Sprintf("the best end, %d inputs let back", back)
+	c := newClimber(f.Config.Engine.Alone(), from, at, p, f.Flat, best.limit)
 	c.start(ctx)
 	err := c.climb(ctx, denseTries)
 	if err == nil && c.value > best.value {

@@ -23,7 +23,9 @@ import (
 //	M = W'V   m        nodes·p, going up the tree
 //	L         l        nodes·p, Σ_B k(ξ_A, ξ_B) M_B; W L goes down
 //
-// h2tree.go has the boxes, h2orders.go how many nodes a side takes, h2ball.go which of a grid
+// Two and three inputs have cubes for boxes: pairs of one size and offset share a matrix (h2cubes.go,
+// h2move.go, h2basis.go, h2mirror.go, h2moved.go, h2link.go, h2gradcubes.go; costs: h2work.go). h2tree.go
+// has the boxes, h2orders.go how many nodes a side takes, h2ball.go which of a grid
 // of nodes three inputs take, h2plan.go which pairs of boxes are near and far, h2transfer.go
 // the polynomials and the ways up and down, h2far.go and h2near.go the pairs, h2product.go the
 // product, h2grad.go the gradient, h2cross.go products at other rows.
@@ -139,7 +141,7 @@ func (o *Op) h2Prepare(ctx context.Context, p Precision) error {
 	if h.cheb == nil {
 		h.cheb = newChebyshev()
 	}
-	h.orders[p] = h.ordersFor(h.orders[p], o, h.tol[p])
+	h.orders[p] = h.ordersFor(h.orders[p], o, cubeTol(o.pts.dim)*h.tol[p])
 	units := cubeUnits[:]
 	if o.pts.dim == 1 {
 		units = []float64{0}

@@ -79,7 +79,7 @@ const (
 
 const (
 	leafCubes = 128 // points of a cube that is not cut, at most
-	cutPoints = 1.8 // in three inputs, of these to a polynomial
+	cutPoints = 1.2 // in three inputs, of these to a polynomial
 )
 
 // cubeUnits are the units that are tried.

@@ -43,6 +43,7 @@ type h2GradScratch[T asm.Float] struct {
 	za, zb       []T // [rank/8][depth][8], [rank/width][depth][width]
 	vj           []T // [gradCols][cols]
 	yi           []float64
+	rows         []int
 	have, own    int // columns; the first of the rows that are these
 }
 

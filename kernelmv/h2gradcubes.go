@@ -77,7 +77,8 @@ const tasksAtOnce = 16
 func (g *h2Gradient[T]) addUp(worker, i int) {
 	f, s, task := g.f, &g.work[worker], &g.tasks[g.task+i]
 	v := f.movers[task.level]
-	size, width := v.moves[task.code].size, asm.GemmWidth[T]()
+	s.rows = v.rowsTo(s.rows[:0], task.code)
+	size, width := len(s.rows), asm.GemmWidth[T]()
 	wide, r := padTo(f.p, asm.GemmRows), f.src.Cols
 	high, low := padTo(size, width), padTo(size, asm.GemmRows)
 	g.products[i] = grow(g.products[i], low*high)
@@ -90,8 +91,9 @@ func (g *h2Gradient[T]) addUp(worker, i int) {
 		depth := len(pairs) * r
 		s.za, s.zb = grow(s.za, depth*low), grow(s.zb, depth*high)
 		for k, pair := range pairs {
-			g.packCube(s.za, asm.GemmRows, depth, k*r, size, f.z[f.zAt[pair.a]*wide:], v, v.sign[pair.signs], true)
-			g.packCube(s.zb, width, depth, k*r, size, f.z[f.zAt[pair.b]*wide:], v, v.sign[pair.signs], false)
+			sign := v.sign[pair.signs]
+			g.packCube(s.za, asm.GemmRows, depth, k*r, s.rows, f.z[f.zAt[pair.a]*wide:], sign, true)
+			g.packCube(s.zb, width, depth, k*r, s.rows, f.z[f.zAt[pair.b]*wide:], sign, false)
 		}
 		for b := 0; b < high; b += width {
 			for a := 0; a < low; a += asm.GemmRows {
@@ -102,19 +104,19 @@ func (g *h2Gradient[T]) addUp(worker, i int) {
 	}
 }
 
-// packCube packs z of a cube from a depth on in panels [size/width][depth][width], with signs and,
-// if so asked, weights.
-func (g *h2Gradient[T]) packCube(to []T, width, depth, at, size int, z []T, v *h2Mover[T], sign []T, weigh bool) {
+// packCube packs those functions of z of a cube from a depth on in panels [rows/width][depth][width], with
+// signs and, if so asked, weights.
+func (g *h2Gradient[T]) packCube(to []T, width, depth, at int, rows []int, z, sign []T, weigh bool) {
 	for k := range g.f.src.Cols {
-		column := z[k/asm.GemmRows*v.rank*asm.GemmRows+k%asm.GemmRows:]
+		column := z[k/asm.GemmRows*len(sign)*asm.GemmRows+k%asm.GemmRows:]
 		w := T(1)
 		if weigh {
 			w = T(g.weight[k])
 		}
-		for a := range padTo(size, width) {
+		for a := range padTo(len(rows), width) {
 			x := T(0)
-			if a < size {
-				x = w * sign[a] * column[a*asm.GemmRows]
+			if a < len(rows) {
+				x = w * sign[rows[a]] * column[rows[a]*asm.GemmRows]
 			}
 			to[a/width*width*depth+(at+k)*width+a%width] = x
 		}
@@ -125,11 +127,16 @@ func (g *h2Gradient[T]) packCube(to []T, width, depth, at, size int, z []T, v *h
 func (g *h2Gradient[T]) spread(i int, sum []float64) {
 	f, task, d := g.f, &g.tasks[i], g.f.plan.tree.dim
 	e, v := f.op.engine, f.movers[task.level]
-	size := v.moves[task.code].size
+	rows := v.rowsTo(nil, task.code)
+	size := len(rows)
 	s := linalg.Matrix{Rows: size, Cols: size, Stride: padTo(size, asm.GemmWidth[T]()), Data: sum}
+	p := linalg.NewMatrix(size, v.m)
+	for a, row := range rows {
+		copy(p.Row(a), v.p.Row(row))
+	}
 	half, at := linalg.NewMatrix(size, v.m), linalg.NewMatrix(v.m, v.m)
-	e.GemmTo(half, 1, s, false, v.p.Sub(0, size, 0, v.m), false, 0)
-	e.GemmTo(at, 1, v.p.Sub(0, size, 0, v.m), true, half, false, 0)
+	e.GemmTo(half, 1, s, false, p, false, 0)
+	e.GemmTo(at, 1, p, true, half, false, 0)
 	other := v.shifted(v.nodes, offsetOf(task.code), d)
 	w := v.entries(f.op, other, d, true)
 	out := g.parts[(len(f.plan.tree.boxes)+i)*d:]

@@ -18,13 +18,14 @@ import (
 // with ξ, V the nodes of the ball (h2ball.go), U the basis of h2basis.go and S = diag(s). Of C_o
 // the corner is kept outside which the root of the mean square, an entry of k, is moveTol tau.
 // C of an offset with negative parts is that of the positive ones with rows and columns of odd functions
-// negated.
+// negated. So cubes at mirrored offsets are added first (h2mirror.go): functions are in classes by
+// their parities in the first two inputs.
 //
 //	symbol   name    shape
-//	F'M      z       rank·p, per cube
+//	F'M      z       rank·p, per cube, class by class
 //	F        up      panels [rank/width][m][width]
 //	F'       down    panels [m/width][rank][width]
-//	C_o      moves   panels [corner/width][corner][width], transposed
+//	C_o      moves   by class of its rows panels [rows/width][columns][width], transposed
 
 // An h2Size is what the matrices depend on.
 type h2Size struct {
@@ -42,6 +43,7 @@ type h2Mover[T asm.Float] struct {
 	up, down []T
 	p        linalg.Matrix      // rank×m
 	sign     [1 << h2MaxDim][]T // of functions, by the inputs that are negated
+	start    [classes + 1]int   // the first function of a class
 	moves    [maxOffsets]h2Corner[T]
 	used     offsets
 }
@@ -59,9 +61,17 @@ const maxOffsets = 1 << (2 * h2MaxDim)
 // offsets are some of them.
 type offsets [maxOffsets]bool
 
-// An h2Corner is C_o.
+// An h2Corner is C_o: of a class the first size functions.
 type h2Corner[T asm.Float] struct {
-	size   int
+	size   [classes]int
+	blocks [classes]h2Block[T] // by the class of what they add to
+}
+
+// An h2Block are the rows of C_o of one class. Where cubes lie side by side along one of the first
+// two inputs, columns of the other parity are 0 and not there.
+type h2Block[T asm.Float] struct {
+	at     [classes]int // of the columns of a class, -1: none
+	depth  int
 	panels []T
 }
 
@@ -72,7 +82,7 @@ const moveTol = 0.02
 const sampleTol = 0.3
 
 // slopeShare is what derivatives count beside k: gradients may be rougher.
-const slopeShare = 1
+const slopeShare = 0.2
 
 // sampleNodes are the points of a side at which far cubes are looked at to find a basis, by inputs.
 var sampleNodes = [h2MaxDim + 1]int{0, 6, 5, 3}
@@ -104,12 +114,12 @@ func newMover[T asm.Float](ctx context.Context, o *Op, b *ball, size h2Size, use
 			e.GemmTo(half, 1, p, false, k, false, 0)
 			e.GemmTo(c, 1, half, false, p, true, 0)
 			settle(c, offsetOf(code), parities)
-			v.moves[code] = cornerOf[T](c, moveTol*size.tau)
-			v.rank = max(v.rank, v.moves[code].size)
+			size := cornerOf(c, moveTol*v.size.tau)
+			v.moves[code] = packCorner[T](c.Sub(0, size, 0, size), parities, offsetOf(code))
+			v.rank = max(v.rank, size)
 		}
 	}
-	v.p = p.Sub(0, v.rank, 0, m).Clone()
-	v.finish(u, scale, parities)
+	v.finish(u, p, scale, parities)
 	return v, nil
 }
 
@@ -248,20 +258,20 @@ func offsetOf(code int) (at [h2MaxDim]int) {
 	return at
 }
 
-// cornerOf returns the least corner of c outside which the squares of c add up to tol².
-func cornerOf[T asm.Float](c linalg.Matrix, tol float64) h2Corner[T] {
+// cornerOf returns the size of the least corner of c outside which the squares of c add up to tol².
+func cornerOf(c linalg.Matrix, tol float64) (size int) {
 	outside := make([]float64, c.Rows+1) // squares with the larger index there
 	for i := range c.Rows {
 		for j, v := range c.Row(i) {
 			outside[max(i, j)] += v * v
 		}
 	}
-	size, sum := c.Rows, 0.0
-	for size > 1 && sum+outside[size-1] <= tol*tol {
+	sum := 0.0
+	for size = c.Rows; size > 1 && sum+outside[size-1] <= tol*tol; {
 		size--
 		sum += outside[size]
 	}
-	return h2Corner[T]{size, panelsOf[T](size, size, func(k, j int) float64 { return c.At(j, k) })}
+	return size
 }
 
 // panelsOf packs a matrix with so many rows and columns in panels [cols/width][rows][width].
@@ -276,28 +286,27 @@ func panelsOf[T asm.Float](rows, cols int, at func(i, j int) float64) []T {
 	return panels
 }
 
-// finish sets what goes up and down, given U' and S.
-func (v *h2Mover[T]) finish(u linalg.Matrix, s []float64, parities []int) {
-	v.up = panelsOf[T](v.m, v.rank, func(a, i int) float64 { return u.At(i, a) / s[a] })
-	v.down = panelsOf[T](v.rank, v.m, func(i, a int) float64 { return u.At(i, a) / s[a] })
-	high := padTo(v.rank, asm.GemmWidth[T]())
-	for signs := range v.sign {
-		v.sign[signs] = make([]T, high)
-		for i := range high {
-			v.sign[signs][i] = 1
-			if i < v.rank {
-				for k := range h2MaxDim {
-					if signs&parities[i]>>k&1 == 1 {
-						v.sign[signs][i] *= -1
-					}
-				}
-			}
+// finish puts the functions in classes, given rows of U', S and P.
+func (v *h2Mover[T]) finish(u, p linalg.Matrix, s []float64, parities []int) {
+	var order []int
+	for class := range classes {
+		v.start[class] = len(order)
+		order = append(order, ofClass(class, parities[:v.rank])...)
+	}
+	v.start[classes] = v.rank
+	v.p = linalg.NewMatrix(v.rank, v.m)
+	for i, from := range order {
+		copy(v.p.Row(i), p.Row(from))
+		for signs := range v.sign {
+			v.sign[signs] = append(v.sign[signs], T(1-bits.OnesCount(uint(signs&parities[from]))&1*2))
 		}
 	}
+	v.up = panelsOf[T](v.m, v.rank, func(a, i int) float64 { return u.At(order[i], a) / s[a] })
+	v.down = panelsOf[T](v.rank, v.m, func(i, a int) float64 { return u.At(order[i], a) / s[a] })
 }
 
-// tauOf returns the tolerance of an entry that the orders keep.
-func (p *h2Plan) tauOf() float64 { return p.orders.tol * float64(2*p.tree.dim) }
+// tauOf returns the tolerance of an entry.
+func (p *h2Plan) tauOf() float64 { return p.orders.tol * float64(2*p.tree.dim) / cubeTol(p.tree.dim) }
 
 // sizeOf returns what the matrices of box id depend on.
 func (p *h2Plan) sizeOf(id int32, weight bool) h2Size {

@@ -8,11 +8,11 @@ import (
 // by offset, C_o z for the boxes of a group, and F for each. Matrices so are fetched once for a
 // group. Eight columns go at a time: those of a micro-tile.
 
-// An h2Pair is a box of a group, by its place there, and one that it takes from.
-type h2Pair struct{ to, from int32 }
+// An h2Pair is a box of a group, by its place there, and one that it takes from, by its mirror image.
+type h2Pair struct{ to, image, from int32 }
 
-// offsetCodes are the numbers of offsets with their signs.
-const offsetCodes = 7 * 7 * 7
+// offsetCodes are the numbers of offsets, but for signs in the first two inputs.
+const offsetCodes = (maxOffset + 1) * (maxOffset + 1) * (2*maxOffset + 1)
 
 // layMoves makes room for z, and lists the boxes whose z is used.
 func (f *h2Product[T]) layMoves() {
@@ -105,31 +105,17 @@ func multiply[T asm.Float](f *h2Product[T], s *h2Scratch[T], panels []T, m, cols
 func (f *h2Product[T]) moveGroup(worker, i int) {
 	g, s, t := f.groups[i], &f.scratch[worker], f.plan.tree
 	v := f.movers[t.boxes[g[0]].cube]
-	width := asm.GemmWidth[T]()
-	high, wide := padTo(v.rank, width), padTo(f.p, asm.GemmRows)
-	s.low = grow(s.low, len(g)*wide*high)
+	high, wide := highOf(v), padTo(f.p, asm.GemmRows)
+	s.low, s.nothing = grow(s.low, len(g)*wide*high), grow(s.nothing, v.rank*asm.GemmRows)
 	clear(s.low)
+	clear(s.nothing)
 	f.sortPairs(s, g)
 	for code := range offsetCodes {
-		pairs := s.pairs[s.starts[code]:s.starts[code+1]]
-		if len(pairs) == 0 {
-			continue
-		}
 		if f.ctx.Err() != nil {
 			return
 		}
-		at := [h2MaxDim]int{code%7 - 3, code/7%7 - 3, code/49 - 3}
-		number, signs := codeOf(at)
-		corner := &v.moves[number]
-		panels := s.signed(corner, v.sign[signs], signs)
-		for j := 0; j < corner.size; j += width {
-			panel := panels[j*corner.size:][:corner.size*width] // stays in the first cache
-			for _, pair := range pairs {
-				z, low := f.z[f.zAt[pair.from]*wide:], s.low[int(pair.to)*wide*high+j:]
-				for c := 0; c < wide; c += asm.GemmRows {
-					f.kit.Gemm(low[c*high:], high, 1, z[c*v.rank:][:corner.size*asm.GemmRows], panel, corner.size, true)
-				}
-			}
+		if pairs := s.pairs[s.starts[code]:s.starts[code+1]]; len(pairs) > 0 {
+			f.moveOffset(s, v, code, pairs)
 		}
 	}
 	for a, id := range g {
@@ -137,17 +123,65 @@ func (f *h2Product[T]) moveGroup(worker, i int) {
 	}
 }
 
-// sortPairs sets s.pairs to what the boxes of a group take, by offsets, which begin at s.starts.
+// highOf returns the numbers of a row of s.low: a micro-tile may reach beyond the last class.
+func highOf[T asm.Float](v *h2Mover[T]) int { return v.rank + asm.GemmWidth[T]() }
+
+// moveOffset takes the pairs at one offset and those mirrored in the first two inputs.
+func (f *h2Product[T]) moveOffset(s *h2Scratch[T], v *h2Mover[T], code int, pairs []h2Pair) {
+	at := [h2MaxDim]int{code & maxOffset, code >> 2 & maxOffset, code>>4 - maxOffset}
+	number, signs := codeOf(at)
+	corner, width := &v.moves[number], asm.GemmWidth[T]()
+	high, wide := highOf(v), padTo(f.p, asm.GemmRows)
+	panels := [classes][]T{}
+	for a := range panels {
+		panels[a] = corner.blocks[a].panels
+		if signs != 0 {
+			panels[a] = s.signed(v, corner, a)
+		}
+	}
+	for len(pairs) > 0 {
+		to := pairs[0].to
+		var boxes [classes]int32
+		for boxes = [classes]int32{-1, -1, -1, -1}; len(pairs) > 0 && pairs[0].to == to; pairs = pairs[1:] {
+			boxes[pairs[0].image] = pairs[0].from
+		}
+		for c := 0; c < wide; c += asm.GemmRows {
+			var z mirrors[T]
+			for k, id := range boxes {
+				if id >= 0 {
+					z[k] = f.z[f.zAt[id]*wide+c*v.rank:]
+				}
+			}
+			s.addUp(v, corner, &z, at)
+			low := s.low[(int(to)*wide+c)*high:]
+			for a, sum := range s.sums {
+				depth := corner.blocks[a].depth
+				for j := 0; j < corner.size[a]; j += width {
+					f.kit.Gemm(low[v.start[a]+j:], high, 1, sum, panels[a][j*depth:][:depth*width], depth, true)
+				}
+			}
+		}
+	}
+}
+
+// sortPairs sets s.pairs to what the boxes of a group take, by offsets, which begin at s.starts, and boxes.
 func (f *h2Product[T]) sortPairs(s *h2Scratch[T], g []int32) {
 	t := f.plan.tree
-	code := func(id, e int32) int {
+	place := func(id, e int32) (code, image int) {
 		at, _ := t.offset(id, e)
-		return at[0] + 3 + 7*(at[1]+3) + 49*(at[2]+3)
+		for k := range 2 {
+			if at[k] < 0 {
+				at[k] = -at[k]
+				image |= 1 << k
+			}
+		}
+		return at[0] | at[1]<<2 | (at[2]+maxOffset)<<4, image
 	}
 	clear(s.starts[:])
 	for _, id := range g {
 		for _, e := range f.plan.cubes.of(id) {
-			s.starts[code(id, e)+1]++
+			code, _ := place(id, e)
+			s.starts[code+1]++
 		}
 	}
 	for i := range offsetCodes {
@@ -157,34 +191,16 @@ func (f *h2Product[T]) sortPairs(s *h2Scratch[T], g []int32) {
 	s.pairs = grow(s.pairs, int(s.starts[offsetCodes]))
 	for a, id := range g {
 		for _, e := range f.plan.cubes.of(id) {
-			at := &next[code(id, e)]
-			s.pairs[*at] = h2Pair{int32(a), e}
-			*at++
+			code, image := place(id, e)
+			s.pairs[next[code]] = h2Pair{int32(a), int32(image), e}
+			next[code]++
 		}
 	}
-}
-
-// signed returns the panels of a corner with the signs of an offset.
-func (s *h2Scratch[T]) signed(corner *h2Corner[T], sign []T, signs int) []T {
-	if signs == 0 {
-		return corner.panels
-	}
-	width := asm.GemmWidth[T]()
-	s.wider = grow(s.wider, len(corner.panels))
-	for at := 0; at < len(s.wider); at += width {
-		row, panel := at/width%corner.size, at/width/corner.size
-		to, from, by, own := s.wider[at:at+width], corner.panels[at:at+width], sign[panel*width:][:width], sign[row]
-		for j, x := range from {
-			to[j] = own * by[j] * x
-		}
-	}
-	return s.wider
 }
 
 // moveTarget adds F of what box id has taken to its L.
 func (f *h2Product[T]) moveTarget(s *h2Scratch[T], v *h2Mover[T], id int32, low []float64) {
-	side, width := &f.plan.sides[id], asm.GemmWidth[T]()
-	high := padTo(v.rank, width)
+	side, high := &f.plan.sides[id], highOf(v)
 	s.w = grow(s.w, v.rank*asm.GemmRows)
 	for c := 0; c < f.p; c += asm.GemmRows {
 		for k := range asm.GemmRows {

@@ -92,6 +92,15 @@ func (o *Op) shortTable() bool {
 	return 2*near > pairs
 }
 
+// cubeTol is the part of the tolerance that the orders of cubes are for. What the nodes of a ball leave in
+// three inputs is that in few entries, and a twentieth in the mean.
+func cubeTol(d int) float64 {
+	if d == h2MaxDim {
+		return 2
+	}
+	return 1
+}
+
 func newOrderTable(f asm.Family, tol float64, cheb *chebyshev) *orderTable {
 	t := &orderTable{family: f, tol: tol, cheb: cheb, cell: make([]uint8, orderSides*(orderGaps+1))}
 	var out [maxOrder]float64

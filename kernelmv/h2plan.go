@@ -311,7 +311,7 @@ func (p *h2Plan) count(id int32) (pairs, moved, transferred float64) {
 		p.tree.each(id, func(e int32) {
 			entries := float64(p.sides[e].nodes * s.nodes)
 			if p.sides[e].cube {
-				moved += entries
+				moved += entries / 2
 			} else {
 				transferred += entries
 			}

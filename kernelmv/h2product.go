@@ -61,7 +61,10 @@ type h2Scratch[T asm.Float] struct {
 	chunkI       []float64 // of the rows of a chunk: [row][p]
 	chunkJ       []float64 // [p][row]
 	low          []float64 // [box of a group][p][rank]
-	wider, whole []T
+	whole        []T
+	wider        [classes][]T // panels with signs
+	nothing      []T          // z of no cube
+	sums         [classes][]T // what a class takes: [columns][8]
 	pairs        []h2Pair
 	starts       [offsetCodes + 1]int32
 	g            gatherer[T]

@@ -70,6 +70,9 @@ type h2State struct {
 	g32    *h2Gradient[float32]
 	g64    *h2Gradient[float64]
 	w64    *h2Product[float64] // by the weights of the gradient
+
+	movers32 h2Movers[float32]
+	movers64 h2Movers[float64]
 }
 
 // SetForm chooses the form of products and gradients in F32 and F64, and the

@@ -40,11 +40,12 @@ type h2Gradient[T asm.Float] struct {
 type h2GradScratch[T asm.Float] struct {
 	tile, xi, ui []T
 	xj, uj       []T // [cols/Block][dim or R][Block]
-	za, zb       []T // [rank/8][depth][8], [rank/width][depth][width]
+	za, zb       []T // of h2gradcubes.go
+	sums         [classes][]T
+	own, nothing []T
 	vj           []T // [gradCols][cols]
 	yi           []float64
-	rows         []int
-	have, own    int // columns; the first of the rows that are these
+	have, first  int // columns; the first of the rows that are these
 }
 
 func newH2Gradient[T asm.Float](o *Op, kit *asm.Kit[T]) *h2Gradient[T] {
@@ -148,8 +149,8 @@ func (g *h2Gradient[T]) box(worker, i int) {
 		return
 	}
 	g.packRows(s, b, t.x[b.from*d:], b.size(), g.points(b.from))
-	for s.own = 0; s.own < b.size(); s.own += gatherCols {
-		at := b.from + s.own
+	for s.first = 0; s.first < b.size(); s.first += gatherCols {
+		at := b.from + s.first
 		g.gather(s, i, b, t.x[at*d:], min(gatherCols, b.to-at), b.size(), g.points(at))
 		g.flush(s, i, b.size(), true, 1)
 	}
@@ -242,8 +243,8 @@ func (g *h2Gradient[T]) flush(s *h2GradScratch[T], i int, live int, own bool, co
 		f.kit.Radii(family, tile, s.xi[r0*d:(r0+asm.RowUnit)*d], xj[:cols*d], d, asm.RowUnit, cols)
 		f.kit.WeightRadii(family, d, tile, asm.RowUnit, cols)
 		f.kit.Outer(tile, s.ui[r0*r:(r0+asm.RowUnit)*r], uj[:cols*r], r, asm.RowUnit, cols)
-		for a := max(r0, s.own); own && a < min(r0+asm.RowUnit, s.own+cols); a++ {
-			tile[(a-r0)*cols+a-s.own] = 0
+		for a := max(r0, s.first); own && a < min(r0+asm.RowUnit, s.first+cols); a++ {
+			tile[(a-r0)*cols+a-s.first] = 0
 		}
 		clear(s.yi)
 		f.kit.AccI(s.yi, tile, s.vj[:gradCols*cols], asm.RowUnit, cols, gradCols)

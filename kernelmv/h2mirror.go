@@ -85,20 +85,20 @@ func (s *h2Scratch[T]) signed(v *h2Mover[T], corner *h2Corner[T], class int) []T
 // mirrors are the cubes at an offset and those mirrored in the first two inputs: their z, nil where there is none.
 type mirrors[T asm.Float] [classes][]T
 
-// addUp sets s.sums to the columns of the blocks of a corner for so many rows of 8 of each function.
-func (s *h2Scratch[T]) addUp(v *h2Mover[T], corner *h2Corner[T], z *mirrors[T], at [h2MaxDim]int) {
-	const n = asm.GemmRows
+// addUp sets sums to the columns of the blocks of a corner, n numbers of each function; nothing are zeros.
+func addUp[T asm.Float](sums *[classes][]T, nothing []T, v *h2Mover[T], corner *h2Corner[T], z *mirrors[T],
+	at [h2MaxDim]int, n int) {
 	for a := range classes {
-		s.sums[a] = grow(s.sums[a], corner.blocks[a].depth*n)
+		sums[a] = grow(sums[a], corner.blocks[a].depth*n)
 	}
 	to := func(e, b int) []T {
 		a := e ^ b
-		return s.sums[a][corner.blocks[a].at[b]*n:][:corner.size[b]*n]
+		return sums[a][corner.blocks[a].at[b]*n:][:corner.size[b]*n]
 	}
 	for b := range classes {
 		var from mirrors[T]
 		for k := range z {
-			from[k] = s.nothing[:corner.size[b]*n]
+			from[k] = nothing[:corner.size[b]*n]
 			if z[k] != nil {
 				from[k] = z[k][v.start[b]*n:][:corner.size[b]*n]
 			}

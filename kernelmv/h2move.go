@@ -46,6 +46,7 @@ type h2Mover[T asm.Float] struct {
 	start    [classes + 1]int   // the first function of a class
 	moves    [maxOffsets]h2Corner[T]
 	used     offsets
+	turn     int // of the last plan that has it
 }
 
 // An h2Grade is a size with its nodes.
@@ -332,9 +333,32 @@ func (p *h2Plan) usedOffsets() map[int16]*offsets {
 	return used
 }
 
-// setMovers makes the matrices of the plan, but for those that the last one had, or returns ctx.Err().
+// h2Movers are the movers that products and gradients share: those of the last few plans.
+type h2Movers[T asm.Float] struct {
+	made map[h2Size]*h2Mover[T]
+	turn int
+}
+
+// keptMovers is how many plans back movers are kept: an evaluation has products with two tolerances and a
+// gradient.
+const keptMovers = 3
+
+// moversOf returns those of T.
+func moversOf[T asm.Float](h *h2State) *h2Movers[T] {
+	m, ok := any(&h.movers32).(*h2Movers[T])
+	if !ok {
+		m, _ = any(&h.movers64).(*h2Movers[T])
+	}
+	return m
+}
+
+// setMovers makes the matrices of the plan, but for those that there are, or returns ctx.Err().
 func (f *h2Product[T]) setMovers(ctx context.Context) error {
-	movers := map[h2Size]*h2Mover[T]{}
+	all := moversOf[T](&f.op.h2)
+	if all.made == nil {
+		all.made = map[h2Size]*h2Mover[T]{}
+	}
+	all.turn++
 	f.movers = map[int16]*h2Mover[T]{}
 	for level, used := range f.plan.usedOffsets() {
 		var id int32
@@ -345,20 +369,20 @@ func (f *h2Product[T]) setMovers(ctx context.Context) error {
 		}
 		size := f.plan.sizeOf(id, f.weight)
 		size.family = f.op.kernel.Family
-		mover := f.made[size]
-		for code, wanted := range used {
-			if mover != nil && wanted && !mover.used[code] {
-				mover = nil
-			}
-		}
-		if mover == nil {
+		mover := all.made[size]
+		if mover == nil || mover.used != *used {
 			var err error
 			if mover, err = newMover[T](ctx, f.op, f.plan.sides[id].ball, size, used); err != nil {
 				return err
 			}
 		}
-		movers[size], f.movers[level] = mover, mover
+		mover.turn = all.turn
+		all.made[size], f.movers[level] = mover, mover
 	}
-	f.made = movers
+	for size, mover := range all.made {
+		if mover.turn < all.turn-keptMovers {
+			delete(all.made, size)
+		}
+	}
 	return nil
 }

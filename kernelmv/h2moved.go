@@ -65,9 +65,13 @@ func (f *h2Product[T]) moveSource(worker, i int) {
 	for c := 0; c < wide; c += asm.GemmRows {
 		f.columnsTo(s, f.c[side.spot*f.p:], side.rows, v.m, c)
 		out, high := multiply(f, s, v.up, v.m, v.rank)
-		for a := range v.rank {
-			for k := range asm.GemmRows {
-				z[a*asm.GemmRows+k] = T(out[k*high+a])
+		across, along := asm.GemmRows, 1
+		if f.sums {
+			across, along = 1, v.rank
+		}
+		for k := range asm.GemmRows {
+			for a, x := range out[k*high:][:v.rank] {
+				z[a*across+k*along] = T(x)
 			}
 		}
 		z = z[v.rank*asm.GemmRows:]
@@ -152,7 +156,7 @@ func (f *h2Product[T]) moveOffset(s *h2Scratch[T], v *h2Mover[T], code int, pair
 					z[k] = f.z[f.zAt[id]*wide+c*v.rank:]
 				}
 			}
-			s.addUp(v, corner, &z, at)
+			addUp(&s.sums, s.nothing, v, corner, &z, at, asm.GemmRows)
 			low := s.low[(int(to)*wide+c)*high:]
 			for a, sum := range s.sums {
 				depth := corner.blocks[a].depth

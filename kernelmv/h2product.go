@@ -29,12 +29,11 @@ type h2Product[T asm.Float] struct {
 	lc     []float64
 
 	movers  map[int16]*h2Mover[T] // by the level of cubes
-	made    map[h2Size]*h2Mover[T]
-	tiles   map[h2Step][]T // polynomials of cubes in those above them
-	groups  [][]int32      // of this rank
-	sources []int32        // boxes with z
-	z       []T            // [box][p/8][rank][8]
-	zAt     []int          // of the first of a box, by one column
+	tiles   map[h2Step][]T        // polynomials of cubes in those above them
+	groups  [][]int32             // of this rank
+	sources []int32               // boxes with z
+	z       []T                   // [box][p/8][rank][8], of sums [box][p][rank]
+	zAt     []int                 // of the first of a box, by one column
 	zs      int
 
 	scratch  []h2Scratch[T]

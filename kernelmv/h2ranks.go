@@ -224,7 +224,7 @@ func (g *h2Gradient[T]) share(plan *h2Plan) {
 	g.runs = runsOf(pairs, e.Ranks())
 	costs := make([]float64, len(g.tasks))
 	for i := range costs {
-		costs[i] = float64(len(g.tasks[i].pairs))
+		costs[i] = float64(len(g.tasks[i].sets))
 	}
 	g.taskRuns = runsOf(costs, e.Ranks())
 }

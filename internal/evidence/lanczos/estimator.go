@@ -190,7 +190,10 @@ func (o *Estimator) Evaluate(ctx context.Context, p gp.Params, opt evidence.Opti
 		passes += r.passes
 		return ev, err
 	}
-	prec, unsure, reason := o.choosePrecision(p, opt)
+	prec, unsure, reason, err := o.choosePrecision(ctx, p, opt)
+	if err != nil {
+		return nil, err
+	}
 	ev, err := run(prec)
 	if prec == kernelmv.F32 && opt.Precision != "f32" && errors.Is(err, evidence.ErrPrecision) {
 		o.wide, wasted, reason = max(o.wide, p.Noise/p.Variance), passes, "float32 products were not accurate enough"

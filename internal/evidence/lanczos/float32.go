@@ -55,9 +55,14 @@ func (r *process) basisLoss() float64 {
 
 // unsure32 foresees, before any pass, what float32 products would leave unsure beyond
 // the first order, in nats, by tr P⁻¹: on elevators, pol, bike and
-// kin40k that is within a fifth of the sum of squares of U.
-func (o *Estimator) unsure32(p gp.Params) float64 {
-	return tooLowError * secondOrder(entryError*p.Variance, o.traceP())
+// kin40k that is within a fifth of the sum of squares of U. Of a product below n², most entries are next
+// to nothing, and so are their errors.
+func (o *Estimator) unsure32(p gp.Params, h2 bool) float64 {
+	entry := entryError * p.Variance
+	if h2 {
+		entry *= math.Sqrt(o.op.MeanSquare())
+	}
+	return tooLowError * secondOrder(entry, o.traceP())
 }
 
 // traceP estimates tr P⁻¹ by one probe.
@@ -153,7 +158,7 @@ func (r *process) sampleRows(t *solution) (doubt, entry float64, err error) {
 		x.Data[i*2] = v
 	}
 	defer addSince(time.Now(), &o.phases.product)
-	at, exact, err := r.exactRows(x)
+	at, exact, err := r.exactRows(x, SampledRows)
 	if err != nil {
 		return 0, 0, err
 	}

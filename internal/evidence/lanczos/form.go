@@ -1,6 +1,7 @@
 package lanczos
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -13,49 +14,89 @@ import (
 // What products of the H2 form have done to an evaluation. One product with the finer tolerance,
 // on v and the columns of U that matter, corrects the value to first order. Exact rows of K tell
 // what both tolerances have left: in v'Kv and in z'Kz, z = Σ ±u_r, for which E[z'Ez] is the
-// effect on tr log A.
+// effect on tr log A. Where some rows tell too little, more of them are taken, and where these do, that one
+// product is made again with a finer tolerance yet.
+
+// A formSample is what the form is judged by.
+type formSample struct {
+	rough       bool          // the process had a coarser tolerance than the products here
+	x, kx       linalg.Matrix // the columns of U that matter and v, if it had
+	pair, kpair linalg.Matrix // v and z
+	share       float64       // of what counts that x has not
+	at          []int         // rows of the table,
+	exact       linalg.Matrix // and of K pair
+}
 
 // sampleForm is sample for products of form H2.
 func (r *process) sampleForm(t *solution) error {
-	o, n := r.o, r.o.n
-	rough := r.own != kernelmv.F64
-	loud, share := t.u.Cols, 0.0
-	if rough {
-		loud, share = loudColumns(t.u)
-	}
-	x, kx, pair, kpair := linalg.Matrix{}, linalg.Matrix{}, linalg.NewMatrix(n, 2), linalg.NewMatrix(n, 2)
-	signs := gp.SignProbes(loud, 1, r.opt.Seed^0x73616d706c65)
-	copyColumn(pair, 0, t.v)
-	o.e.GemmTo(pair.Sub(0, n, 1, 2), 1, t.u.Sub(0, n, 0, loud), false, signs, false, 0)
-	if !rough {
-		if err := r.exactly(kpair, pair); err != nil {
+	s := r.newFormSample(t)
+	for finer := 0; ; finer++ {
+		if err := r.multiplySample(s); err != nil {
 			return err
 		}
-	} else {
-		x, kx = loudAndV(t, loud), linalg.NewMatrix(n, loud+1)
-		if err := r.exactly(kx, x); err != nil {
+		err := r.judgeForm(t, s)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, errTolerance) || !s.rough || finer == mostFiner || !r.refineLast() {
 			return err
 		}
-		copyColumn(kpair, 0, kx.Sub(0, n, loud, loud+1))
-		o.e.GemmTo(kpair.Sub(0, n, 1, 2), 1, kx.Sub(0, n, 0, loud), false, signs, false, 0)
 	}
-	at, exact, err := r.exactRows(pair)
-	if err != nil {
-		return err
-	}
-	if err := r.judgeForm(t, pair, at, exact, r.rowsOf(kpair, pair, at), share); err != nil {
-		return err
-	}
-	if !rough {
-		r.residual(t, kpair.Sub(0, n, 0, 1))
+	if !s.rough {
+		r.residual(t, s.kpair.Sub(0, r.o.n, 0, 1))
 		t.doubt = t.form
 		return nil
 	}
-	if err := r.second(t, pair, at, exact); err != nil {
+	if err := r.second(t, s); err != nil {
 		return err
 	}
-	r.correctBy(t, x, kx, share)
+	r.correctBy(t, s.x, s.kx, s.share)
 	return nil
+}
+
+func (r *process) newFormSample(t *solution) *formSample {
+	n, loud := r.o.n, t.u.Cols
+	s := &formSample{rough: r.own != kernelmv.F64, pair: linalg.NewMatrix(n, 2), kpair: linalg.NewMatrix(n, 2)}
+	if s.rough {
+		loud, s.share = loudColumns(t.u)
+		s.x, s.kx = loudAndV(t, loud), linalg.NewMatrix(n, loud+1)
+	}
+	copyColumn(s.pair, 0, t.v)
+	r.o.e.GemmTo(s.pair.Sub(0, n, 1, 2), 1, t.u.Sub(0, n, 0, loud), false, r.sampleSigns(loud), false, 0)
+	return s
+}
+
+// sampleSigns are those of z.
+func (r *process) sampleSigns(loud int) linalg.Matrix {
+	return gp.SignProbes(loud, 1, r.opt.Seed^0x73616d706c65)
+}
+
+// multiplySample sets the products of s.
+func (r *process) multiplySample(s *formSample) error {
+	if !s.rough {
+		return r.exactly(s.kpair, s.pair)
+	}
+	if err := r.exactly(s.kx, s.x); err != nil {
+		return err
+	}
+	n, loud := r.o.n, s.x.Cols-1
+	copyColumn(s.kpair, 0, s.kx.Sub(0, n, loud, loud+1))
+	r.o.e.GemmTo(s.kpair.Sub(0, n, 1, 2), 1, s.kx.Sub(0, n, 0, loud), false, r.sampleSigns(loud), false, 0)
+	return nil
+}
+
+// lastStep is from one tolerance of the last product to the next finer one, of which mostFiner are tried before
+// all is done again.
+const lastStep, mostFiner = 0.1, 2
+
+// refineLast takes a finer tolerance for the last product alone, if there is one.
+func (r *process) refineLast() bool {
+	form, tol, last := r.o.op.Form()
+	if last <= finestTol {
+		return false
+	}
+	r.o.op.SetForm(form, tol, max(last*lastStep, finestTol))
+	return true
 }
 
 func copyColumn(dst linalg.Matrix, c int, src linalg.Matrix) {
@@ -66,14 +107,14 @@ func copyColumn(dst linalg.Matrix, c int, src linalg.Matrix) {
 
 // second estimates what the products of the process have done beyond the first order, by rows of
 // theirs and exact ones.
-func (r *process) second(t *solution, x linalg.Matrix, at []int, exact linalg.Matrix) error {
+func (r *process) second(t *solution, s *formSample) error {
 	defer addSince(time.Now(), &r.o.phases.product)
-	kx := linalg.NewMatrix(r.o.n, x.Cols)
-	if err := r.op.MulTo(r.ctx, kx, x); err != nil {
+	kx := linalg.NewMatrix(r.o.n, s.pair.Cols)
+	if err := r.op.MulTo(r.ctx, kx, s.pair); err != nil {
 		return err
 	}
-	r.products += x.Cols
-	_, entry := rowErrors(r.o.n, x, at, exact, r.rowsOf(kx, x, at))
+	r.products += s.pair.Cols
+	_, entry := rowErrors(r.o.n, s.pair, s.at, s.exact, r.rowsOf(kx, s.pair, s.at))
 	square := r.o.e.Dot(t.u.Data, t.u.Data)
 	r.setSecond(t, entry, square)
 	// The tolerance's part of the errors is the same in every product: no direction of its own.
@@ -85,16 +126,34 @@ func (r *process) second(t *solution, x linalg.Matrix, at []int, exact linalg.Ma
 	return nil
 }
 
-// judgeForm judges what the form of float64 products has done to L: by v and by z, the columns of
-// x, which has all but a share of what counts. It asks for a finer tolerance where that is more
-// than a quarter of eps.
-func (r *process) judgeForm(t *solution, x linalg.Matrix, at []int, exact, fine linalg.Matrix, share float64) error {
-	doubt, entry := rowErrors(r.o.n, x, at, exact, fine)
-	t.form = (1+share)*doubt + secondOrder(entry, r.o.e.Dot(t.u.Data, t.u.Data))
-	if _, _, tol := r.o.op.Form(); t.form > r.opt.Eps/4 && tol > finestTol {
-		return fmt.Errorf("%w: tolerance %.2g may move the likelihood by %.2g nats", errTolerance, tol, t.form)
+// moreShare is the share of the rows that are sampled at most, and mostSampled their number.
+const moreShare, mostSampled = 0.04, 40000
+
+// judgeForm judges what the form of float64 products has done to L: by v and by z, which have all but a share
+// of what counts. What is not known of it falls with the root of the rows: where it is more than a quarter of
+// eps, so many rows are taken that it is foreseen to be less. It asks for a finer tolerance where these would be
+// too many, or are not enough.
+func (r *process) judgeForm(t *solution, s *formSample) (err error) {
+	most := max(min(int(moreShare*float64(r.o.n)), mostSampled), SampledRows)
+	for rows := SampledRows; ; {
+		if len(s.at) < min(rows, r.o.n) {
+			if s.at, s.exact, err = r.exactRows(s.pair, rows); err != nil {
+				return err
+			}
+		}
+		doubt, entry := rowErrors(r.o.n, s.pair, s.at, s.exact, r.rowsOf(s.kpair, s.pair, s.at))
+		t.form = (1+s.share)*doubt + secondOrder(entry, r.o.e.Dot(t.u.Data, t.u.Data))
+		_, _, tol := r.o.op.Form()
+		if t.form <= r.opt.Eps/4 || tol <= finestTol {
+			return nil
+		}
+		times := t.form / (r.opt.Eps / 5)
+		more := float64(SampledRows) * times * times
+		if rows > SampledRows || !(more <= float64(most)) {
+			return fmt.Errorf("%w: tolerance %.2g may move the likelihood by %.2g nats", errTolerance, tol, t.form)
+		}
+		rows = int(more)
 	}
-	return nil
 }
 
 // errTolerance asks for a finer tolerance of the products.

@@ -1,6 +1,7 @@
 package lanczos
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -11,18 +12,22 @@ import (
 
 // choosePrecision chooses the tiles of the process at p, foresees what float32 would
 // leave unsure, if that is asked at all, and says why.
-func (o *Estimator) choosePrecision(p gp.Params, opt evidence.Options) (prec kernelmv.Precision,
-	unsure float64, reason string) {
+func (o *Estimator) choosePrecision(ctx context.Context, p gp.Params, opt evidence.Options) (prec kernelmv.Precision,
+	unsure float64, reason string, err error) {
 	prec, reason = o.precision(p, opt)
 	if reason != "" {
-		return prec, 0, reason
+		return prec, 0, reason, nil
 	}
-	unsure = o.unsure32(p)
-	if unsure > opt.Eps/2 {
+	_, h2, err := o.op.Work(ctx, prec)
+	unsure, most := o.unsure32(p, h2), opt.Eps/2
+	if h2 {
+		most -= opt.Eps / 8 // which is for the tolerance
+	}
+	if unsure > most {
 		prec = kernelmv.F64
 	}
 	return prec, unsure, fmt.Sprintf(
-		"float32 products are foreseen to leave %.2g nats unsure; %.2g may be", unsure, opt.Eps/2)
+		"float32 products are foreseen to leave %.2g nats unsure; %.2g may be", unsure, most), err
 }
 
 // smooth32: below, float32 has been off by a few times what was foreseen with a Gaussian

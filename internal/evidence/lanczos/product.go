@@ -96,28 +96,24 @@ func (o *Estimator) tolerances() (tol32, tol64 float64) {
 // take a product of all columns that matter to correct. coarseEntry is their rms an entry, in
 // tolerances, by which it is foreseen what they do beyond the first order: at n = 1e6 that is too
 // much with noise of 1e-2 and ℓ .1, at 1e5 it is not, nor with noise of 1e-4 and ℓ .3.
-const coarseWork, coarseEntry = 0.85, 0.02
+const coarseWork, coarseEntry = 0.85, 0.015
 
-// coarseMost is how many times finer the tolerance of such a process may be than that of F32: half of it
-// did at n = 3e5, a quarter at 1e6 did not, and all was done again.
-const coarseMost = 2.2
-
-// ownForm returns how a process in prec makes its products at p: F64 with the tolerance of F32,
-// or one between them, where that is less work and foreseen to be enough. It returns the work,
-// too, and whether they have the H2 form.
+// ownForm returns how a process in prec makes its products at p: with the tolerance of F32, or a finer one where
+// that is foreseen to do too much, in tiles of F32 or, where that is less work than the tolerance of F64, in
+// those of F64. It returns the work, too, and whether they have the H2 form.
 func (o *Estimator) ownForm(ctx context.Context, prec kernelmv.Precision, p gp.Params,
 	opt evidence.Options) (own kernelmv.Precision, work float64, h2 bool, err error) {
-	if work, h2, err = o.op.Work(ctx, prec); err != nil || prec == kernelmv.F32 {
+	if work, h2, err = o.op.Work(ctx, prec); err != nil || !h2 {
 		return prec, work, h2, err
 	}
 	form, tol, fine := o.op.Form()
 	// secondOrder(coarseEntry·enough·variance, traceP) = eps/8
-	enough := math.Sqrt(opt.Eps/2) / (coarseEntry * p.Variance * o.traceP())
-	switch {
-	case tol > coarseMost*enough:
-		return prec, work, h2, nil
-	case h2 && tol > enough:
+	if enough := math.Sqrt(opt.Eps/2) / (coarseEntry * p.Variance * o.traceP()); tol > enough {
 		o.op.SetForm(form, max(enough, fine), fine)
+	}
+	if prec == kernelmv.F32 {
+		work, h2, err = o.op.Work(ctx, prec)
+		return prec, work, h2, err
 	}
 	less, coarse, err := o.op.Work(ctx, kernelmv.Coarse)
 	if err == nil && coarse && less <= coarseWork*work {
@@ -154,16 +150,16 @@ func ProductName(ev *evidence.Value) string {
 	return ev.Product
 }
 
-// SampledRows is the number of rows of K that are evaluated exactly.
+// SampledRows is the number of rows of K that are evaluated exactly, at first.
 const SampledRows = 240
 
 // farRows of the sample are those whose coordinates float32 rounds most: a random sample
 // may hold none of a few rows far away.
 const farRows = 40
 
-// rowSample draws the sample: first farRows rows that stand for themselves, then others for all
+// rowSample draws a sample of so many rows: first farRows that stand for themselves, then others for all
 // the rest.
-func (r *process) rowSample() []int {
+func (r *process) rowSample(count int) []int {
 	n := r.o.n
 	rows := r.o.op.Farthest(min(farRows, n))
 	taken := make([]bool, n)
@@ -172,7 +168,7 @@ func (r *process) rowSample() []int {
 	}
 	rng := rand.New(rand.NewPCG(r.opt.Seed, 0x726f7773))
 	for _, i := range rng.Perm(n) {
-		if !taken[i] && len(rows) < SampledRows {
+		if !taken[i] && len(rows) < count {
 			rows = append(rows, i)
 		}
 	}
@@ -180,9 +176,9 @@ func (r *process) rowSample() []int {
 }
 
 // exactRows returns a sample of the rows of the table and of K x, in float64.
-func (r *process) exactRows(x linalg.Matrix) (at []int, kx linalg.Matrix, err error) {
+func (r *process) exactRows(x linalg.Matrix, count int) (at []int, kx linalg.Matrix, err error) {
 	o := r.o
-	at = r.rowSample()
+	at = r.rowSample(count)
 	m := len(at)
 	xs := linalg.NewMatrix(m, o.d.X.Cols)
 	for i, row := range at {

@@ -350,6 +350,9 @@ func (r *process) gradient(t *solution) (*evidence.Gradient, error) {
 	}
 	if prec == kernelmv.F32 && o.op.GradError(cols, weight, gradSlack*r.opt.Eps) > gradSlack*r.opt.Eps {
 		prec = kernelmv.F64
+		if r.h2 {
+			prec = kernelmv.Coarse
+		}
 	}
 	o.op.SetGradPrecision(prec)
 	o.op.SetGradSlack(gradSlack * r.opt.Eps)

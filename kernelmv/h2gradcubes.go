@@ -186,8 +186,8 @@ func (g *h2Gradient[T]) spread(i int, sums []float64) {
 		for k := range shape.rows[a] {
 			out, sum := s.Row(row), sums[shape.at[a]+k*shape.high[a]:]
 			for b, at := range corner.blocks[a].at {
-				if n := corner.size[b]; at >= 0 {
-					copy(out[:n], sum[at:])
+				if at >= 0 {
+					copy(out[:corner.size[b]], sum[at:])
 				}
 				out = out[corner.size[b]:]
 			}

@@ -94,33 +94,38 @@ func (o *Estimator) tolerances() (tol32, tol64 float64) {
 
 // coarseWork is the share of the work of F64 up to which the process runs in Coarse, whose errors
 // take a product of all columns that matter to correct. coarseEntry is their rms an entry, in
-// tolerances, by which it is foreseen what they do beyond the first order: at n = 1e6 that is too
-// much with noise of 1e-2 and ℓ .1, at 1e5 it is not, nor with noise of 1e-4 and ℓ .3.
+// tolerances, by which it is foreseen what they do: .002 to .012 in likelihoods of 1e5 to 1.7e6 places.
 const coarseWork, coarseEntry = 0.85, 0.015
+
+// lastRows is the number of sampled rows by which the tolerance of the last product is foreseen.
+const lastRows = 1000
 
 // ownForm returns how a process in prec makes its products at p: with the tolerance of F32, or a finer one where
 // that is foreseen to do too much, in tiles of F32 or, where that is less work than the tolerance of F64, in
-// those of F64. It returns the work, too, and whether they have the H2 form.
+// those of F64. It returns the work, too, and whether they have the H2 form. The last product then is as fine as
+// the sample is foreseen to need.
 func (o *Estimator) ownForm(ctx context.Context, prec kernelmv.Precision, p gp.Params,
 	opt evidence.Options) (own kernelmv.Precision, work float64, h2 bool, err error) {
 	if work, h2, err = o.op.Work(ctx, prec); err != nil || !h2 {
 		return prec, work, h2, err
 	}
 	form, tol, fine := o.op.Form()
-	// secondOrder(coarseEntry·enough·variance, traceP) = eps/8
-	if enough := math.Sqrt(opt.Eps/2) / (coarseEntry * p.Variance * o.traceP()); tol > enough {
-		o.op.SetForm(form, max(enough, fine), fine)
-	}
-	if prec == kernelmv.F32 {
-		work, h2, err = o.op.Work(ctx, prec)
+	size := coarseEntry * p.Variance * o.traceP()
+	// secondOrder(coarseEntry·tol·variance, traceP) <= eps/8
+	tol = min(tol, max(math.Sqrt(opt.Eps/2)/size, fine))
+	o.op.SetForm(form, tol, fine)
+	less, ownH2, err := o.op.Work(ctx, ownTiles[prec])
+	if err != nil || prec == kernelmv.F64 && !(ownH2 && less <= coarseWork*work) {
 		return prec, work, h2, err
 	}
-	less, coarse, err := o.op.Work(ctx, kernelmv.Coarse)
-	if err == nil && coarse && less <= coarseWork*work {
-		return kernelmv.Coarse, less, true, nil
-	}
-	return prec, work, h2, err
+	// rowErrors of two columns: 2 size last (n/rows)^1/2 <= eps/5
+	last := opt.Eps / (10 * size * math.Sqrt(max(float64(o.n)/lastRows, 1)))
+	o.op.SetForm(form, tol, min(fine, max(last, finestTol)))
+	return ownTiles[prec], less, ownH2, nil
 }
+
+// ownTiles are what a process in F32 and F64 has with the tolerance of F32.
+var ownTiles = map[kernelmv.Precision]kernelmv.Precision{kernelmv.F32: kernelmv.F32, kernelmv.F64: kernelmv.Coarse}
 
 // chooseForm sets the operator of the process.
 func (r *process) chooseForm() (err error) {

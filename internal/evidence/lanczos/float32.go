@@ -56,13 +56,17 @@ func (r *process) basisLoss() float64 {
 // unsure32 foresees, before any pass, what float32 products would leave unsure beyond
 // the first order, in nats, by tr P⁻¹: on elevators, pol, bike and
 // kin40k that is within a fifth of the sum of squares of U. Of a product below n², most entries are next
-// to nothing, and so are their errors.
-func (o *Estimator) unsure32(p gp.Params, h2 bool) float64 {
-	entry := entryError * p.Variance
+// to nothing, and so are their errors: square is the mean of k² there, and 1 otherwise.
+func unsure32(variance, square, trace float64) float64 {
+	return tooLowError * secondOrder(entryError*variance*math.Sqrt(square), trace)
+}
+
+// most32 is what may be unsure so: half of eps, of which the tolerance of products below n² takes a quarter.
+func most32(eps float64, h2 bool) float64 {
 	if h2 {
-		entry *= math.Sqrt(o.op.MeanSquare())
+		return 3 * eps / 8
 	}
-	return tooLowError * secondOrder(entry, o.traceP())
+	return eps / 2
 }
 
 // traceP estimates tr P⁻¹ by one probe.

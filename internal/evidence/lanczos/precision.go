@@ -19,10 +19,11 @@ func (o *Estimator) choosePrecision(ctx context.Context, p gp.Params, opt eviden
 		return prec, 0, reason, nil
 	}
 	_, h2, err := o.op.Work(ctx, prec)
-	unsure, most := o.unsure32(p, h2), opt.Eps/2
+	square, most := 1.0, most32(opt.Eps, h2)
 	if h2 {
-		most -= opt.Eps / 8 // which is for the tolerance
+		square = o.op.MeanSquare()
 	}
+	unsure = unsure32(p.Variance, square, o.traceP())
 	if unsure > most {
 		prec = kernelmv.F64
 	}

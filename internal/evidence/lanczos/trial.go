@@ -47,6 +47,7 @@ func Try(ctx context.Context, e *linalg.Engine, d *gp.Table, some []int, p gp.Pa
 	}
 	asAll.Rank, asAll.Neighbours = t.Size.Rank, t.Size.Neighbours
 	asAll.Latents = int(math.Ceil(share * float64(t.Size.Latents)))
+	square := all.op.MeanSquare()
 	all = nil // its memory is not needed
 	obj, err := New(e, d.Rows(some), p)
 	if err != nil {
@@ -57,8 +58,7 @@ func Try(ctx context.Context, e *linalg.Engine, d *gp.Table, some []int, p gp.Pa
 		if err := obj.Rebuild(ctx, p, asAll); err != nil {
 			return nil, err
 		}
-		// It grows with the square of tr P⁻¹.
-		if obj.unsure32(p)/(share*share) > eval.Eps/2 {
+		if unsure32(p.Variance, square, obj.traceP()/share) > most32(eval.Eps, true) {
 			asAll.Precision, obj.pre = "f64", nil
 		}
 	}

@@ -84,6 +84,7 @@ func (f *fit) adopt(ctx context.Context, m *Model, p Params, ev *evidence.Value)
 	r.Precision, r.PrecisionReason = enum.Precision(ev.Precision), ev.PrecisionReason
 	r.Rank, r.Neighbours, r.Latents, r.Probes, r.Reason = ev.Rank, ev.Neighbours, ev.Latents, ev.Probes, ev.Reason
 	r.Product, r.Tolerance, r.ProductDoubt = enum.Product(lanczos.ProductName(ev)), ev.Tolerance, ev.ProductDoubt
+	r.PredictedBytes = max(r.PredictedBytes, f.opt.budget().PeakBytes(r.Distinct, r.N, r.D, r.Rank, r.Neighbours))
 	if r.Probes > f.opt.Probes {
 		r.ProbesReason += fmt.Sprintf("; at the end at least %d, and what the standard error asked for takes",
 			cost.MinLastProbes)
@@ -124,9 +125,9 @@ func (f *fit) adopt(ctx context.Context, m *Model, p Params, ev *evidence.Value)
 
 // specOf says how a model whose last evaluation was ev predicts.
 func specOf(opt *Options, ev *evidence.Value) posterior.PrecondSpec {
-	n := int64(len(ev.Alpha))
-	fits := opt.budget().HasRoom(4 * 8 * n * n)
-	s := posterior.PrecondSpec{Dense: opt.Method == enum.MethodExact || n <= cost.DenseRows && fits && !opt.NoDense,
+	n := len(ev.Alpha)
+	dense := cost.AnswersDense(n, opt.Memory) && !opt.NoDense
+	s := posterior.PrecondSpec{Dense: opt.Method == enum.MethodExact || dense,
 		Rank: ev.Rank, Neighbours: ev.Neighbours, Latents: ev.Latents, Seed: opt.Seed, Node: ev.Node}
 	if opt.Method != enum.MethodExact && opt.Method != enum.MethodBBGP { // their ranks mean something else
 		s.Rank, s.Neighbours, s.Latents, s.Node = -1, -1, 0, 0

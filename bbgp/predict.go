@@ -33,6 +33,9 @@ type PredictOptions struct {
 	// NoiseScale and NoiseExtra, if not nil, are those of the rows asked for (see Data):
 	// SDObs and Laws are then for noise of variance σ_n² d + e, and for σ_n² otherwise.
 	NoiseScale, NoiseExtra []float64
+	// Once lets go of what the call has prepared, which is kept for later ones otherwise: the memory of deviations
+	// of n rows is that of some passes over the kernel matrix, or of a dense one.
+	Once bool
 	// Engine computes; nil means that of the last call, or the default one: the best
 	// routines of this CPU on GOMAXPROCS threads.
 	Engine *linalg.Engine
@@ -97,7 +100,7 @@ func (m *Model) Predict(ctx context.Context, xs linalg.Matrix, opt PredictOption
 		return p, nil
 	}
 	out, err := m.post.Predict(ctx, opt.Engine, m.standardised(xs), posterior.Options{SD: opt.SD, SDTol: opt.SDTol,
-		MeanTol: opt.MeanTol, Dense: opt.Dense, Rigorous: opt.Rigorous})
+		MeanTol: opt.MeanTol, Dense: opt.Dense, Rigorous: opt.Rigorous, Once: opt.Once})
 	if err != nil {
 		return nil, err
 	}

@@ -151,12 +151,14 @@ func located(err error, t *table.Table, rows []int) error {
 }
 
 // loadModel reads a model and how its inputs are made. What predictions make of it is
-// kept within the default budget, or refused.
-func loadModel(path string) (*bbgp.Model, *inputs.Plan, error) {
+// kept within the budget of --memory, empty for the default, or refused.
+func loadModel(path, memory string) (*bbgp.Model, *inputs.Plan, error) {
 	if err := checkModel(path); err != nil {
 		return nil, nil, err
 	}
-	keepWithin(defaultMemory())
+	if _, err := memoryBudget(memory); err != nil {
+		return nil, nil, err
+	}
 	m, err := bbgp.Load(path)
 	var system *fs.PathError
 	if errors.As(err, &system) {

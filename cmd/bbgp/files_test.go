@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -179,5 +180,28 @@ func TestOutputByDescriptor(t *testing.T) {
 	c.Stdout = f
 	if err := c.Run(); err == nil || err.(*exec.ExitError).ExitCode() != exitUsage {
 		t.Errorf("a table was written behind itself: %v", err)
+	}
+}
+
+// What predict refuses it refuses before it prints anything, wherever in a file the row is; of a pipe, which cannot be
+// read twice, the blocks before are printed.
+func TestPredictPrintsWholeOutputs(t *testing.T) {
+	dir := t.TempDir()
+	model := filepath.Join(dir, "m.bbgp")
+	want(t, exitOK, "fit", sample(t, dir, "d.csv", 60, 6), "--target", "y", "--quiet", "--out", model)
+	for _, bad := range []string{"x", "1e200", "inf", "", "1,2"} {
+		for _, good := range []int{3, blockRows + 100} {
+			rows := "a,b,c\n" + strings.Repeat(".1,.2,.3\n", good) + ".1,.2," + bad + "\n.1,.2,.3\n"
+			file := write(t, dir, "new.csv", rows)
+			if r := want(t, exitData, "predict", model, file, "--quiet"); r.out != "" ||
+				!strings.Contains(r.err, fmt.Sprintf("row %d", good+1)) {
+				t.Errorf("%q after %d rows: %d lines printed, %s", bad, good, strings.Count(r.out, "\n"), r.err)
+			}
+			printed := strings.Count(bbgpRun(t, rows, "predict", model, "-", "--quiet").out, "\n")
+			whole := good / blockRows * blockRows
+			if whole == 0 && printed != 0 || whole > 0 && printed != 1+whole {
+				t.Errorf("%q after %d rows of a pipe: %d lines printed", bad, good, printed)
+			}
+		}
 	}
 }

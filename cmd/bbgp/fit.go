@@ -19,7 +19,6 @@ import (
 	"bbgp.dev/internal/gp"
 	"bbgp.dev/internal/outfile"
 	"bbgp.dev/internal/usage"
-	"bbgp.dev/linalg"
 )
 
 // fitFlags are the settings of fit.
@@ -146,7 +145,7 @@ func (a *app) fit(ctx context.Context, data string, f *fitFlags) error {
 	}
 	if ended == nil {
 		a.keeps.Store(f.out != "" && !saved)
-		err := a.afterFit(work, f, ts, m, opt.Engine, rep)
+		err := a.afterFit(work, f, ts, m, &opt, rep)
 		if err != nil && rep.Holdout == nil && f.out != "" && !saved {
 			err = errors.Join(err, m.Save(f.out)) // without the scores
 		}
@@ -322,7 +321,7 @@ func (a *app) sayConstant(m *bbgp.Model, ts *trainingSet) {
 
 // afterFit predicts the rows held out, which the model keeps in mind, and those
 // without a target.
-func (a *app) afterFit(ctx context.Context, f *fitFlags, ts *trainingSet, m *bbgp.Model, e *linalg.Engine,
+func (a *app) afterFit(ctx context.Context, f *fitFlags, ts *trainingSet, m *bbgp.Model, opt *bbgp.Options,
 	rep *fitReport) error {
 	if h := ts.held; h != nil && m.Result.Stopped == "time" {
 		a.say("the time is over: held-out rows are not scored; bbgp report MODEL --data TABLE does")
@@ -330,10 +329,12 @@ func (a *app) afterFit(ctx context.Context, f *fitFlags, ts *trainingSet, m *bbg
 		if f.progress.format == "plain" && !f.progress.quiet {
 			a.say("predicting %d held-out rows", len(h.data.Y))
 		}
+		deviating(m, opt.Memory)
 		var err error
-		if ts.plan.HeldOut, err = h.score(ctx, a, m, ts.plan, e, f.heldOut); err != nil {
+		if ts.plan.HeldOut, err = h.score(ctx, a, m, ts.plan, opt.Engine, f.heldOut); err != nil {
 			return err
 		}
+		m.Result.PeakBytes = usage.PeakBytes()
 		rep.Holdout = &ts.plan.HeldOut.Score
 		know(ts.plan, m)
 		if h.table != "" && !f.progress.quiet {
@@ -351,7 +352,9 @@ func (a *app) afterFit(ctx context.Context, f *fitFlags, ts *trainingSet, m *bbg
 	if f.blanks == "" || len(ts.set.Blank) == 0 {
 		return nil
 	}
-	p, err := predictRows(ctx, m, ts.plan, e, ts.plan.Matrix(ts.table, ts.set.Blank), bbgp.PredictOptions{SD: true})
+	deviating(m, opt.Memory)
+	x := ts.plan.Matrix(ts.table, ts.set.Blank)
+	p, err := predictRows(ctx, m, ts.plan, opt.Engine, x, bbgp.PredictOptions{SD: true})
 	if err != nil {
 		return located(err, ts.table, ts.set.Blank)
 	}

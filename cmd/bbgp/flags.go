@@ -229,9 +229,14 @@ func (m *modelling) add(f *pflag.FlagSet) {
 	f.BoolVar(&m.noScale, "no-scale", false, "take inputs and target as they are, not standardised")
 	f.Float64Var(&m.scaleFloor, "scale-floor", 0,
 		"add this to the standard deviations that columns are divided by; 1e-6 is the rule of the BBGP paper")
-	f.StringVar(&m.memory, "memory", "",
-		"memory budget, such as 2GiB (default: 80% of what the container or else the machine has)")
+	addMemory(f, &m.memory)
 	f.Var((*span)(&m.time), "time", "time budget, such as 90s, or a number of seconds (default: none)")
+}
+
+// addMemory adds the budget of all that a command computes.
+func addMemory(f *pflag.FlagSet, memory *string) {
+	f.StringVar(memory, "memory", "",
+		"memory budget, such as 2GiB (default: 80% of what the container or else the machine has)")
 }
 
 func (m *modelling) options(e *linalg.Engine) (bbgp.Options, error) {

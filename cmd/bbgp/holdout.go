@@ -12,9 +12,11 @@ import (
 	"strings"
 
 	"bbgp.dev/bbgp"
+	"bbgp.dev/bbgp/enum"
 	"bbgp.dev/bbgp/score"
 	"bbgp.dev/cmd/bbgp/internal/inputs"
 	"bbgp.dev/cmd/bbgp/internal/table"
+	"bbgp.dev/internal/cost"
 	"bbgp.dev/linalg"
 )
 
@@ -42,6 +44,18 @@ type heldRows struct {
 	table string
 	share float64
 	seed  uint64
+}
+
+// deviating raises what is predicted of the memory of a fit within such a budget, 0 for none, to what the deviations
+// of its model take.
+func deviating(m *bbgp.Model, memory int64) {
+	r := &m.Result
+	dense := r.Method == enum.MethodExact || cost.AnswersDense(r.Distinct, memory)
+	need := cost.DeviationBytes(r.Distinct, r.N, r.D, r.Rank, r.Neighbours, dense, r.Neighbours+r.Latents == 0)
+	if memory > 0 {
+		need = min(need, memory)
+	}
+	r.PredictedBytes = max(r.PredictedBytes, need)
 }
 
 // score predicts the rows, writes them to path unless that is "", and returns what the

@@ -111,7 +111,7 @@ type modelReport struct {
 }
 
 func (a *app) modelInfo(path string, asJSON bool) error {
-	m, plan, err := loadModel(path)
+	m, plan, err := loadModel(path, "")
 	if err != nil {
 		return err
 	}

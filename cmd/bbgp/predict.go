@@ -15,6 +15,7 @@ import (
 	"bbgp.dev/bbgp/score"
 	"bbgp.dev/cmd/bbgp/internal/inputs"
 	"bbgp.dev/cmd/bbgp/internal/table"
+	"bbgp.dev/internal/gp"
 	"bbgp.dev/linalg"
 )
 
@@ -24,6 +25,7 @@ const blockRows = 4096
 
 type predictFlags struct {
 	machine machine
+	memory  string
 	read    reading
 	opt     bbgp.PredictOptions
 	bounds  bool
@@ -64,6 +66,8 @@ func (a *app) predictCommand() *cobra.Command {
 	fl.StringSliceVar(&f.keep, "keep", nil, "columns of the table to copy before the predictions, such as a key")
 	fl.IntVar(&f.digits, "digits", 0, "significant digits of the predictions (default: all)")
 	f.read.addFormat(fl)
+	addMemory(fl, &f.memory)
+	f.read.memory = &f.memory
 	f.machine.add(fl)
 	fl.BoolVar(&f.json, "json", false, "report as one JSON object (needs --out FILE)")
 	fl.BoolVarP(&f.quiet, "quiet", "q", false, "no remarks; errors only")
@@ -104,7 +108,7 @@ func (a *app) predict(ctx context.Context, path, data string, f *predictFlags) e
 		return err
 	}
 	start := time.Now()
-	m, plan, err := loadModel(path)
+	m, plan, err := loadModel(path, f.memory)
 	if err != nil {
 		return err
 	}
@@ -122,7 +126,8 @@ func (a *app) predict(ctx context.Context, path, data string, f *predictFlags) e
 		return err
 	}
 	p := &predictor{model: m, plan: plan, stream: s, engine: e, flags: f, kept: kept,
-		live: newCounter(a.errw, f.quiet || f.out == "-" && isTerminal(a.out))}
+		check: a.checking(ctx, m, plan, data, f),
+		live:  newCounter(a.errw, f.quiet || f.out == "-" && isTerminal(a.out))}
 	if err := writeFile(f.out, a.out, func(w *rowWriter) error { return p.run(ctx, w, len(plan.Inputs)) }); err != nil {
 		return err
 	}
@@ -141,6 +146,47 @@ func (a *app) predict(ctx context.Context, path, data string, f *predictFlags) e
 	return nil
 }
 
+// checking returns checkRows for a file that is predicted to standard output, and nothing to do otherwise: a file
+// that is written appears whole or not at all, and a pipe cannot be read twice.
+func (a *app) checking(ctx context.Context, m *bbgp.Model, plan *inputs.Plan, data string,
+	f *predictFlags) func() error {
+	if f.out != "-" || data == table.Stdin || a.mayWait(data) {
+		return func() error { return nil }
+	}
+	return func() error { return a.checkRows(ctx, m, plan, data, f) }
+}
+
+// checkRows refuses what predictions of a file would refuse, before the first is printed.
+func (a *app) checkRows(ctx context.Context, m *bbgp.Model, plan *inputs.Plan, data string, f *predictFlags) error {
+	s, in, err := a.openStream(plan, data, &f.read)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	s.WantNoise = f.opt.SD
+	x := linalg.NewMatrix(blockRows, len(plan.Inputs))
+	y, ok := make([]float64, blockRows), make([]bool, blockRows)
+	for rows, more := 0, true; more; {
+		n, err := s.Next(x, y, ok)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		more = err == nil
+		for i := range n {
+			for j, v := range x.Row(i) {
+				if math.Abs((v-m.Scaling.XMean[j])/m.Scaling.XScale[j]) > gp.MostSpread {
+					return &table.Error{File: s.File(), Row: rows + i + 1, Column: m.Names[j], Text: gp.TooFar(v)}
+				}
+			}
+		}
+		rows += n
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // A predictor carries rows from a stream through a model to a writer.
 type predictor struct {
 	model   *bbgp.Model
@@ -155,6 +201,7 @@ type predictor struct {
 	kind    string   // of the bounds
 	kept    []string // names of the columns that are copied
 	live    *counter
+	check   func() error // looks at all rows before the first are printed
 
 	meanError float64 // bbgp.Prediction.MeanError
 	meanSeen  float64 // and MeanSeen, the largest
@@ -176,7 +223,6 @@ func (p *predictor) run(ctx context.Context, w *rowWriter, d int) error {
 			return usagef("--keep %s: a column of the predictions is called so too", k)
 		}
 	}
-	w.header(slices.Concat(p.kept, names)...)
 	w.digits = p.flags.digits
 	defer p.live.end()
 	x := linalg.NewMatrix(blockRows, d)
@@ -186,8 +232,13 @@ func (p *predictor) run(ctx context.Context, w *rowWriter, d int) error {
 		if err != nil && !errors.Is(err, io.EOF) {
 			return err
 		}
+		if n > 0 && p.rows == 0 && err == nil { // there are more, which may be refused
+			if err := p.check(); err != nil {
+				return err
+			}
+		}
 		if n > 0 {
-			if err := p.block(ctx, w, x.Sub(0, n, 0, d), y[:n], ok, len(names)); err != nil {
+			if err := p.block(ctx, w, x.Sub(0, n, 0, d), y[:n], ok, names); err != nil {
 				return err
 			}
 		}
@@ -201,7 +252,8 @@ func (p *predictor) run(ctx context.Context, w *rowWriter, d int) error {
 	return nil
 }
 
-func (p *predictor) block(ctx context.Context, w *rowWriter, x linalg.Matrix, y []float64, ok []bool, cells int) error {
+func (p *predictor) block(ctx context.Context, w *rowWriter, x linalg.Matrix, y []float64, ok []bool,
+	names []string) error {
 	opt := p.flags.opt
 	opt.NoiseScale, opt.NoiseExtra = p.stream.Noise()
 	pred, err := predictRows(ctx, p.model, p.plan, p.engine, x, opt)
@@ -213,12 +265,15 @@ func (p *predictor) block(ctx context.Context, w *rowWriter, x linalg.Matrix, y 
 		return err
 	}
 	p.kind, p.meanError, p.meanSeen = string(pred.BoundKind), pred.MeanError, max(p.meanSeen, pred.MeanSeen)
+	if p.rows == 0 { // nothing is printed of what is refused at once
+		w.header(slices.Concat(p.kept, names)...)
+	}
 	for i := range y {
 		p.rows++
 		if !ok[i] {
 			p.skipped++
 			w.texts(p.stream.Kept, i)
-			w.empty(cells)
+			w.empty(len(names))
 			continue
 		}
 		v := append(make([]float64, 0, 9), pred.Mean[i])

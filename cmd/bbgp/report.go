@@ -26,6 +26,7 @@ var reportTemplate = sync.OnceValue(func() *template.Template {
 
 type reportFlags struct {
 	machine  machine
+	memory   string
 	read     reading
 	data     string
 	out      string
@@ -54,6 +55,8 @@ func (a *app) reportCommand() *cobra.Command {
 	fl.BoolVar(&f.leaveOut, "loo", false,
 		fmt.Sprintf("leave-one-out pictures also beyond %d training rows", mostLeftOut))
 	f.read.addFormat(fl)
+	addMemory(fl, &f.memory)
+	f.read.memory = &f.memory
 	f.machine.add(fl)
 	return c
 }
@@ -113,7 +116,7 @@ func (a *app) report(ctx context.Context, path string, f *reportFlags) error {
 	if err != nil {
 		return err
 	}
-	m, plan, err := loadModel(path)
+	m, plan, err := loadModel(path, f.memory)
 	if err != nil {
 		return err
 	}

@@ -65,7 +65,10 @@ func robustFit(ctx context.Context, ts *trainingSet, opt bbgp.Options) (*bbgp.Mo
 		last = m
 		var p *bbgp.Prediction
 		if err == nil && m.Result.Stopped != enum.StoppedTime {
-			p, err = m.Predict(work, d.X, bbgp.PredictOptions{SD: n <= robustRows, Engine: opt.Engine})
+			if n <= robustRows {
+				deviating(m, opt.Memory)
+			}
+			p, err = m.Predict(work, d.X, bbgp.PredictOptions{SD: n <= robustRows, Once: true, Engine: opt.Engine})
 		}
 		if p == nil {
 			if ctx.Err() == nil && (err == nil || errors.Is(err, context.DeadlineExceeded)) {

@@ -19,6 +19,7 @@ import (
 
 type sampleFlags struct {
 	machine machine
+	memory  string
 	read    reading
 	opt     bbgp.SampleOptions
 	out     string
@@ -53,6 +54,8 @@ the report states the error of its covariance. The rows are held in memory.`,
 	fl.IntVar(&f.opt.Features, "features", 4096, "random features where the draws cannot be exact")
 	fl.StringVarP(&f.out, "out", "o", "-", "file for the draws; - is standard output")
 	f.read.addFormat(fl)
+	addMemory(fl, &f.memory)
+	f.read.memory = &f.memory
 	f.machine.add(fl)
 	fl.BoolVar(&f.json, "json", false, "report as one JSON object (needs --out FILE)")
 	fl.BoolVarP(&f.quiet, "quiet", "q", false, "no remarks; errors only")
@@ -89,7 +92,7 @@ func (a *app) sample(ctx context.Context, path, data string, f *sampleFlags) err
 		return err
 	}
 	start := time.Now()
-	m, plan, err := loadModel(path)
+	m, plan, err := loadModel(path, f.memory)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"bbgp.dev/internal/cost"
 	"bbgp.dev/linalg"
 	"bbgp.dev/linalg/precond"
 )
@@ -59,6 +60,9 @@ func (p *Posterior) looDense(ctx context.Context, l *LeftOut) error {
 	if err := p.needDelta(ctx); err != nil {
 		return err
 	}
+	if err := cost.Fits("leaving out by a dense factor", n, p.D(), 16*float64(n)*float64(n)); err != nil {
+		return err
+	}
 	inverse := linalg.NewMatrix(n, n)
 	done := p.e.Par.Until(ctx)
 	p.chol.InverseTo(inverse)
@@ -105,8 +109,8 @@ func (p *Posterior) looProbes(ctx context.Context, l *LeftOut) error {
 	}
 	for _, nn := range looTiers {
 		nn = min(nn, n-1)
-		for i := 0; i < len(at); i += varianceBlock {
-			if err := p.looRegress(ctx, g, at[i:min(i+varianceBlock, len(at))], nn, b); err != nil {
+		for i := 0; i < len(at); i += g.size.Rows {
+			if err := p.looRegress(ctx, g, at[i:min(i+g.size.Rows, len(at))], nn, b); err != nil {
 				return err
 			}
 		}

@@ -20,6 +20,8 @@ type Options struct {
 	// Dense asks for a Cholesky factor of K̂; Rigorous for bounds that do not rest on
 	// random probes or estimates.
 	Dense, Rigorous bool
+	// Once lets go of all that was prepared: the next call makes it anew.
+	Once bool
 }
 
 // A Prediction holds one value for each of the rows asked for, standardised.
@@ -45,6 +47,9 @@ type Prediction struct {
 func (p *Posterior) Predict(ctx context.Context, e *linalg.Engine, xs linalg.Matrix, opt Options) (*Prediction, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if opt.Once {
+		defer func() { p.prepared = prepared{round: p.round, tried: p.tried} }()
+	}
 	if opt.SD && (opt.Dense || opt.Rigorous) {
 		if err := p.prepare(ctx, e, true); err != nil {
 			return nil, err

@@ -117,8 +117,6 @@ type prepared struct {
 	noProbes bool       // they do not converge
 }
 
-const varianceRank = 600
-
 // prepare makes the operator and, with solver set, what solves with K̂, and keeps them for
 // the next call; e nil means the engine of the last call, or the default one. The caller
 // holds p.mu.
@@ -143,7 +141,7 @@ func (p *Posterior) precondition(ctx context.Context) error {
 			cost.Request{Rank: -1, Neighbours: -1, Costs: p.costs})
 		set.Seed = p.spec.Seed
 	}
-	if err := cost.FitsMemory("the preconditioner for predictions",
+	if err := cost.Fits("the preconditioner for predictions", p.N(), p.D(),
 		16*float64(p.N())*float64(set.Rank+set.Neighbours)); err != nil {
 		return err
 	}
@@ -169,7 +167,7 @@ func (p *Posterior) factor(ctx context.Context) error {
 	if p.chol != nil {
 		return nil
 	}
-	if err := cost.FitsMemory("the dense factor for predictions", 8*float64(p.N())*float64(p.N())); err != nil {
+	if err := cost.Fits("the dense factor for predictions", p.N(), p.D(), float64(cost.DenseBytes(p.N()))); err != nil {
 		return err
 	}
 	o := &gp.Cholesky{Engine: p.e, Op: p.op, Table: p.data, A: linalg.NewMatrix(p.N(), p.N())}
@@ -187,13 +185,18 @@ func (p *Posterior) factor(ctx context.Context) error {
 	return err
 }
 
+// sizes are those in which deviations are found, once P is made.
+func (p *Posterior) sizes() cost.Deviations {
+	return cost.FindDeviations(p.N(), p.D(), p.pre.Rank(), p.pre.Neighbours(), p.pre.NodeIsOne())
+}
+
 // preconditionVariances makes variancePrecond.
 func (p *Posterior) preconditionVariances(ctx context.Context) error {
 	if p.variancePrecond != nil {
 		return nil
 	}
 	p.variancePrecond = p.pre
-	rank := max(p.pre.Rank(), min(varianceRank, p.N()/8))
+	rank := max(p.pre.Rank(), p.sizes().Rank)
 	if !p.pre.NodeIsOne() || rank == p.pre.Rank() {
 		return nil
 	}

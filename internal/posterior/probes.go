@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"bbgp.dev/internal/cost"
 	"bbgp.dev/kernelmv"
 	"bbgp.dev/linalg"
 	"bbgp.dev/linalg/krylov"
@@ -42,17 +43,13 @@ import (
 // k*'K̂⁻¹r = x'r + ρ'K̂⁻¹r, |ρ'K̂⁻¹r| <= (ρ'K̂⁻¹ρ r'K̂⁻¹r)^1/2, far less than σ_f (r'K̂⁻¹r)^1/2.
 
 const (
-	probeCount = 128
+	probeCount = cost.ProbeCount
 	// probeRisk is the probability that one bound of one gap does not hold.
 	probeRisk = 1e-6
 	// probeTol ends the Lanczos process: largest residual of A⁻¹z, relative.
 	probeTol    = 0.1
 	rootSlack   = 1.05
 	probePasses = 64
-	// probeBytes bounds the Lanczos basis; blocks beyond it are made twice.
-	probeBytes = 1 << 30
-	// spanRank is the number of columns of V.
-	spanRank = 600
 	// probeFormTol is the tolerance of products below n² by which probes are drawn. probeForm
 	// bounds what it may do to their covariance, relative, by probeFormCols of them.
 	probeFormTol  = 2e-7
@@ -62,6 +59,7 @@ const (
 
 // gapProbes holds the probes, and V where it is used.
 type gapProbes struct {
+	size        cost.Deviations
 	rank        int
 	cols        linalg.Matrix // n×(m+S): V and Ω - V V'ε
 	low         linalg.Matrix // B, n×m, with room for rows to predict
@@ -118,7 +116,7 @@ func (p *Posterior) newGapProbes(ctx context.Context, basis bool) (*gapProbes, e
 // where these are seen not to be exact enough.
 func (p *Posterior) gapProbesBy(ctx context.Context, basis bool, prec kernelmv.Precision) (*gapProbes, error) {
 	n := p.N()
-	g := &gapProbes{round: p.round}
+	g := &gapProbes{round: p.round, size: p.sizes()}
 	lowQ, highQ := chiSquareBounds(probeCount, probeRisk)
 	g.least, g.most = 1/(highQ*rootSlack), rootSlack/lowQ
 	omega, err := p.drawProbes(ctx, g, prec)
@@ -129,7 +127,7 @@ func (p *Posterior) gapProbesBy(ctx context.Context, basis bool, prec kernelmv.P
 		return nil, err
 	}
 	g.cols = omega
-	if basis && p.pre.NodeIsOne() {
+	if basis && g.size.Rank > 0 && p.pre.NodeIsOne() {
 		if err := p.spanBasis(ctx, g); err != nil {
 			return nil, err
 		}
@@ -144,8 +142,15 @@ func (p *Posterior) gapProbesBy(ctx context.Context, basis bool, prec kernelmv.P
 	v := g.cols.Sub(0, n, 0, g.rank)
 	p.e.GemmTo(src.Sub(0, n, probeCount+1, src.Cols), 1, v, false, t, false, 0)
 	op := p.op.With(kernelmv.F64)
-	if err := op.MulTo(ctx, dst, src); err != nil {
-		return nil, err
+	at := src.Cols // columns at a time
+	if g.size.Probes < probeCount {
+		at = g.size.Probes
+	}
+	for c := 0; c < src.Cols; c += at {
+		to := min(c+at, src.Cols)
+		if err := op.MulTo(ctx, dst.Sub(0, n, c, to), src.Sub(0, n, c, to)); err != nil {
+			return nil, err
+		}
 	}
 	if prec == kernelmv.Coarse {
 		if err := p.checkForm(ctx, src, dst); err != nil {
@@ -193,7 +198,8 @@ func (p *Posterior) checkForm(ctx context.Context, omega, exact linalg.Matrix) e
 	return nil
 }
 
-// drawProbes returns Ω, n×S, by products in prec.
+// drawProbes returns Ω, n×S, by products in prec: of as many probes at a time as there is room for, which are
+// halved where they take more passes than were foreseen.
 func (p *Posterior) drawProbes(ctx context.Context, g *gapProbes, prec kernelmv.Precision) (linalg.Matrix, error) {
 	n := p.N()
 	rng := rand.New(rand.NewPCG(p.spec.Seed, 0x6761756765)) // the second word is the stream of this use
@@ -201,33 +207,51 @@ func (p *Posterior) drawProbes(ctx context.Context, g *gapProbes, prec kernelmv.
 	for i := range z.Data {
 		z.Data[i] = rng.NormFloat64()
 	}
-	l := krylov.NewLanczos(p.e, n, probeCount, krylov.LanczosOptions{MaxCols: max(probeBytes/(4*n), 4*probeCount)})
-	l.Start(p.op.With(prec), p.pre, z)
-	for {
-		if err := l.Step(ctx); err != nil {
+	for c := 0; c < probeCount; {
+		some := z.Sub(0, n, c, c+g.size.Probes)
+		fits, err := p.drawSome(ctx, g, some, prec)
+		switch {
+		case err != nil:
 			return z, err
-		}
-		g.passes++
-		worst, err := krylov.SolveResidual(l.H)
-		if err != nil {
-			return z, err
-		}
-		if worst <= probeTol || l.Exhausted() {
-			break
-		}
-		if g.passes == probePasses {
-			return z, errNoProbes
+		case fits:
+			c += g.size.Probes
+		default:
+			g.size.Halve(n)
 		}
 	}
-	root, err := krylov.InvSqrt(l.H, 1e-3)
-	if err != nil {
-		return z, err
-	}
-	if err := l.MulBasisTo(ctx, z, root); err != nil {
-		return z, err
-	}
-	p.pre.FInvTransTo(z, z)
 	return z, nil
+}
+
+// drawSome makes probes of the standard normal z, n×s; without any change where they do not fit.
+func (p *Posterior) drawSome(ctx context.Context, g *gapProbes, z linalg.Matrix, prec kernelmv.Precision) (fits bool,
+	err error) {
+	l := krylov.NewLanczos(p.e, p.N(), z.Cols, krylov.LanczosOptions{MaxCols: g.size.Columns})
+	l.Start(p.op.With(prec), p.pre, z)
+	for passes := 1; ; passes++ {
+		if err := l.Step(ctx); err != nil {
+			return false, err
+		}
+		g.passes = max(g.passes, passes)
+		worst, err := krylov.SolveResidual(l.H)
+		switch {
+		case err != nil:
+			return false, err
+		case worst <= probeTol || l.Exhausted():
+			root, err := krylov.InvSqrt(l.H, 1e-3)
+			if err != nil {
+				return false, err
+			}
+			if err := l.MulBasisTo(ctx, z, root); err != nil {
+				return false, err
+			}
+			p.pre.FInvTransTo(z, z)
+			return true, nil
+		case passes == probePasses:
+			return false, errNoProbes
+		case passes >= g.size.Passes:
+			return false, nil
+		}
+	}
 }
 
 // spanBasis makes V and B. Where the span of the factor is degenerate, the probes does
@@ -235,7 +259,7 @@ func (p *Posterior) drawProbes(ctx context.Context, g *gapProbes, prec kernelmv.
 func (p *Posterior) spanBasis(ctx context.Context, g *gapProbes) error {
 	n := p.N()
 	v, _, _, err := precond.PivotedCholesky(ctx, p.e, p.op,
-		precond.PivotOptions{MaxRank: min(spanRank, n/8), Seed: p.spec.Seed})
+		precond.PivotOptions{MaxRank: g.size.Rank, Seed: p.spec.Seed})
 	if err != nil || v.Cols == 0 {
 		return err
 	}
@@ -243,7 +267,7 @@ func (p *Posterior) spanBasis(ctx context.Context, g *gapProbes) error {
 	if _, full := p.e.ThinQR(v); full < rank {
 		return nil
 	}
-	low := linalg.NewMatrix(n+varianceBlock, rank)
+	low := linalg.NewMatrix(n+g.size.Rows, rank)
 	b, h := low.Sub(0, n, 0, rank), linalg.NewMatrix(rank, rank)
 	if err := p.op.With(kernelmv.F64).MulTo(ctx, b, v); err != nil {
 		return err
@@ -278,7 +302,7 @@ func (g *gapProbes) takeOut(p *Posterior, t, kvt linalg.Matrix) {
 	n, m, r := g.own.Rows, g.rank, g.round
 	s := linalg.NewMatrix(m, probeCount+1)
 	probes := g.cols.Sub(0, n, m, m+probeCount)
-	g.noise = make([]float64, n+varianceBlock)
+	g.noise = make([]float64, n+g.size.Rows)
 	copy(g.noise, p.op.Noise())
 	largest := slices.Max(linalg.ColumnDots(probes, probes))
 	g.reach = math.Sqrt(largest)

@@ -67,7 +67,7 @@ func (p *Posterior) newRegression(ctx context.Context, std linalg.Matrix, rows [
 	return r, p.op.CrossMulTo(ctx, r.kg, r.xs, p.probes.cols)
 }
 
-// regress brackets the given rows of std, at most varianceBlock, by regressions
+// regress brackets the given rows of std, at most g.size.Rows, by regressions
 // and the probes, and returns those that stay wider than tol.
 func (p *Posterior) regress(ctx context.Context, std linalg.Matrix, rows []int, tol float64,
 	v *varianceBounds) (wide []int, err error) {
@@ -101,7 +101,7 @@ func (p *Posterior) regress(ctx context.Context, std linalg.Matrix, rows []int, 
 		narrower()
 	}
 	for _, nn := range tiers {
-		if len(at) == 0 || dearerThanIteration(nn, n) {
+		if len(at) == 0 || dearerThanIteration(nn, n) || nn > g.size.Nearest {
 			break
 		}
 		if err := r.on(ctx, at, min(nn, n)); err != nil {

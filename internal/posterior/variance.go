@@ -17,7 +17,7 @@ import (
 //	          for a few rows, which do not pay for the probes
 
 const (
-	varianceBlock = 1024 // rows at a time
+	varianceBlock = 1024 // rows at a time at most
 	// fewRows is how many rows a model must have been asked for, in all, before it
 	// makes the probes: those cost as much as iterations for twice as many rows.
 	fewRows = 2 * probeCount
@@ -78,8 +78,8 @@ func (p *Posterior) variances(ctx context.Context, std linalg.Matrix, opt Option
 	}
 	if p.probes != nil && !opt.Rigorous {
 		var wide []int
-		for i := 0; i < std.Rows; i += varianceBlock {
-			block := all[i:min(i+varianceBlock, std.Rows)]
+		for i := 0; i < std.Rows; i += p.probes.size.Rows {
+			block := all[i:min(i+p.probes.size.Rows, std.Rows)]
 			left, err := p.regress(ctx, std, block, opt.SDTol, v)
 			if err != nil {
 				return nil, err

@@ -84,7 +84,8 @@ func (f *fit) adopt(ctx context.Context, m *Model, p Params, ev *evidence.Value)
 	r.Precision, r.PrecisionReason = enum.Precision(ev.Precision), ev.PrecisionReason
 	r.Rank, r.Neighbours, r.Latents, r.Probes, r.Reason = ev.Rank, ev.Neighbours, ev.Latents, ev.Probes, ev.Reason
 	r.Product, r.Tolerance, r.ProductDoubt = enum.Product(lanczos.ProductName(ev)), ev.Tolerance, ev.ProductDoubt
-	r.PredictedBytes = max(r.PredictedBytes, f.opt.budget().PeakBytes(r.Distinct, r.N, r.D, r.Rank, r.Neighbours))
+	size := cost.Size{Rank: r.Rank, Neighbours: r.Neighbours, Latents: r.Latents} // of the last P
+	r.PredictedBytes = max(r.PredictedBytes, f.opt.budget().PeakBytes(r.Distinct, r.N, r.D, size))
 	if r.Probes > f.opt.Probes {
 		r.ProbesReason += fmt.Sprintf("; at the end at least %d, and what the standard error asked for takes",
 			cost.MinLastProbes)

@@ -51,7 +51,8 @@ type heldRows struct {
 func deviating(m *bbgp.Model, memory int64) {
 	r := &m.Result
 	dense := r.Method == enum.MethodExact || cost.AnswersDense(r.Distinct, memory)
-	need := cost.DeviationBytes(r.Distinct, r.N, r.D, r.Rank, r.Neighbours, dense, r.Neighbours+r.Latents == 0)
+	p := cost.Size{Rank: r.Rank, Neighbours: r.Neighbours, Latents: r.Latents}
+	need := cost.DeviationBytes(r.Distinct, r.N, r.D, p, dense)
 	if memory > 0 {
 		need = min(need, memory)
 	}

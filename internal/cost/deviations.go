@@ -36,23 +36,23 @@ const (
 	mostProbeBasis       = 1 << 30 // bytes; blocks beyond are made twice
 	typicalDraw          = 16      // passes
 	mostRows, leastRows  = 1024, 64
-	mostNear, leastNear  = 2048, 80
+	mostNear, leastTier  = 2048, 80
 	usualNear            = 512
 	leastProbes          = 8
 )
 
 // MemoryRoom is what Go's limit of memory leaves for answers of a model of n rows and d inputs, beside the rows and P.
-func MemoryRoom(n, d, rank, near int) float64 {
+func MemoryRoom(n, d int, p Size) float64 {
 	limit := debug.SetMemoryLimit(-1)
 	if limit == math.MaxInt64 {
 		limit = 1 << 46 // 64 TiB: no machine
 	}
-	return float64(limit) - float64(heapBytes+TableBytes(n, d)+inputBytes(n, d)+precondBytes(n, rank, near))
+	return float64(limit) - float64(heapBytes+TableBytes(n, d)+inputBytes(n, d)+p.bytes(n))
 }
 
-// FindDeviations returns the sizes for a model of n rows and d inputs with such a P; oneNode: of low rank alone.
-func FindDeviations(n, d, rank, near int, oneNode bool) Deviations {
-	room := MemoryRoom(n, d, rank, near) - float64(inputBytes(n, d)) // those of the rows to predict, beside all others
+// FindDeviations returns the sizes for a model of n rows and d inputs with such a P.
+func FindDeviations(n, d int, p Size) Deviations {
+	room := MemoryRoom(n, d, p) - float64(inputBytes(n, d)) // those of the rows to predict, beside all others
 	rows := float64(n)
 	v := Deviations{Probes: ProbeCount}
 	v.free = room - probeAlone*rows
@@ -60,8 +60,8 @@ func FindDeviations(n, d, rank, near int, oneNode bool) Deviations {
 		v.Halve(n)
 	}
 	v.Nearest = mostNear
-	for v.Nearest > leastNear && blockBytes(leastRows, v.Nearest) > room/3 {
-		v.Nearest = max(v.Nearest/2, leastNear)
+	for v.Nearest > leastTier && blockBytes(leastRows, v.Nearest) > room/3 {
+		v.Nearest = max(v.Nearest/2, leastTier)
 	}
 	v.Rows = mostRows
 	for v.Rows > leastRows && blockBytes(v.Rows, min(v.Nearest, usualNear)) > room/3 {
@@ -70,7 +70,7 @@ func FindDeviations(n, d, rank, near int, oneNode bool) Deviations {
 	block := blockBytes(v.Rows, min(v.Nearest, usualNear))
 	draw := drawBytes(n, v.Probes, v.Columns, typicalDraw) + probeAlone*rows
 	v.Bytes = int64(max(draw, probeKept*rows+block))
-	if oneNode {
+	if p.Neighbours+p.Latents == 0 { // of low rank alone
 		v.Rank = max(0, min(mostRank, n/8, int((room-iterationKept*rows-block)/(spanAndP*rows))))
 		v.Bytes = max(v.Bytes, int64(probeKept*rows+block+spanColumn*float64(v.Rank)*rows))
 	}
@@ -115,10 +115,10 @@ func blockBytes(rows, near int) float64 {
 }
 
 // DeviationBytes predicts the peak of a process that finds the deviations of a model, within Go's limit of memory.
-func DeviationBytes(n, rows, d, rank, near int, dense, oneNode bool) int64 {
+func DeviationBytes(n, rows, d int, p Size, dense bool) int64 {
 	live := DenseBytes(n)
 	if !dense {
-		live = FindDeviations(n, d, rank, near, oneNode).Bytes + precondBytes(n, rank, near) + inputBytes(n, d)
+		live = FindDeviations(n, d, p).Bytes + p.bytes(n) + inputBytes(n, d)
 	}
 	return ProgramBytes + int64(garbage*float64(live+inputBytes(n, d)+TableBytes(rows, d)))
 }
@@ -134,7 +134,7 @@ func DenseBytes(n int) int64 { return 8*int64(n)*int64(n) + 3*8*128*int64(n) }
 
 // Fits refuses what takes more than Go's limit of memory leaves for a model, with a *gp.MemoryError.
 func Fits(what string, n, d int, bytes float64) error {
-	room := MemoryRoom(n, d, 0, 0)
+	room := MemoryRoom(n, d, Size{})
 	if bytes <= room {
 		return nil
 	}

@@ -187,7 +187,8 @@ func (p *Posterior) factor(ctx context.Context) error {
 
 // sizes are those in which deviations are found, once P is made.
 func (p *Posterior) sizes() cost.Deviations {
-	return cost.FindDeviations(p.N(), p.D(), p.pre.Rank(), p.pre.Neighbours(), p.pre.NodeIsOne())
+	return cost.FindDeviations(p.N(), p.D(), cost.Size{Rank: p.pre.Rank(), Neighbours: p.pre.Neighbours(),
+		Latents: p.pre.Latents()})
 }
 
 // preconditionVariances makes variancePrecond.

@@ -17,6 +17,8 @@ func TestBadLengths(t *testing.T) {
 			"Widen":    func() { im.Widen(a, b) },
 			"WidenAdd": func() { im.WidenAdd(a, b) },
 			"Cut":      func() { im.Cut(a, a[1:], 1) },
+			"CutTwo":   func() { im.CutTwo(a, a[1:], a, 1, 1) },
+			"CutTwo x": func() { im.CutTwo(a, a, a[1:], 1, 1) },
 		} {
 			if !panics(f) {
 				t.Errorf("%s accepted wrong lengths", name)

@@ -16,6 +16,7 @@ var generic = Impl{
 	widen:    genericWiden,
 	widenAdd: genericWidenAdd,
 	cut:      genericCut,
+	cutTwo:   genericCutTwo,
 	within:   genericWithin,
 
 	triSolve: genericTriSolve,
@@ -278,12 +279,24 @@ func genericWidenAdd(dst *float64, src *float32, n int) {
 }
 
 func genericCut(sum, x *float64, place float64, n int) {
-	s, y := unsafe.Slice(sum, n), unsafe.Slice(x, n)
-	for i, v := range y {
+	s := unsafe.Slice(sum, n)
+	for i, v := range unsafe.Slice(x, n) {
 		high := v + place
 		high -= place
 		s[i] += high
-		y[i] = v - high
+	}
+}
+
+func genericCutTwo(high, low, x *float64, place, below float64, n int) {
+	hs, ls := unsafe.Slice(high, n), unsafe.Slice(low, n)
+	for i, v := range unsafe.Slice(x, n) {
+		h := v + place
+		h -= place
+		l := v - h
+		l += below
+		l -= below
+		hs[i] += h
+		ls[i] += l
 	}
 }
 

@@ -81,6 +81,7 @@ type Impl struct {
 	widen    func(dst *float64, src *float32, n int)
 	widenAdd func(dst *float64, src *float32, n int)
 	cut      func(sum, x *float64, place float64, n int)
+	cutTwo   func(high, low, x *float64, place, below float64, n int)
 	within   func(mask *uint32, tile, limit *float32, rows, cols int)
 
 	triSolve func(x *float64, stride int, l *float64)
@@ -267,7 +268,7 @@ func (im *Impl) WidenAdd(dst []float64, src []float32) {
 	}
 }
 
-// Cut moves the part of x[i] above a place, high = (x[i] + place) - place, to sum: sum[i] += high, x[i] -= high.
+// Cut adds the part of x[i] above a place to sum: sum[i] += (x[i] + place) - place.
 func (im *Impl) Cut(sum, x []float64, place float64) {
 	if len(sum) != len(x) {
 		panic("asm: Cut: bad lengths")
@@ -278,6 +279,21 @@ func (im *Impl) Cut(sum, x []float64, place float64) {
 	}
 	if n < len(x) {
 		genericCut(&sum[n], &x[n], place, len(x)-n)
+	}
+}
+
+// CutTwo adds the part of x[i] above a place to high, h = (x[i] + place) - place, and of the rest that above one below
+// it to low: low[i] += ((x[i] - h) + below) - below.
+func (im *Impl) CutTwo(high, low, x []float64, place, below float64) {
+	if len(high) != len(x) || len(low) != len(x) {
+		panic("asm: CutTwo: bad lengths")
+	}
+	n := len(x) / lanes * lanes
+	if n > 0 {
+		im.cutTwo(&high[0], &low[0], &x[0], place, below, n)
+	}
+	if n < len(x) {
+		genericCutTwo(&high[n], &low[n], &x[n], place, below, len(x)-n)
 	}
 }
 

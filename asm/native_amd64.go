@@ -62,6 +62,7 @@ var avx2 = Impl{
 	widen:    avx2Widen,
 	widenAdd: avx2WidenAdd,
 	cut:      avx2Cut,
+	cutTwo:   avx2CutTwo,
 	within:   avx2Within,
 
 	triSolve: avx2TriSolve,
@@ -125,6 +126,7 @@ var avx512 = Impl{
 	widen:    avx512Widen,
 	widenAdd: avx512WidenAdd,
 	cut:      avx512Cut,
+	cutTwo:   avx512CutTwo,
 	within:   avx512Within,
 
 	triSolve: avx512TriSolve,

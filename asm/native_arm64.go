@@ -48,6 +48,7 @@ var neon = Impl{
 	widen:    neonWiden,
 	widenAdd: neonWidenAdd,
 	cut:      neonCut,
+	cutTwo:   neonCutTwo,
 	within:   neonWithin,
 
 	triSolve: neonTriSolve,

@@ -13436,7 +13436,38 @@ TEXT ·neonCut(SB), NOSPLIT, $0-32
 	VDUP V31.D[0], V31.D2
 loop:
 	VLD1 (R0), [V0.B16, V1.B16, V2.B16, V3.B16]
-	VLD1 (R1), [V4.B16, V5.B16, V6.B16, V7.B16]
+	VLD1.P 64(R1), [V4.B16, V5.B16, V6.B16, V7.B16]
+	WORD $0x4e7fd488 // fadd v8.2d, v4.2d, v31.2d
+	WORD $0x4e7fd4a9 // fadd v9.2d, v5.2d, v31.2d
+	WORD $0x4e7fd4ca // fadd v10.2d, v6.2d, v31.2d
+	WORD $0x4e7fd4eb // fadd v11.2d, v7.2d, v31.2d
+	WORD $0x4effd508 // fsub v8.2d, v8.2d, v31.2d
+	WORD $0x4effd529 // fsub v9.2d, v9.2d, v31.2d
+	WORD $0x4effd54a // fsub v10.2d, v10.2d, v31.2d
+	WORD $0x4effd56b // fsub v11.2d, v11.2d, v31.2d
+	WORD $0x4e68d400 // fadd v0.2d, v0.2d, v8.2d
+	WORD $0x4e69d421 // fadd v1.2d, v1.2d, v9.2d
+	WORD $0x4e6ad442 // fadd v2.2d, v2.2d, v10.2d
+	WORD $0x4e6bd463 // fadd v3.2d, v3.2d, v11.2d
+	VST1.P [V0.B16, V1.B16, V2.B16, V3.B16], 64(R0)
+	SUBS $8, R2
+	BNE loop
+	RET
+
+// func neonCutTwo(high, low, x *float64, place, below float64, n int)
+TEXT ·neonCutTwo(SB), NOSPLIT, $0-48
+	MOVD high+0(FP), R0
+	MOVD low+8(FP), R1
+	MOVD x+16(FP), R2
+	FMOVD place+24(FP), F31
+	FMOVD below+32(FP), F30
+	MOVD n+40(FP), R3
+	VDUP V31.D[0], V31.D2
+	VDUP V30.D[0], V30.D2
+loop:
+	VLD1 (R0), [V0.B16, V1.B16, V2.B16, V3.B16]
+	VLD1 (R1), [V12.B16, V13.B16, V14.B16, V15.B16]
+	VLD1.P 64(R2), [V4.B16, V5.B16, V6.B16, V7.B16]
 	WORD $0x4e7fd488 // fadd v8.2d, v4.2d, v31.2d
 	WORD $0x4e7fd4a9 // fadd v9.2d, v5.2d, v31.2d
 	WORD $0x4e7fd4ca // fadd v10.2d, v6.2d, v31.2d
@@ -13453,9 +13484,21 @@ loop:
 	WORD $0x4ee9d4a5 // fsub v5.2d, v5.2d, v9.2d
 	WORD $0x4eead4c6 // fsub v6.2d, v6.2d, v10.2d
 	WORD $0x4eebd4e7 // fsub v7.2d, v7.2d, v11.2d
+	WORD $0x4e7ed488 // fadd v8.2d, v4.2d, v30.2d
+	WORD $0x4e7ed4a9 // fadd v9.2d, v5.2d, v30.2d
+	WORD $0x4e7ed4ca // fadd v10.2d, v6.2d, v30.2d
+	WORD $0x4e7ed4eb // fadd v11.2d, v7.2d, v30.2d
+	WORD $0x4efed508 // fsub v8.2d, v8.2d, v30.2d
+	WORD $0x4efed529 // fsub v9.2d, v9.2d, v30.2d
+	WORD $0x4efed54a // fsub v10.2d, v10.2d, v30.2d
+	WORD $0x4efed56b // fsub v11.2d, v11.2d, v30.2d
+	WORD $0x4e68d58c // fadd v12.2d, v12.2d, v8.2d
+	WORD $0x4e69d5ad // fadd v13.2d, v13.2d, v9.2d
+	WORD $0x4e6ad5ce // fadd v14.2d, v14.2d, v10.2d
+	WORD $0x4e6bd5ef // fadd v15.2d, v15.2d, v11.2d
 	VST1.P [V0.B16, V1.B16, V2.B16, V3.B16], 64(R0)
-	VST1.P [V4.B16, V5.B16, V6.B16, V7.B16], 64(R1)
-	SUBS $8, R2
+	VST1.P [V12.B16, V13.B16, V14.B16, V15.B16], 64(R1)
+	SUBS $8, R3
 	BNE loop
 	RET
 

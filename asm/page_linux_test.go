@@ -108,6 +108,7 @@ func testVectorPages(t *testing.T, im *Impl, after bool) {
 		im.Widen(x, z)
 		im.WidenAdd(y, z)
 		im.Cut(x, y, 12)
+		im.CutTwo(x, paged(t, make([]float64, n), after), y, 12, 1e-9)
 	}
 	m := func(n int) []float64 { return paged(t, normals[float64](r, n, 1), after) }
 	for _, d := range []int{1, 8, 13} { // a prefetch beyond the end is no access

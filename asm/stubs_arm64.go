@@ -289,6 +289,11 @@ func neonWidenAdd(dst *float64, src *float32, n int)
 //go:noescape
 func neonCut(sum, x *float64, place float64, n int)
 
+// neonCutTwo works like genericCutTwo.
+//
+//go:noescape
+func neonCutTwo(high, low, x *float64, place, below float64, n int)
+
 // neonWithin works like genericWithin.
 //
 //go:noescape

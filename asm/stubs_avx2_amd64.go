@@ -354,6 +354,11 @@ func avx2WidenAdd(dst *float64, src *float32, n int)
 //go:noescape
 func avx2Cut(sum *float64, x *float64, place float64, n int)
 
+// avx2CutTwo works like genericCutTwo.
+//
+//go:noescape
+func avx2CutTwo(high *float64, low *float64, x *float64, place float64, below float64, n int)
+
 // avx2Within works like genericWithin.
 //
 //go:noescape

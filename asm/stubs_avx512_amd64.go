@@ -614,6 +614,11 @@ func avx512WidenAdd(dst *float64, src *float32, n int)
 //go:noescape
 func avx512Cut(sum *float64, x *float64, place float64, n int)
 
+// avx512CutTwo works like genericCutTwo.
+//
+//go:noescape
+func avx512CutTwo(high *float64, low *float64, x *float64, place float64, below float64, n int)
+
 // avx512Within works like genericWithin.
 //
 //go:noescape

@@ -41,13 +41,22 @@ func TestCut(t *testing.T) {
 					x.data[i] = math.Round(x.data[i]*0x1p52) * 0x1p-50 // multiples of half the last place of 12
 				}
 			}
-			wantSum, wantX := append([]float64{0}, sum.data...), append([]float64{0}, x.data...)
+			low := guard(normals[float64](r, n, 1e-12), n%5)
+			wantX, wantSum := append([]float64{0}, x.data...), append([]float64{0}, sum.data...)
+			wantHigh, wantLow := append([]float64{0}, sum.data...), append([]float64{0}, low.data...)
 			genericCut(&wantSum[0], &wantX[0], 12, n+1)
+			genericCutTwo(&wantHigh[0], &wantLow[0], &wantX[0], 12, 0x3p-40, n+1)
+			high := guard(sum.data, n%7)
 			im.Cut(sum.data, x.data, 12)
+			im.CutTwo(high.data, low.data, x.data, 12, 0x3p-40)
 			sum.check(t)
+			high.check(t)
+			low.check(t)
 			x.check(t)
+			sameBits(t, "x", x.data, wantX[1:])
 			sameBits(t, "sum", sum.data, wantSum[1:])
-			sameBits(t, "rest", x.data, wantX[1:])
+			sameBits(t, "high", high.data, wantHigh[1:])
+			sameBits(t, "low", low.data, wantLow[1:])
 		}
 	})
 }

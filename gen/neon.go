@@ -286,6 +286,7 @@ func neonFiles() (map[string][]byte, error) {
 	neonWiden(g)
 	neonWidenAdd(g)
 	neonCut(g)
+	neonCutTwo(g)
 	neonWithin(g)
 	neonTriSolve(g)
 	neonCholRows(g)

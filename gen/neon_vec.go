@@ -24,21 +24,42 @@ func neonWidenAdd(g *neon) {
 	g.end()
 }
 
-// neonCut emits the move of what is above place from x to sum.
+// neonCut emits the sum of what is above place in x.
 func neonCut(g *neon) {
 	g.begin(double, "Cut", "sum, x *float64, place float64, n int", "")
 	g.p("VDUP V31.D[0], V31.D2")
 	g.loop("loop", "R2", 8, func() {
 		g.load4("(R0)", 0)
-		g.load4("(R1)", 4)
-		four(func(i vreg) { g.op3("fadd", double, 8+i, 4+i, 31) })
-		four(func(i vreg) { g.op3("fsub", double, 8+i, 8+i, 31) })
-		four(func(i vreg) { g.op3("fadd", double, i, i, 8+i) })
-		four(func(i vreg) { g.op3("fsub", double, 4+i, 4+i, 8+i) })
+		g.load4P("R1", 4)
+		g.part(0, 8, 31)
 		g.store4P("R0", 0)
-		g.store4P("R1", 4)
 	})
 	g.end()
+}
+
+// neonCutTwo emits the sums of what is above place, and of what is then left above below.
+func neonCutTwo(g *neon) {
+	g.begin(double, "CutTwo", "high, low, x *float64, place, below float64, n int", "")
+	g.p("VDUP V31.D[0], V31.D2")
+	g.p("VDUP V30.D[0], V30.D2")
+	g.loop("loop", "R3", 8, func() {
+		g.load4("(R0)", 0)
+		g.load4("(R1)", 12)
+		g.load4P("R2", 4)
+		g.part(0, 8, 31)
+		four(func(i vreg) { g.op3("fsub", double, 4+i, 4+i, 8+i) })
+		g.part(12, 8, 30)
+		g.store4P("R0", 0)
+		g.store4P("R1", 12)
+	})
+	g.end()
+}
+
+// part leaves what is above place of v4 to v7 in four registers from out on, and adds it to those from sum on.
+func (g *neon) part(sum, out, place vreg) {
+	four(func(i vreg) { g.op3("fadd", double, out+i, 4+i, place) })
+	four(func(i vreg) { g.op3("fsub", double, out+i, out+i, place) })
+	four(func(i vreg) { g.op3("fadd", double, sum+i, sum+i, out+i) })
 }
 
 // widen8 loads 8 float32 into v and v+1 and leaves them as float64 in four

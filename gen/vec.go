@@ -1,6 +1,8 @@
 package main
 
 import (
+	"strings"
+
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
@@ -9,7 +11,8 @@ import (
 func convert(e *emitter) {
 	e.widen("Widen", false)
 	e.widen("WidenAdd", true)
-	e.cut()
+	e.cut("Cut", "sum")
+	e.cut("CutTwo", "high", "low")
 }
 
 const (
@@ -36,30 +39,47 @@ func (e *emitter) widen(name string, add bool) {
 	e.end()
 }
 
-// cut: the part of x above place goes from x to sum.
-func (e *emitter) cut() {
-	e.begin("Cut", "func(sum, x *float64, place float64, n int)", "works like genericCut.")
-	place := e.newVec()
-	m, err := e.Param("place").Resolve()
-	if err != nil {
-		panic(err)
+// cut: the part of x above place goes to sums; with two of them, so does what is left of x above below.
+func (e *emitter) cut(name string, sums ...string) {
+	args, from := "sum", []string{"place"}
+	if len(sums) == 2 {
+		args, from = "high, low", []string{"place", "below"}
 	}
-	e.bcast(m.Addr, place)
-	sum, x := e.arg("sum"), e.arg("x")
+	e.begin(name, "func("+args+", x *float64, "+strings.Join(from, ", ")+" float64, n int)",
+		"works like generic"+name+".")
+	var places []reg.VecVirtual
+	for _, p := range from {
+		m, err := e.Param(p).Resolve()
+		if err != nil {
+			panic(err)
+		}
+		places = append(places, e.newVec())
+		e.bcast(m.Addr, places[len(places)-1])
+	}
+	var to []reg.GPVirtual
+	for _, s := range sums {
+		to = append(to, e.arg(s))
+	}
+	x := e.arg("x")
 	n := e.quotient(e.arg("n"), unroll*e.lanes())
 	e.loop("loop", n, func() {
 		for i := 0; i < unroll*e.bytes; i += e.bytes {
-			v, high := e.newVec(), e.newVec()
+			v := e.newVec()
 			e.load(at(x, i), v)
-			e.VADDPD(v, place, high)
-			e.VSUBPD(place, high, high)
-			e.VSUBPD(high, v, v)
-			e.VADDPD(at(sum, i), high, high)
-			e.store(high, at(sum, i))
-			e.store(v, at(x, i))
+			for k, place := range places {
+				part := e.newVec()
+				e.VADDPD(v, place, part)
+				e.VSUBPD(place, part, part)
+				if k+1 < len(places) {
+					e.VSUBPD(part, v, v)
+				}
+				e.VADDPD(at(to[k], i), part, part)
+				e.store(part, at(to[k], i))
+			}
 		}
-		e.inc(unroll*e.bytes, sum)
-		e.inc(unroll*e.bytes, x)
+		for _, p := range append(to, x) {
+			e.inc(unroll*e.bytes, p)
+		}
 	})
 	e.end()
 }

@@ -48,10 +48,11 @@ func (b *bins) clear(from, to int) {
 	}
 }
 
-// add adds the terms x to the sums from number at on; of x the rest is left.
+// add adds the terms x to the sums from number at on.
 func (b *bins) add(c *cutter, at int, x []float64) {
-	c.impl.Cut(b.high[at:at+len(x)], x, c.high)
-	if b.low != nil {
-		c.impl.Cut(b.low[at:at+len(x)], x, c.low)
+	if b.low == nil {
+		c.impl.Cut(b.high[at:at+len(x)], x, c.high)
+		return
 	}
+	c.impl.CutTwo(b.high[at:at+len(x)], b.low[at:at+len(x)], x, c.high, c.low)
 }

@@ -38,7 +38,14 @@ func (r *process) sampleForm(t *solution) error {
 		if err == nil {
 			break
 		}
-		if !errors.Is(err, errTolerance) || !s.rough || finer == mostFiner || !r.refineLast() {
+		switch {
+		case !errors.Is(err, errTolerance):
+			return err
+		case !s.rough && r.o.refineForm(r.ctx, r.p, r.opt):
+			// What the process had is the coarser of two tolerances now, and is corrected by the other.
+			r.own, r.op = kernelmv.Coarse, r.o.op.With(kernelmv.Coarse)
+			s = r.newFormSample(t)
+		case !s.rough || finer == mostFiner || !r.refineLast():
 			return err
 		}
 	}

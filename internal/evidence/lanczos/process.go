@@ -63,8 +63,8 @@ func (r *process) evaluate() (*evidence.Value, error) {
 	if o.b.nodeOne && r.prec == kernelmv.F64 || o.lanczos.Exhausted() {
 		ev.BoundKind = "rigorous"
 	}
-	r.describe(ev)
 	if rejected {
+		r.describe(ev)
 		ev.Rejected = true
 		ev.Upper = r.upper()
 		ev.LML, ev.Lower = ev.Upper, math.Inf(-1)
@@ -74,6 +74,7 @@ func (r *process) evaluate() (*evidence.Value, error) {
 	if err := r.finish(ev); err != nil {
 		return nil, err
 	}
+	r.describe(ev) // with the tolerance that was enough
 	ev.Products, ev.Replayed = r.products, o.lanczos.Replayed()
 	return ev, nil
 }

@@ -23,7 +23,8 @@ func TestCorrectedForm(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got[k] = ev; (o.finer == 0) != (k == 1) || ev.Tolerance > 1e-3*tolStep {
+			got[k] = ev
+			if (o.finer == 0) != (k == 1) || ev.Tolerance > 1e-3*tolStep {
 				t.Errorf("%s, tolerance %g: %d times finer, %g in the end", kernel, tol, o.finer, ev.Tolerance)
 			}
 		}

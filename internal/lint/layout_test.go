@@ -45,7 +45,7 @@ var inside = map[string][]string{
 	"cost/calibrate":        {"gp", "cost", "evidence", "usage"},
 	"checkpoint":            {"gp", "evidence"},
 	"posterior":             {"gp", "cost"},
-	"train":                 {"gp", "cost", "evidence", "checkpoint", "usage"},
+	"train":                 {"gp", "cost", "evidence", "evidence/inducing", "checkpoint", "usage"},
 }
 
 // algebra says which packages of linalg/ one of them may import, tests apart.

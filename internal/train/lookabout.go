@@ -67,6 +67,9 @@ func (f *Search) lookAbout(ctx context.Context, t *Trainer, why string) (string,
 			better, err = f.otherPlaces(ctx, t)
 		}
 		if err == nil && !better {
+			better, err = f.otherLengths(ctx, t)
+		}
+		if err == nil && !better {
 			better, err = f.upRidge(ctx, t)
 		}
 	}

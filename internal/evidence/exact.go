@@ -54,11 +54,10 @@ func (o *Exact) Evaluate(ctx context.Context, p gp.Params, opt Options) (*Value,
 	for i, y := range o.Table.Y {
 		r.Data[i] = y - p.Mean
 	}
-	alpha := linalg.NewMatrix(n, 1)
-	o.Chol.SolveTo(alpha, r)
+	alpha, ofOnes, trace := o.solutions(r)
 	o.Mean = p.Mean
 	if o.FreeMean {
-		o.Mean += o.centre(r, alpha)
+		o.Mean += centre(r, alpha, ofOnes)
 	}
 	quad := o.Engine.Dot(r.Data, alpha.Data)
 	lml := -0.5 * (float64(n)*math.Log(2*math.Pi) + o.Chol.LogDet() + quad)
@@ -68,7 +67,7 @@ func (o *Exact) Evaluate(ctx context.Context, p gp.Params, opt Options) (*Value,
 	if !gp.Finite(lml) {
 		return nil, fmt.Errorf("%w: value %v", gp.ErrNotFinite, lml)
 	}
-	off := RoundingOf(o.Op, alpha.Data, o.traceInverse(), quad)
+	off := RoundingOf(o.Op, alpha.Data, trace, quad)
 	ev := &Value{LML: lml, Lower: lml - off, Upper: lml + off, Alpha: alpha.Data,
 		Rank: n, Precision: "f64", BoundKind: "exact"}
 	if opt.Gradient {
@@ -77,7 +76,7 @@ func (o *Exact) Evaluate(ctx context.Context, p gp.Params, opt Options) (*Value,
 			return nil, err
 		}
 		ev.Gradient = g
-		ev.MeanInfo = gp.MeanInfo(o.Engine, n, o.Chol.SolveTo)
+		ev.MeanInfo = gp.MeanInfo(o.Engine, n, func(dst, _ linalg.Matrix) { dst.CopyFrom(ofOnes) })
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -86,13 +85,22 @@ func (o *Exact) Evaluate(ctx context.Context, p gp.Params, opt Options) (*Value,
 	return ev, nil
 }
 
-// centre takes the best constant from r, n×1, and what it is in alpha = K̂⁻¹r, and returns it.
-func (o *Exact) centre(r, alpha linalg.Matrix) float64 {
-	u := linalg.NewMatrix(r.Rows, 1)
-	for i := range u.Data {
-		u.Data[i] = 1
+// solutions returns K̂⁻¹ of r and of ones, n×1, and an estimate of tr K̂⁻¹ by one sign vector.
+// It solves for all of them at once, which takes as long as for one.
+func (o *Exact) solutions(r linalg.Matrix) (alpha, ofOnes linalg.Matrix, trace float64) {
+	n := r.Rows
+	x, z := linalg.NewMatrix(n, 3), gp.SignProbes(n, 1, 0)
+	for i := range n {
+		copy(x.Row(i), []float64{r.Data[i], 1, z.Data[i]})
 	}
-	o.Chol.SolveTo(u, u)
+	o.Chol.SolveTo(x, x)
+	alpha, ofOnes = x.Sub(0, n, 0, 1).Clone(), x.Sub(0, n, 1, 2).Clone()
+	return alpha, ofOnes, o.Engine.Dot(x.Sub(0, n, 2, 3).Clone().Data, z.Data)
+}
+
+// centre takes the best constant from r, n×1, and what it is in alpha = K̂⁻¹r, and returns it;
+// u = K̂⁻¹1.
+func centre(r, alpha, u linalg.Matrix) float64 {
 	info, sum := 0.0, 0.0
 	for i, v := range u.Data {
 		info += v
@@ -107,14 +115,6 @@ func (o *Exact) centre(r, alpha linalg.Matrix) float64 {
 		alpha.Data[i] -= shift * v
 	}
 	return shift
-}
-
-// traceInverse estimates tr K̂⁻¹ by one sign vector.
-func (o *Exact) traceInverse() float64 {
-	z := gp.SignProbes(o.Table.X.Rows, 1, 0)
-	x := linalg.NewMatrix(z.Rows, 1)
-	o.Chol.SolveTo(x, z)
-	return o.Engine.Dot(x.Data, z.Data)
 }
 
 // gradient returns ∂L/∂θ at p, where last belongs to p, alpha = K̂⁻¹(y-c) and quad = Q.

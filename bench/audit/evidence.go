@@ -27,7 +27,7 @@ const (
 // against it.
 const manyRows = 1500
 
-func evidence(p *problem, t *tally) {
+func holdEvidence(p *problem, t *tally) {
 	ctx := context.Background()
 	scaling := gp.Identity(p.data.X.Cols)
 	if !p.plain {

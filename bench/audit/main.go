@@ -31,7 +31,7 @@ type audit struct {
 	run  func(*problem, *tally)
 }
 
-var audits = []audit{{"posterior", posterior}, {"evidence", evidence}}
+var audits = []audit{{"posterior", holdPosterior}, {"evidence", holdEvidence}, {"latents", holdLatents}}
 
 // refuse notes that the program did not answer. A table that float64 cannot hold may
 // be refused, if that is said.

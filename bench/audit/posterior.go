@@ -20,7 +20,7 @@ const (
 	levelSlack = 0.02 // that a deviation known to askedSD may cost or win an interval
 )
 
-func posterior(p *problem, t *tally) {
+func holdPosterior(p *problem, t *tally) {
 	ctx := context.Background()
 	m, err := bbgp.NewModel(ctx, p.data, p.params, p.options())
 	if err != nil {

@@ -115,6 +115,8 @@ type prepared struct {
 	askedSD  int        // rows whose variance was asked for
 	probes   *gapProbes // once these were enough
 	noProbes bool       // they do not converge
+	// What the first iterations for rows that rounding leaves open have told: iterateRounded.
+	gained, lost bool
 }
 
 // prepare makes the operator and, with solver set, what solves with K̂, and keeps them for

@@ -57,7 +57,7 @@ func TestGapUnbiased(t *testing.T) {
 			rows[i] = i
 		}
 		v := newVarianceBounds(test.X.Rows, p.Variance)
-		if _, err := other.regress(ctx, test.X, rows, 1, v); err != nil { // no second try
+		if _, _, err := other.regress(ctx, test.X, rows, 1, v); err != nil { // no second try
 			t.Fatal(err)
 		}
 		gap, estimate := 0.0, 0.0

@@ -68,13 +68,14 @@ func (p *Posterior) newRegression(ctx context.Context, std linalg.Matrix, rows [
 }
 
 // regress brackets the given rows of std, at most g.size.Rows, by regressions
-// and the probes, and returns those that stay wider than tol.
+// and the probes, and returns those that stay wider than tol, and those that would not but for
+// what rounding may do.
 func (p *Posterior) regress(ctx context.Context, std linalg.Matrix, rows []int, tol float64,
-	v *varianceBounds) (wide []int, err error) {
+	v *varianceBounds) (wide, rounded []int, err error) {
 	g, n := p.probes, p.N()
 	r, err := p.newRegression(ctx, std, rows, tol, v)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	at := make([]int, len(rows)) // places in rows
 	for c := range at {
@@ -105,7 +106,7 @@ func (p *Posterior) regress(ctx context.Context, std linalg.Matrix, rows []int, 
 			break
 		}
 		if err := r.on(ctx, at, min(nn, n)); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		narrower()
 		if nn >= n {
@@ -115,7 +116,12 @@ func (p *Posterior) regress(ctx context.Context, std linalg.Matrix, rows []int, 
 	for _, c := range at {
 		wide = append(wide, rows[c])
 	}
-	return wide, nil
+	for c, i := range rows {
+		if r.settled[c] && !narrow(tol, v.lo[i], v.hi[i]) {
+			rounded = append(rounded, i)
+		}
+	}
+	return wide, rounded, nil
 }
 
 // on brackets the rows at those places by a regression on nn nearest rows.

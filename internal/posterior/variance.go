@@ -77,18 +77,50 @@ func (p *Posterior) variances(ctx context.Context, std linalg.Matrix, opt Option
 		p.probes = g
 	}
 	if p.probes != nil && !opt.Rigorous {
-		var wide []int
+		var wide, rounded []int
 		for i := 0; i < std.Rows; i += p.probes.size.Rows {
 			block := all[i:min(i+p.probes.size.Rows, std.Rows)]
-			left, err := p.regress(ctx, std, block, opt.SDTol, v)
+			left, open, err := p.regress(ctx, std, block, opt.SDTol, v)
 			if err != nil {
 				return nil, err
 			}
-			wide = append(wide, left...)
+			wide, rounded = append(wide, left...), append(rounded, open...)
+		}
+		if err := p.iterateRounded(ctx, std, rounded, opt.SDTol, v); err != nil {
+			return nil, err
 		}
 		all = wide
 	}
 	return v, p.iterate(ctx, std, all, opt.SDTol, v)
+}
+
+// roundedGain is the part of its width that a variance has to lose by the iteration for that to be worth its cost.
+const roundedGain = 0.5
+
+// iterateRounded iterates for rows that rounding keeps from being narrow. V carries what is explained in numbers of
+// σ_f, and where that is hundreds of times the noise, as smooth functions have it, their rounding is more than what is
+// left; an iteration for the row itself has weights of about 1. Where those are lost as well the first rows tell, and
+// the others are left alone.
+func (p *Posterior) iterateRounded(ctx context.Context, std linalg.Matrix, rows []int, tol float64,
+	v *varianceBounds) error {
+	for len(rows) > 0 && !p.lost {
+		part := rows[:min(cgBatch, len(rows))]
+		if p.gained {
+			part = rows
+		}
+		before, better := v.of(part), 0
+		if err := p.iterate(ctx, std, part, tol, v); err != nil {
+			return err
+		}
+		for k, i := range part {
+			if v.hi[i]-v.lo[i] <= (1-roundedGain)*(before.Hi[k]-before.Lo[k]) {
+				better++
+			}
+		}
+		p.gained = p.gained || 2*better >= len(part)
+		p.lost, rows = !p.gained, rows[len(part):]
+	}
+	return nil
 }
 
 // dense sets the variances σ_f² - |L⁻¹k|². Ranks share blocks of rows out.

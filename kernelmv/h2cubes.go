@@ -104,7 +104,7 @@ func (c *h2Cutter) cutCubes(unit float64) {
 	}
 	c.floor = int(math.Ceil(math.Log2(max(leastSide, 8*finest) / unit)))
 	top := max(int(math.Ceil(math.Log2(longest/unit)))+1, c.floor)
-	c.parts = make([]int32, t.n)
+	c.parts, c.points = make([]int32, t.n), make([]float64, t.n*t.dim)
 	c.cutCube(h2Box{to: t.n, parent: -1, lo: g.origin, cube: int16(top)}, 0)
 }
 
@@ -187,28 +187,32 @@ func (c *h2Cutter) shrink(b *h2Box) bool {
 // cutParts puts the points of cube b in the order of the cubes that it is cut into, and makes
 // these.
 func (c *h2Cutter) cutParts(b h2Box, id int32, depth int) {
-	t, half := c.tree, c.tree.grid.side(b.cube-1)
-	part := func(p int32) (bits int) {
-		for k, x := range c.at(p) {
-			if x >= b.lo[k]+half {
+	t, d, half := c.tree, c.tree.dim, c.tree.grid.side(b.cube-1)
+	part := func(x []float64) (bits int) {
+		for k, v := range x {
+			if v >= b.lo[k]+half {
 				bits |= 1 << k
 			}
 		}
 		return bits
 	}
-	order, copied := t.order[b.from:b.to], c.parts[b.from:b.to]
-	copy(copied, order)
+	order, points := t.order[b.from:b.to], t.x[b.from*d:b.to*d]
+	rows, copied := c.parts[:len(order)], c.points[:len(points)]
+	copy(rows, order)
+	copy(copied, points)
 	var start [1<<h2MaxDim + 1]int
-	for _, p := range copied {
-		start[part(p)+1]++
+	for q := range rows {
+		start[part(copied[q*d:(q+1)*d])+1]++
 	}
 	for i := range 1 << h2MaxDim {
 		start[i+1] += start[i]
 	}
 	next := start
-	for _, p := range copied {
-		i := part(p)
+	for q, p := range rows {
+		x := copied[q*d : (q+1)*d]
+		i := part(x)
 		order[next[i]] = p
+		copy(points[next[i]*d:], x)
 		next[i]++
 	}
 	for i := range 1 << h2MaxDim {

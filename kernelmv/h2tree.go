@@ -3,6 +3,7 @@ package kernelmv
 import (
 	"context"
 	"math"
+	"slices"
 
 	"bbgp.dev/asm"
 )
@@ -79,7 +80,8 @@ func newH2Tree(ctx context.Context, o *Op, x []float64, leaf int, unit float64, 
 		t.order[i] = int32(i)
 	}
 	t.boxes = make([]h2Box, 0, 3*n/t.leafRows+1)
-	c := &h2Cutter{tree: t, x: x, ctx: ctx, box: make([]float64, 2*d), chunk: chunkRows(n, leaf, unit > 0)}
+	t.x = slices.Clone(x)
+	c := &h2Cutter{tree: t, ctx: ctx, box: make([]float64, 2*d), chunk: chunkRows(n, leaf, unit > 0)}
 	if unit > 0 {
 		c.orders, c.leaves = orders, map[int16]int{}
 		c.cutCubes(unit)
@@ -89,36 +91,27 @@ func newH2Tree(ctx context.Context, o *Op, x []float64, leaf int, unit float64, 
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	t.x = make([]float64, n*d)
-	for q, p := range t.order {
-		copy(t.x[q*d:(q+1)*d], x[int(p)*d:])
-	}
 	return t, nil
 }
 
-// An h2Cutter builds the boxes of a tree.
+// An h2Cutter builds the boxes of a tree. Points move with their rows.
 type h2Cutter struct {
 	tree  *h2Tree
-	x     []float64 // scaled points in the order of the rows
 	ctx   context.Context
 	box   []float64
 	chunk int
 
-	floor  int // the smallest cubes that are cut
-	parts  []int32
+	floor  int       // the smallest cubes that are cut
+	parts  []int32   // of all rows, and their
+	points []float64 // points
 	orders *orderTable
 	leaves map[int16]int // points of a leaf by the level of cubes, at most
-}
-
-func (c *h2Cutter) at(p int32) []float64 {
-	d := c.tree.dim
-	return c.x[int(p)*d : int(p+1)*d]
 }
 
 // tight sets the sides of b to those of its points and returns the longest one.
 func (c *h2Cutter) tight(b *h2Box) (widest int) {
 	t := c.tree
-	widest = boundingBox(c.box, t.order[b.from:b.to], c.at)
+	widest = boxAround(c.box, t.x[b.from*t.dim:b.to*t.dim])
 	copy(b.lo[:], c.box[:t.dim])
 	copy(b.hi[:], c.box[t.dim:])
 	return widest
@@ -155,7 +148,7 @@ func (c *h2Cutter) cut(from, to int, parent int32, depth int) {
 		return
 	}
 	mid := from + max(leaf, (size/2+leaf/2)/leaf*leaf)
-	selectBy(t.order[from:to], mid-from, func(p int32) float64 { return c.at(p)[widest] })
+	selectPoints(t.order[from:to], t.x[from*t.dim:to*t.dim], mid-from, widest)
 	c.cut(from, mid, id, depth+1)
 	c.cut(mid, to, id, depth+1)
 	t.boxes[id].end = int32(len(t.boxes))

@@ -37,17 +37,17 @@ type treeNode struct {
 	first    int32 // smallest position
 }
 
-// newTree builds the tree of the members of s.
+// newTree builds the tree of the members of s. Points are moved with their positions, so that each node reads what
+// lies side by side.
 func newTree(s rowSet, dim int) *tree {
 	t := &tree{dim: dim, pos: make([]int32, s.n), x: make([]float64, s.n*dim)}
-	at := func(p int32) []float64 {
-		if s.index != nil {
-			p = s.index[p]
-		}
-		return s.x[int(p)*dim : int(p+1)*dim]
-	}
 	for i := range t.pos {
 		t.pos[i] = int32(i)
+		p := i
+		if s.index != nil {
+			p = int(s.index[i])
+		}
+		copy(t.x[i*dim:(i+1)*dim], s.x[p*dim:])
 	}
 	depth := 0
 	for s.n>>depth > leafSize {
@@ -55,25 +55,66 @@ func newTree(s rowSet, dim int) *tree {
 	}
 	t.nodes = make([]treeNode, 1<<(depth+1)-1)
 	t.box = make([]float64, len(t.nodes)*2*dim)
-	t.build(0, 0, s.n, at)
-	for i, p := range t.pos {
-		copy(t.x[i*dim:], at(p))
-	}
+	t.build(0, 0, s.n)
 	return t
 }
 
-func (t *tree) build(v, from, to int, at func(int32) []float64) {
-	box := t.box[v*2*t.dim : (v+1)*2*t.dim]
-	pts := t.pos[from:to]
-	widest := boundingBox(box, pts, at)
-	t.nodes[v] = treeNode{int32(from), int32(to), slices.Min(pts)}
+func (t *tree) build(v, from, to int) {
+	d := t.dim
+	widest := boxAround(t.box[v*2*d:(v+1)*2*d], t.x[from*d:to*d])
+	t.nodes[v] = treeNode{int32(from), int32(to), slices.Min(t.pos[from:to])}
 	if 2*v+2 >= len(t.nodes) {
 		return
 	}
 	mid := from + (to-from)/2
-	selectBy(pts, mid-from, func(p int32) float64 { return at(p)[widest] })
-	t.build(2*v+1, from, mid, at)
-	t.build(2*v+2, mid, to, at)
+	selectPoints(t.pos[from:to], t.x[from*d:to*d], mid-from, widest)
+	t.build(2*v+1, from, mid)
+	t.build(2*v+2, mid, to)
+}
+
+// boxAround sets box to the lower and upper ends of points (·×d), and returns the number of the longest side.
+func boxAround(box, x []float64) (widest int) {
+	d := len(box) / 2
+	copy(box[:d], x)
+	copy(box[d:], x)
+	for i := 0; i < len(x); i += d {
+		widen(box, x[i:i+d])
+	}
+	return widestOf(box)
+}
+
+// selectPoints is selectBy for points x (·×d), which move with their members, by their coordinates of side k.
+func selectPoints(pts []int32, x []float64, count, k int) {
+	d := len(x) / len(pts)
+	for lo, hi := 0, len(pts)-1; lo < hi; {
+		at := lo + (hi-lo)/2
+		key, p := x[at*d+k], pts[at]
+		i, j := lo, hi
+		for i <= j {
+			for v := x[i*d+k]; v < key || v == key && pts[i] < p; v = x[i*d+k] {
+				i++
+			}
+			for v := x[j*d+k]; key < v || v == key && p < pts[j]; v = x[j*d+k] {
+				j--
+			}
+			if i <= j {
+				pts[i], pts[j] = pts[j], pts[i]
+				a, b := x[i*d:(i+1)*d], x[j*d:(j+1)*d]
+				for c, v := range a {
+					a[c], b[c] = b[c], v
+				}
+				i, j = i+1, j-1
+			}
+		}
+		switch {
+		case count <= j:
+			hi = j
+		case count >= i:
+			lo = i
+		default:
+			return
+		}
+	}
 }
 
 // boundingBox sets box to the lower and upper ends of the points, and returns
@@ -83,10 +124,22 @@ func boundingBox(box []float64, pts []int32, at func(int32) []float64) (widest i
 	copy(box[:d], at(pts[0]))
 	copy(box[d:], at(pts[0]))
 	for _, p := range pts {
-		for k, v := range at(p) {
-			box[k], box[d+k] = min(box[k], v), max(box[d+k], v)
-		}
+		widen(box, at(p))
 	}
+	return widestOf(box)
+}
+
+// widen takes x into a box.
+func widen(box, x []float64) {
+	d := len(x)
+	for k, v := range x {
+		box[k], box[d+k] = min(box[k], v), max(box[d+k], v)
+	}
+}
+
+// widestOf returns the number of the longest side of a box.
+func widestOf(box []float64) (widest int) {
+	d := len(box) / 2
 	for k := range d {
 		if box[d+k]-box[k] > box[d+widest]-box[widest] {
 			widest = k

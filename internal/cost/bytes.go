@@ -76,6 +76,17 @@ func (p Size) bytes(n int) int64 {
 	return int64(n) * int64(row)
 }
 
+// FormBytes is what products of a map take beside their columns, trees and cubes of both precisions and of gradients:
+// what a fit of 1e5 places within its least budget was beyond it before this was counted. Peaks without a budget have
+// room for it in what garbage is given.
+func FormBytes(n, d int) int64 {
+	const row = 1300
+	if !IsMap(n, d) {
+		return 0
+	}
+	return row * int64(n)
+}
+
 // RoomOfP returns the bytes that a budget has for a P of n rows that is chosen by counted costs, with a part of the
 // basis beside it: 0 without a budget, which leaves all sizes, and else enough for the smallest.
 func RoomOfP(n, d, probes int, memory int64) int64 {
@@ -84,7 +95,8 @@ func RoomOfP(n, d, probes int, memory int64) int64 {
 	}
 	const part = 4
 	cols := max(probes, MinLastProbes) + 1
-	rest := memory - ProgramBytes - TableBytes(n, d) - KrylovBytes(n, d, cols, Size{}) - basisBytes(n, cols)/part
+	rest := memory - ProgramBytes - TableBytes(n, d) - KrylovBytes(n, d, cols, Size{}) -
+		FormBytes(n, d) - basisBytes(n, cols)/part
 	return max(rest, Size{Neighbours: leastNear}.bytes(n))
 }
 
@@ -196,7 +208,7 @@ func (o *Budget) LeastBytes(n, rows, d int) int64 {
 		p = Size{Neighbours: leastNear}
 	}
 	live, basis := o.liveBytes(n, d, p)
-	return ProgramBytes + live - basis + TableBytes(rows, d) + fisherBytes(n, d)
+	return ProgramBytes + live - basis + FormBytes(n, d) + TableBytes(rows, d) + fisherBytes(n, d)
 }
 
 // Check refuses what cannot fit the budget.

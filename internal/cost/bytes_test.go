@@ -35,7 +35,8 @@ func TestRoomOfP(t *testing.T) {
 			near = 0
 		}
 		size := Size{Neighbours: near, Latents: m}
-		if need := ProgramBytes + TableBytes(n, 2) + KrylovBytes(n, 2, 17, size); memory > 0 && need > memory {
+		need := ProgramBytes + TableBytes(n, 2) + KrylovBytes(n, 2, 17, size) + FormBytes(n, 2)
+		if memory > 0 && need > memory {
 			t.Errorf("%+v takes %d of a budget of %d", size, need, memory)
 		}
 		if memory == 0 && opt.Room != 0 {

@@ -141,7 +141,7 @@ func (o *Estimator) setProbes(w linalg.Matrix, memory int64) {
 	most := 0
 	if memory > 0 {
 		rest := memory - cost.ProgramBytes - cost.TableBytes(o.n, o.d.X.Cols) -
-			cost.KrylovBytes(o.n, o.d.X.Cols, w.Cols+1, o.size())
+			cost.KrylovBytes(o.n, o.d.X.Cols, w.Cols+1, o.size()) - cost.FormBytes(o.n, cost.ActiveInputs(o.built))
 		// The basis grows by chunks of asm.Pad columns; none at all is fine.
 		if most = int(rest/(4*int64(o.n))) / basisChunk * basisChunk; most <= 0 {
 			most = -1

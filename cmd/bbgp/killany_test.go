@@ -1,10 +1,13 @@
 package main
 
 import (
+	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,20 +31,30 @@ func killables(t *testing.T, dir string) []killable {
 	d, model := sample(t, dir, "d.csv", 120, 6), at("m.bbgp")
 	fit := []string{"fit", d, "--target", "y", "--quiet"}
 	want(t, exitOK, append(fit, "--out", model)...)
-	means := func(path string) string { return want(t, exitOK, "predict", path, d, "--quiet").out }
-	truth := means(model)
-	modelIsWhole := func(got []byte) bool {
-		copied := at("copy.bbgp")
-		if err := os.WriteFile(copied, got, 0o600); err != nil {
-			t.Fatal(err)
+	modelIsWhole := func(d, model string) func(got []byte) bool {
+		means := func(path string) string { return want(t, exitOK, "predict", path, d, "--quiet").out }
+		truth := means(model)
+		return func(got []byte) bool {
+			copied := at("copy.bbgp")
+			if err := os.WriteFile(copied, got, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			defer os.Remove(copied)
+			return means(copied) == truth
 		}
-		defer os.Remove(copied)
-		return means(copied) == truth
 	}
 	all := []killable{
-		{args: fit, out: at("fit.bbgp"), whole: modelIsWhole},
+		{args: fit, out: at("fit.bbgp"), whole: modelIsWhole(d, model)},
 		{args: append(slices.Clone(fit), "--checkpoint", at("point"), "--resume"),
-			out: at("resumed.bbgp"), whole: modelIsWhole},
+			out: at("resumed.bbgp"), whole: modelIsWhole(d, model)},
+	}
+	if os.Getenv("BBGP_KILLS") != "" { // a map takes seconds: products below n², from the checkpoint of another kill
+		places, model := sampleMap(t, dir, "map.csv", 2500), at("mapm.bbgp")
+		fit := []string{"fit", places, "--target", "y", "--quiet", "--method", "bbgp", "--product", "h2",
+			"--max-steps", "3"}
+		want(t, exitOK, append(slices.Clone(fit), "--out", model)...)
+		all = append(all, killable{args: append(fit, "--checkpoint", at("mappoint"), "--resume"), out: at("map.bbgp"),
+			whole: modelIsWhole(places, model)})
 	}
 	all = append(all, killable{args: []string{"predict", model, d, "--sd", "--quiet"}, out: at("p.csv")},
 		killable{args: []string{"sample", model, d, "--draws", "2", "--quiet"}, out: at("s.csv")})
@@ -65,6 +78,19 @@ func killables(t *testing.T, dir string) []killable {
 	return all
 }
 
+// sampleMap writes a table of places in the unit square.
+func sampleMap(t *testing.T, dir, name string, n int) string {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(4, 2))
+	var b strings.Builder
+	b.WriteString("lon,lat,y\n")
+	for range n {
+		u, v := rng.Float64(), rng.Float64()
+		fmt.Fprintf(&b, "%.5f,%.5f,%.5f\n", u, v, math.Sin(9*u)*math.Cos(7*v)+0.2*rng.NormFloat64())
+	}
+	return write(t, dir, name, b.String())
+}
+
 // Whatever writes is killed at a random moment: its file is the old one or the whole new
 // one, and the next run leaves what it writes and nothing else.
 func TestKilledAnywhere(t *testing.T) {
@@ -80,6 +106,7 @@ func TestKilledAnywhere(t *testing.T) {
 		}
 		if rng.IntN(3) == 0 {
 			os.Remove(point) // or the fit goes on from its end, or from where it was killed
+			os.Remove(filepath.Join(dir, "mappoint"))
 		}
 		c, errw := play(t, "bbgp", k.args...)
 		time.Sleep(time.Duration(rng.Float64() * 1.3 * float64(k.took)))
@@ -103,7 +130,7 @@ func TestKilledAnywhere(t *testing.T) {
 	if killed == 0 {
 		t.Error("nothing was killed")
 	}
-	names := []string{"d.csv", "m.bbgp", "point"}
+	names := []string{"d.csv", "m.bbgp", "point", "map.csv", "mapm.bbgp", "mappoint"}
 	for _, k := range all {
 		c, errw := play(t, "bbgp", k.args...)
 		if err := c.Wait(); err != nil || errw.Len() > 0 {

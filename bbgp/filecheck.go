@@ -79,6 +79,13 @@ func checkSpec(r *posterior.PrecondSpec, n int) error {
 	return nil
 }
 
+// mostNoiseDF are degrees of freedom of noise that nobody tells from infinitely many.
+const mostNoiseDF = 1e9
+
+// freedom says whether df are degrees of freedom, at most so many, or 0 for the normal law: they set how wide
+// intervals are.
+func freedom(df, most float64) bool { return df == 0 || df >= 1 && df <= most }
+
 // checkResult holds the report of the fit, a second copy of much, against the header.
 func (h *fileHeader) checkResult() error {
 	r := &h.Result
@@ -88,10 +95,14 @@ func (h *fileHeader) checkResult() error {
 	case r.D != h.D || r.N < h.N || r.Distinct != 0 && r.Distinct != h.N:
 		return fault("the report is of %d rows, %d different ones, and %d inputs; the model has %d and %d", r.N,
 			r.Distinct, r.D, h.N, h.D)
+	case r.N != h.N && !h.NoiseScale: // rows that repeat have another noise
+		return fault("the report is of %d rows, the model of %d that do not repeat", r.N, h.N)
 	case !reflect.DeepEqual(r.Parameters, h.Parameters):
 		return fault("the report has other parameters")
 	case !reflect.DeepEqual(r.Scaling, h.Scaling):
 		return fault("the report has another scaling")
+	case !freedom(r.DF, float64(r.N)) || !freedom(r.NoiseDF, mostNoiseDF):
+		return fault("degrees of freedom %v, of the noise %v, for %d rows", r.DF, r.NoiseDF, r.N)
 	}
 	for _, s := range r.Trace {
 		if n := len(s.Parameters.Lengthscales); n != 0 && n != h.D {

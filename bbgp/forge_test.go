@@ -68,7 +68,8 @@ func TestForgedHeaders(t *testing.T) {
 			[]float64{1, 2, -3}, []float64{1, 2, 3, 4}},
 		"recipe.rank": {-2, 21, 1 << 40}, "recipe.neighbours": {-7, 21, 1_000_000_000}, "recipe.node": {-1, 2},
 		"noise_scale": {false}, "noise_extra": {false}, "result.d": {2, 99}, "result.n": {1, 19},
-		"result.distinct_rows": {7}, "result.constant_target": {true},
+		"result.distinct_rows": {7},
+		"result.df":            {-1, 0.5, 21, 1e300}, "result.noise_df": {-4, 0.1, 1e300}, "result.constant_target": {true},
 		"result.constant_inputs": {[]string{"nobody"}}, "result.parameters.noise": {3},
 		"result.trace": {[]any{map[string]any{"parameters": map[string]any{"variance": 1, "noise": 1,
 			"lengthscales": []float64{1}}}}},
@@ -79,6 +80,18 @@ func TestForgedHeaders(t *testing.T) {
 				t.Errorf("%s = %v: %v", path, v, err)
 			}
 		}
+	}
+}
+
+// Rows that do not repeat are as many as the report says: intervals are by that number.
+func TestForgedRows(t *testing.T) {
+	m, _ := smallModel(t, 30, Options{MaxSteps: 2})
+	var b bytes.Buffer
+	if err := m.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read(bytes.NewReader(forge(t, b.Bytes(), "result.n", 1<<40))); !typed(err) {
+		t.Error(err)
 	}
 }
 

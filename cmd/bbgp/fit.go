@@ -255,6 +255,9 @@ func openJournal(f *fitFlags) (*bbgp.Journal, error) {
 	if f.resume {
 		open = bbgp.ResumeJournal
 	}
+	if st, err := os.Stat(f.checkpoint); err == nil && !st.Mode().IsRegular() {
+		return nil, usagef("--checkpoint %s is no plain file", f.checkpoint)
+	}
 	j, err := open(f.checkpoint)
 	var bad *bbgp.FileError
 	switch {

@@ -164,6 +164,10 @@ func TestInterruptSaysTheBest(t *testing.T) {
 		!strings.Contains(errw.String(), "--resume goes on from "+point) {
 		t.Errorf("%v: %s", err, errw)
 	}
+	if r := bbgpRun(t, "", "fit", train, "--target", "y", "--checkpoint", t.TempDir()); r.code != exitUsage ||
+		!strings.Contains(r.err, "no plain file") {
+		t.Error(r.code, r.err)
+	}
 	if r := bbgpRun(t, "", "fit", train, "--target", "y", "--checkpoint", point); r.code != exitUsage ||
 		!strings.Contains(r.err, "go on from it with --resume") {
 		t.Errorf("exit %d: %s", r.code, r.err)

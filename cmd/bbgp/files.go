@@ -1,13 +1,16 @@
 package main
 
 import (
+	"errors"
 	"io"
 	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
 
+	"bbgp.dev/bbgp"
 	"bbgp.dev/cmd/bbgp/internal/table"
+	"bbgp.dev/internal/checkpoint"
 	"bbgp.dev/internal/outfile"
 )
 
@@ -152,4 +155,24 @@ func (d dataWriter) Write(b []byte) (int, error) {
 		d.r.err = err
 	}
 	return n, err
+}
+
+// openJournal opens the file of --checkpoint.
+func openJournal(f *fitFlags) (*bbgp.Journal, error) {
+	open := checkpoint.CreateJournal
+	if f.resume {
+		open = bbgp.ResumeJournal
+	}
+	if st, err := os.Stat(f.checkpoint); err == nil && !st.Mode().IsRegular() {
+		return nil, usagef("--checkpoint %s is no plain file", f.checkpoint)
+	}
+	j, err := open(f.checkpoint)
+	var bad *bbgp.FileError
+	switch {
+	case errors.Is(err, os.ErrExist):
+		return nil, usagef("%s exists; go on from it with --resume, or remove it", f.checkpoint)
+	case err != nil && !errors.As(err, &bad):
+		return nil, usagef("%s cannot be written: %s", f.checkpoint, folderReason(err))
+	}
+	return j, err
 }

@@ -250,25 +250,6 @@ func (a *app) search(ctx context.Context, f *fitFlags, ts *trainingSet, opt bbgp
 	return m, err
 }
 
-func openJournal(f *fitFlags) (*bbgp.Journal, error) {
-	open := checkpoint.CreateJournal
-	if f.resume {
-		open = bbgp.ResumeJournal
-	}
-	if st, err := os.Stat(f.checkpoint); err == nil && !st.Mode().IsRegular() {
-		return nil, usagef("--checkpoint %s is no plain file", f.checkpoint)
-	}
-	j, err := open(f.checkpoint)
-	var bad *bbgp.FileError
-	switch {
-	case errors.Is(err, os.ErrExist):
-		return nil, usagef("%s exists; go on from it with --resume, or remove it", f.checkpoint)
-	case err != nil && !errors.As(err, &bad):
-		return nil, usagef("%s cannot be written: %s", f.checkpoint, folderReason(err))
-	}
-	return j, err
-}
-
 func (f *fitFlags) options(ctx context.Context, a *app) (bbgp.Options, error) {
 	e, err := f.machine.engine(a)
 	if err != nil {

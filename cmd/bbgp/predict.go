@@ -205,7 +205,12 @@ type predictor struct {
 
 	meanError float64 // bbgp.Prediction.MeanError
 	meanSeen  float64 // and MeanSeen, the largest
+	loose     int     // rows whose deviation is known to less than looseSD
 }
+
+// looseSD is the relative half width of the bounds of a deviation, and more than was asked for, beyond which that
+// is told of.
+const looseSD = 0.25
 
 func (p *predictor) run(ctx context.Context, w *rowWriter, d int) error {
 	names := []string{"mean"}
@@ -279,6 +284,9 @@ func (p *predictor) block(ctx context.Context, w *rowWriter, x linalg.Matrix, y 
 		v := append(make([]float64, 0, 9), pred.Mean[i])
 		if p.flags.opt.SD {
 			v = append(v, pred.SD[i], pred.SDObs[i])
+			if lo, hi := pred.SDLower[i], pred.SDUpper[i]; hi-lo > max(looseSD, opt.SDTol)*(hi+lo) {
+				p.loose++
+			}
 		}
 		if p.flags.level > 0 {
 			h := p.width(pred.Laws[i])
@@ -322,6 +330,10 @@ func (p *predictor) notes() []string {
 		notes = append(notes, fmt.Sprintf("rounding leaves a residual of the weights by which a mean may be off by "+
 			"up to %.2g standard deviations of the target (%.2g seen), "+
 			"where %.2g was asked for; --sd --bounds tells how far each row can be off", p.meanError, p.meanSeen, tol))
+	}
+	if p.loose > 0 {
+		notes = append(notes, fmt.Sprintf("the sd of %s is known to a quarter of itself or less; "+
+			"--sd --bounds tells its bounds, of which it is the middle", table.Rows(p.loose)))
 	}
 	return notes
 }

@@ -81,12 +81,17 @@ func TestAloneStarts(t *testing.T) {
 		uniform(x)
 		return math.Sin(2*x[0]) + 0.3*math.Sin(60*x[1]) + 0.01*rng.NormFloat64()
 	})
-	for i, d := range []*gp.Table{levels, noisy, scales} {
+	indicators := filled(200, 7, func(i int, x []float64) float64 {
+		uniform(x[5:])
+		x[i%5] = 1
+		return []float64{0, 3, -2, 1, 5}[i%5] + math.Sin(15*x[5]) + 0.01*rng.NormFloat64()
+	})
+	for i, d := range []*gp.Table{levels, noisy, scales, indicators} {
 		all, err := searchOf(t, d, true).denseSearch(context.Background())
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := []float64{345.6, -282.7, -42.9}[i]
+		want := []float64{345.6, -282.7, -42.9, 615.3}[i]
 		t.Logf("%.3f from %s", all[0].LML, all[0].From)
 		if float64(all[0].LML) < want-0.1 {
 			t.Errorf("table %d: the search ends at %.2f, from %s, below %.2f", i, all[0].LML, all[0].From, want)

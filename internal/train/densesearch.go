@@ -26,7 +26,6 @@ const (
 	mostStarts  = 40
 	finalists   = 3
 	denseSteps  = 80   // to the end
-	denseTries  = 14   // with inputs let back
 	sameNats    = 0.02 // two candidates are at one place if they differ by less,
 	samePlace   = 0.05 // and no logarithm that matters by more
 )
@@ -65,7 +64,7 @@ func (f *Search) denseSearch(ctx context.Context) ([]Candidate, error) {
 		all, err = halve(ctx, e, climbers)
 	}
 	if err == nil {
-		all, err = f.denseBack(ctx, at, climbers, all)
+		all, err = f.denseLook(ctx, at, highest(climbers), all)
 	}
 	if err != nil {
 		all = reached(climbers)
@@ -75,36 +74,6 @@ func (f *Search) denseSearch(ctx context.Context) ([]Candidate, error) {
 		f.Count.Evals += c.Evaluations
 	}
 	return all, err
-}
-
-// denseBack returns all, the ends of climbers, with that of one more climb from the best of them with inputs let back.
-func (f *Search) denseBack(ctx context.Context, at surface, climbers []*climber, all []Candidate) ([]Candidate, error) {
-	best := highest(climbers)
-	if math.IsInf(best.value, -1) {
-		return all, nil
-	}
-	p, back := f.withBack(best.p, best.grad)
-	if back == 0 {
-		return all, nil
-	}
-	from := fmt.Sprintf("the best end, %d inputs let back", back)
-	c := newClimber(f.Config.Engine.Alone(), from, at, p, f.Flat, best.limit)
-	c.start(ctx)
-	err := c.climb(ctx, denseTries)
-	if err == nil && c.value > best.value {
-		c.toEnd()
-		err = c.climb(ctx, denseSteps)
-	}
-	if err != nil || math.IsInf(c.value, -1) {
-		return all, err
-	}
-	end := c.candidate()
-	if ahead := c.value - best.value; ahead > sameNats {
-		end.Ended, all[0].Dropped = c.done, fmt.Sprintf("at its end: %.4g nats behind", ahead)
-		return append([]Candidate{end}, all...), nil
-	}
-	end.Dropped = fmt.Sprintf("after %d evaluations: %.4g nats behind", c.evals, best.value-c.value)
-	return append(all, end), nil
 }
 
 // reached is where the highest of climbers is that have not come to their ends, if anywhere.

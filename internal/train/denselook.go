@@ -1,0 +1,95 @@
+package train
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"bbgp.dev/internal/gp"
+)
+
+// A look about from the best end of the climbs of few rows. Two kinds of ends leave no slope behind: inputs that have lost
+// their influence, and inputs with lengthscales below the distance of their values, which make each level a table of its
+// own, as a climb from short lengths does with levels and indicators.
+
+const (
+	denseTries  = 14  // evaluations after which a climb from elsewhere has to lead
+	apartLength = 0.5 // of the median distance of neighbouring values keeps them apart
+)
+
+// denseLook returns all, the ends of the climbs, with those from two other places near that of best.
+func (f *Search) denseLook(ctx context.Context, at surface, best *climber, all []Candidate) ([]Candidate, error) {
+	for _, look := range []func(*climber) (gp.Params, string){f.levelsJoined, f.inputsBack} {
+		if math.IsInf(best.value, -1) {
+			break
+		}
+		p, from := look(best)
+		if from == "" {
+			continue
+		}
+		c := newClimber(f.Config.Engine.Alone(), "the best end, "+from, at, p, f.Flat, best.limit)
+		c.start(ctx)
+		err := c.climb(ctx, denseTries)
+		if err == nil && c.value > best.value {
+			c.toEnd()
+			err = c.climb(ctx, denseSteps)
+		}
+		if err != nil {
+			return all, err
+		}
+		end, ahead := c.candidate(), c.value-best.value
+		switch {
+		case ahead > sameNats:
+			end.Ended, all[0].Dropped = c.done, fmt.Sprintf("at its end: %.4g nats behind", ahead)
+			best, all = c, slices.Insert(all, 0, end)
+		case !math.IsInf(c.value, -1):
+			end.Dropped = fmt.Sprintf("after %d evaluations: %.4g nats behind", c.evals, -ahead)
+			all = append(all, end)
+		}
+	}
+	return all, nil
+}
+
+// inputsBack lets inputs without influence back in.
+func (f *Search) inputsBack(c *climber) (p gp.Params, from string) {
+	p, back := f.withBack(c.p, c.grad)
+	if back > 0 {
+		from = fmt.Sprintf("%d inputs let back", back)
+	}
+	return p, from
+}
+
+// levelsJoined makes inputs long that keep their values apart: as long as lets them tell the variance of y.
+func (f *Search) levelsJoined(c *climber) (p gp.Params, from string) {
+	p, joined := c.p.Clone(), 0
+	for j, l := range p.Lengthscales {
+		if !f.Flat[j] && l < apartLength*stepOf(f.Std, j) {
+			p.Lengthscales[j] = columnSD(f.Std, j) * math.Sqrt(max(1, p.Variance/varianceOf(f.Std.Y)))
+			joined++
+		}
+	}
+	if joined > 0 {
+		from = fmt.Sprintf("%d short inputs made long", joined)
+	}
+	return p, from
+}
+
+// stepOf is the median distance of neighbouring values of column j.
+func stepOf(d *gp.Table, j int) float64 {
+	values := make([]float64, d.X.Rows)
+	for i := range values {
+		values[i] = d.X.At(i, j)
+	}
+	slices.Sort(values)
+	values = slices.Compact(values)
+	for i := range len(values) - 1 {
+		values[i] = values[i+1] - values[i]
+	}
+	values = values[:len(values)-1]
+	if len(values) == 0 {
+		return 0
+	}
+	slices.Sort(values)
+	return values[len(values)/2]
+}

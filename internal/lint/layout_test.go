@@ -70,7 +70,7 @@ var theirs = map[string][]string{
 	"github.com/spf13/pflag":                {"cmd/"},
 	"github.com/klauspost/compress":         {"cmd/bbgp/internal/table/"},
 	"github.com/parquet-go/parquet-go":      {"cmd/bbgp/internal/table/"},
-	"github.com/xuri/excelize/v2":           {},
+	"github.com/xuri/excelize/v2":           {"cmd/bbgp/internal/table/"},
 	"golang.org/x/text":                     {"cmd/bbgp/internal/table/"},
 	"golang.org/x/term":                     {"cmd/bbgp/progress.go"},
 	"golang.org/x/tools":                    {"gen/"},
@@ -80,8 +80,7 @@ var theirs = map[string][]string{
 	"golang.org/x/arch": {},
 }
 
-var inTests = []string{"gonum.org/v1/gonum", "golang.org/x/sys", "golang.org/x/tools", "golang.org/x/arch",
-	"github.com/xuri/excelize/v2"}
+var inTests = []string{"gonum.org/v1/gonum", "golang.org/x/sys", "golang.org/x/tools", "golang.org/x/arch"}
 
 // goFiles calls f for every Go file of the module, whatever its build tags.
 func goFiles(t *testing.T, f func(path string, fset *token.FileSet, file *ast.File)) {

@@ -1,7 +1,6 @@
 package table
 
 import (
-	"archive/zip"
 	"bytes"
 	"math/rand/v2"
 	"strings"
@@ -146,97 +145,6 @@ func TestWorkbookFarCells(t *testing.T) {
 		in.Close()
 		if said := err.Error(); fault == "" && said != "EOF" || !strings.Contains(said, fault) || n > 1<<20 {
 			t.Errorf("%s: %d bytes, %v", cell, n, err)
-		}
-	}
-}
-
-// zipped makes a workbook of one sheet by hand: what stands in its sheetData, its strings
-// and the xf of its styles, with namespaces as strict writers have them.
-func zipped(t *testing.T, rows, strs, xfs string, missing ...string) string {
-	t.Helper()
-	relation := func(id, kind, target string) string {
-		return `<Relationship Id="` + id + `" Type="http://purl.oclc.org/ooxml/officeDocument/relationships/` + kind +
-			`" Target="` + target + `"/>`
-	}
-	parts := [][2]string{
-		{"_rels/.rels", `<Relationships>` + relation("1", "officeDocument", `/XL\book/workbook.xml`) +
-			`</Relationships>`},
-		{"xl/book/workbook.xml", `<x:workbook xmlns:x="x" xmlns:r="r"><x:sheets>` +
-			`<x:sheet name="Plot" sheetId="1" r:id="c"/>` +
-			`<x:sheet name="S" sheetId="2" r:id="s"/></x:sheets></x:workbook>`},
-		{"xl/book/_rels/workbook.xml.rels", `<Relationships>` + relation("c", "chartsheet", "c.xml") +
-			relation("s", "worksheet", "../sheets/s.xml") + relation("t", "sharedStrings", "strings.xml") +
-			relation("y", "styles", "styles.xml") + `</Relationships>`},
-		{"xl/sheets/s.xml", `<x:worksheet xmlns:x="x"><x:sheetData>` + rows + `</x:sheetData></x:worksheet>`},
-		{"xl/book/strings.xml", `<sst>` + strs + `</sst>`},
-		{"xl/book/styles.xml", `<styleSheet><numFmts><numFmt numFmtId="164" formatCode="` +
-			`[$-407]&quot;day&quot; 0.0\d_d"/><numFmt numFmtId="165" formatCode="mmm"/></numFmts><cellXfs>` + xfs +
-			`</cellXfs></styleSheet>`},
-	}
-	var b bytes.Buffer
-	z := zip.NewWriter(&b)
-	for _, p := range parts {
-		if len(missing) > 0 && p[0] == missing[0] {
-			continue
-		}
-		w, err := z.Create(p[0])
-		if err == nil {
-			_, err = w.Write([]byte(p[1]))
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
-}
-
-// Workbooks as others write them: places that are not given, text in runs with how it is
-// read aloud, strings in cells, truth values, errors, formulas, dates and what looks alike.
-func TestWorkbookByHand(t *testing.T) {
-	const head = `<x:row><x:c t="inlineStr"><x:is><x:t>a</x:t></x:is></x:c><x:c t="s"><x:v>0</x:v></x:c>` +
-		`<x:c r="D1" t="str"><x:f>"y"</x:f><x:v>y</x:v></x:c></x:row>`
-	const strs = `<si><r><t>day</t></r><r><rPr><b/></rPr><t xml:space="preserve"> b</t></r>` +
-		`<rPh><t>aloud</t></rPh></si><si><t>line_x000A_two_x005F_x_</t></si>`
-	const xfs = `<xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="164"/><xf numFmtId="165"/><xf numFmtId="20"/>`
-	for _, c := range []struct{ rows, missing, want string }{
-		{rows: head + `<x:row r="2"><x:c t="b"><x:v>1</x:v></x:c><x:c s="3"><x:v>45352</x:v></x:c>` +
-			`<x:c><x:v>7</x:v></x:c>` +
-			`<x:c s="2"><x:v>5</x:v></x:c></x:row><x:row/><x:row><x:c t="e"><x:v>#N/A</x:v></x:c><x:c/>` +
-			`<x:c r="D4" s="4"><x:v>0.5</x:v></x:c></x:row>`,
-			want: `a day b c3 y | 1 19783 7 5 | - - - - | - - - 0.5`},
-		{rows: head + `<x:row><x:c r="A3" t="s"><x:v>1</x:v></x:c><x:c s="99"><x:v>1</x:v></x:c></x:row>`,
-			want: "a day b y | \"line\\ntwo_x_\" 1 -"},
-		{rows: head, missing: "xl/book/strings.xml", want: `"xl/book/strings.xml" is missing`},
-		{rows: head, missing: "xl/book/styles.xml", want: `"xl/book/styles.xml" is missing`},
-		{rows: head, missing: "xl/sheets/s.xml", want: `"xl/sheets/s.xml" is missing`},
-		{rows: head, missing: "xl/book/_rels/workbook.xml.rels", want: `"xl/book/_rels/workbook.xml.rels" is missing`},
-		{rows: head, missing: "_rels/.rels", want: `"_rels/.rels" is missing`},
-		{rows: head, missing: "xl/book/workbook.xml", want: "is a zip archive"},
-		{rows: `<x:row><x:c t="s"><x:v>2</x:v></x:c></x:row>`, want: `row 1: there is no string "2"`},
-		{rows: `<x:row r="3"/><x:row r="2"/>`, want: "not in their order"},
-		{rows: `<x:row><x:c r="C1"/><x:c r="B1"/></x:row>`, want: "not in their order"},
-		{rows: `<x:row r="1048577"/>`, want: "beyond the last"},
-		{rows: `<x:row><x:c r="XFE1"/></x:row>`, want: "beyond the last"},
-		{rows: `<x:row><x:c r="1"/><x:c r="?2"/></x:row>`, want: `"?2" is no place`},
-		{rows: head + `<x:row><x:c>`, want: "damaged workbook"},
-		{rows: head + `<x:row><x:c><x:v>1<x:v></x:c>`, want: "damaged workbook"},
-	} {
-		if got, _ := readAs(zipped(t, c.rows, strs, xfs, c.missing), ReadOptions{}); !strings.Contains(got, c.want) {
-			t.Errorf("%s, without %s\ngot  %s\nwant %s", c.rows, c.missing, got, c.want)
-		}
-	}
-}
-
-func TestShowsDate(t *testing.T) {
-	for format, want := range map[string]bool{"General": false, "0.00": false, "m/d/yy": true, "d": true,
-		"h:mm:ss": false, "[h]:mm": false, "mm:ss.0": false, "mmm": true, `0 "days"`: false,
-		`#,##0.00\ _d;[Red]yyyy`: false, `"`: false,
-		"[Red": false, `0\`: false, "@": false, `[$-411]ggge"年"m"月"d"日"`: true, "h:mm AM/PM": false, "MMMM": true} {
-		if got := showsDate(format); got != want {
-			t.Errorf("%s: %v", format, got)
 		}
 	}
 }

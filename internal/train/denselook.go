@@ -9,9 +9,9 @@ import (
 	"bbgp.dev/internal/gp"
 )
 
-// A look about from the best end of the climbs of few rows. Two kinds of ends leave no slope behind: inputs that have lost
-// their influence, and inputs with lengthscales below the distance of their values, which make each level a table of its
-// own, as a climb from short lengths does with levels and indicators.
+// A look about from the best end of the climbs of few rows. Two kinds of ends leave no slope behind: inputs that
+// have lost their influence, and inputs with lengthscales below the distance of their values, which make each level a
+// table of its own, as a climb from short lengths does with levels and indicators.
 
 const (
 	denseTries  = 14  // evaluations after which a climb from elsewhere has to lead

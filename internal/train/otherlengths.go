@@ -29,7 +29,6 @@ const (
 	otherInputs  = 4    // the shortest ones are tried
 	otherTimes   = 4.0  // times a lengthscale, or that part of it
 	otherAll     = 3.0  // the part of all of them
-	otherNear    = 0.5  // sd, at which long ones are tried besides
 	otherClimbs  = 3    // of those tried climb
 	otherSteps   = 4    // so many evaluations,
 	otherMore    = 14   // and the best of these so many more
@@ -37,6 +36,9 @@ const (
 	otherNats    = 1.5  // that a place has to lead by
 	otherBehind  = 5    // that it may be behind by all rows before a training
 )
+
+// otherNears are lengthscales in sd of an input that are tried besides, where others are longer.
+var otherNears = []float64{0.5, 0.2}
 
 // An otherSearch is what the climbs of one search share: as the inducing rows are the same, bounds compare.
 type otherSearch struct {
@@ -133,7 +135,7 @@ func (f *Search) newOtherSearch(ctx context.Context, rows int, home gp.Params) (
 		return cmp.Compare(home.Lengthscales[a], home.Lengthscales[b])
 	})
 	s.tell = s.tell[:min(len(s.tell), otherInputs)]
-	p, _ := s.near(s.allShort(home), s.tell...)
+	p, _ := s.near(s.allShort(home), otherNears[0], s.tell...)
 	obj, err := inducing.New(f.Config.Engine.Alone(), s.d, p, otherInduced, false)
 	if err != nil {
 		return nil, err
@@ -156,12 +158,12 @@ func (s *otherSearch) allShort(p gp.Params) gp.Params {
 	return q
 }
 
-// near returns p with those of the inputs that are long at otherNear, without more variance than the target
+// near returns p with those of the inputs that are longer at so many sd, without more variance than the target
 // has, and whether that is shorter than other places that are tried.
-func (s *otherSearch) near(p gp.Params, inputs ...int) (q gp.Params, shorter bool) {
+func (s *otherSearch) near(p gp.Params, sds float64, inputs ...int) (q gp.Params, shorter bool) {
 	q = p.Clone()
 	for _, j := range inputs {
-		l := otherNear * columnSD(s.f.Std, j)
+		l := sds * columnSD(s.f.Std, j)
 		shorter = shorter || p.Lengthscales[j] > 2*otherTimes*l
 		q.Lengthscales[j] = min(p.Lengthscales[j], l)
 	}
@@ -267,8 +269,8 @@ func higherFirst(a, b otherPlace) int { return cmp.Compare(b.value, a.value) }
 // lengthscale often leads back to p, and is as good as p where it does: such places do not stand for others.
 func (s *otherSearch) changes(p gp.Params) [][]otherPlace {
 	all := []otherPlace{{what: fmt.Sprintf("lengthscales / %g", otherAll), p: s.allShort(p)}}
-	if q, shorter := s.near(p, s.tell...); shorter {
-		all = append(all, otherPlace{what: fmt.Sprintf("lengthscales %g sd", otherNear), p: q})
+	if q, shorter := s.near(p, otherNears[0], s.tell...); shorter {
+		all = append(all, otherPlace{what: fmt.Sprintf("lengthscales %g sd", otherNears[0]), p: q})
 	}
 	out := [][]otherPlace{all}
 	var halves []otherPlace
@@ -280,8 +282,10 @@ func (s *otherSearch) changes(p gp.Params) [][]otherPlace {
 	for _, j := range s.tell {
 		halves = append(halves, times(0.5, j))
 		one := []otherPlace{times(1/otherTimes, j), times(otherTimes, j)}
-		if q, shorter := s.near(p, j); shorter {
-			one = append(one, otherPlace{what: fmt.Sprintf("lengthscale %d %g sd", j+1, otherNear), p: q})
+		for _, l := range otherNears {
+			if q, shorter := s.near(p, l, j); shorter {
+				one = append(one, otherPlace{what: fmt.Sprintf("lengthscale %d %g sd", j+1, l), p: q})
+			}
 		}
 		out = append(out, one)
 	}

@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"slices"
 
+	"bbgp.dev/internal/cost"
 	"bbgp.dev/internal/evidence"
 	"bbgp.dev/internal/gp"
 	"bbgp.dev/kernelmv"
 )
 
 // choosePrecision chooses the tiles of the process at p, foresees what float32 would
-// leave unsure, if that is asked at all, and says why.
+// leave unsure in dense products, if that is asked at all, and says why.
 func (o *Estimator) choosePrecision(ctx context.Context, p gp.Params, opt evidence.Options) (prec kernelmv.Precision,
 	unsure float64, reason string, err error) {
 	prec, reason = o.precision(p, opt)
@@ -23,12 +24,13 @@ func (o *Estimator) choosePrecision(ctx context.Context, p gp.Params, opt eviden
 	if h2 {
 		square = o.op.MeanSquare()
 	}
-	unsure = unsure32(p.Variance, square, o.traceP())
-	if unsure > most {
+	unsure = unsure32(p.Variance, 1, o.traceP())
+	here := square * unsure
+	if here > most {
 		prec = kernelmv.F64
 	}
 	return prec, unsure, fmt.Sprintf(
-		"float32 products are foreseen to leave %.2g nats unsure; %.2g may be", unsure, most), err
+		"float32 products are foreseen to leave %.2g nats unsure; %.2g may be", here, most), err
 }
 
 // smooth32: below, float32 has been off by a few times what was foreseen with a Gaussian
@@ -89,7 +91,12 @@ func (o *Estimator) precision(p gp.Params, opt evidence.Options) (prec kernelmv.
 // last one tells.
 func (o *Estimator) likely(n int, p gp.Params, opt evidence.Options) kernelmv.Precision {
 	prec, reason := o.precision(p, opt)
-	if reason == "" && opt.Seen.Unsure32(n) > opt.Eps/2 {
+	unsure := opt.Seen.Unsure32(n)
+	h2 := unsure > 0 && opt.Product != "dense" && cost.IsMap(n, cost.ActiveInputs(p))
+	if h2 {
+		unsure *= o.op.MeanSquare()
+	}
+	if reason == "" && unsure > most32(opt.Eps, h2) {
 		return kernelmv.F64
 	}
 	return prec

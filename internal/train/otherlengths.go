@@ -50,7 +50,8 @@ type otherSearch struct {
 	evals int
 }
 
-// otherLengths looks for a higher place at other lengthscales. On success t.Cur is there, not evaluated yet.
+// otherLengths looks for a higher place at other lengthscales. On success t.Cur is there, evaluated
+// above cost.DenseRows rows only.
 func (f *Search) otherLengths(ctx context.Context, t *Trainer) (bool, error) {
 	n := f.Std.X.Rows
 	rows := min(n, otherRows)

@@ -46,9 +46,11 @@ func (o *Estimator) Rebuild(ctx context.Context, p gp.Params, opt evidence.Optio
 // Evaluate is that of the other estimator.
 func (o *Estimator) Evaluate(ctx context.Context, p gp.Params, opt evidence.Options) (*evidence.Value, error) {
 	key := callKey("evaluate", p, opt)
-	if next := o.Journal.peek(); next != nil && next.Value != nil &&
-		!next.Value.Usable(o.Rows, len(p.Lengthscales), opt.Gradient) {
-		o.Journal.Cut()
+	if next := o.Journal.peek(); next != nil && next.Value != nil {
+		refused := opt.Reject != nil && opt.Reject(next.Value.Upper)
+		if !next.Value.Usable(o.Rows, len(p.Lengthscales), opt.Gradient && !refused) {
+			o.Journal.Cut()
+		}
 	}
 	if e := o.Journal.Take(key); e != nil {
 		o.saved, o.behind = e.State, true

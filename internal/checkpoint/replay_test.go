@@ -116,6 +116,24 @@ func TestReplay(t *testing.T) {
 	}
 }
 
+// A value without a gradient is an answer where it was refused, and else none.
+func TestReplayRefused(t *testing.T) {
+	path, ctx := filepath.Join(t.TempDir(), "j"), context.Background()
+	p := gp.Params{Kernel: "matern32", Variance: 7, Noise: 0, Lengthscales: []float64{1}}
+	for k, refuse := range []bool{true, true, false} {
+		c, j := &counter{}, started(t, path)
+		e := &Estimator{Of: c, Journal: j, Rows: 2}
+		opt := evidence.Options{Gradient: true, Reject: func(float64) bool { return refuse }}
+		if _, err := e.Evaluate(ctx, p, opt); err != nil {
+			t.Fatal(err)
+		}
+		j.Close()
+		if answered := len(c.calls) == 0; answered != (k == 1) {
+			t.Errorf("call %d: answered from the journal: %v", k, answered)
+		}
+	}
+}
+
 // Another search than the journal's is computed from where it differs; entries of another table are no answers.
 func TestReplayOfAnother(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "j")
@@ -123,13 +141,10 @@ func TestReplayOfAnother(t *testing.T) {
 	climb(t, &Estimator{Of: &counter{}, Journal: j, Rows: 2}, 2)
 	j.Close()
 	ctx, p := context.Background(), gp.Params{Kernel: "matern32", Variance: 7, Noise: 0, Lengthscales: []float64{1}}
-	for what, e := range map[string]*Estimator{
-		"parameters": {Of: &counter{}, Rows: 2},
-		"rows":       {Of: &counter{}, Rows: 3},
-	} {
-		e.Journal = started(t, path)
+	for _, what := range []string{"parameters", "rows"} { // in this order: each leaves the journal its own entry
+		e := &Estimator{Of: &counter{}, Journal: started(t, path), Rows: 2}
 		if what == "rows" {
-			p.Variance = 0
+			e.Rows = 3
 		}
 		if err := e.Rebuild(ctx, p, evidence.Options{}); err != nil {
 			t.Fatal(err)

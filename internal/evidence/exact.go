@@ -41,8 +41,8 @@ func NewExact(e *linalg.Engine, d *gp.Table, p gp.Params) (*Exact, error) {
 func (o *Exact) Rebuild(context.Context, gp.Params, Options) error { return nil }
 
 // Evaluate returns L and, if asked for, its gradient. It fails with an error
-// that wraps ErrNotFinite where K̂ is not positive definite in float64. Reject
-// is ignored: the value comes at once.
+// that wraps ErrNotFinite where K̂ is not positive definite in float64. The value comes
+// at once; where Reject refuses it there is no gradient, two thirds of the work.
 func (o *Exact) Evaluate(ctx context.Context, p gp.Params, opt Options) (*Value, error) {
 	start := time.Now()
 	if err := o.Factor(ctx, p); err != nil {
@@ -70,7 +70,7 @@ func (o *Exact) Evaluate(ctx context.Context, p gp.Params, opt Options) (*Value,
 	off := RoundingOf(o.Op, alpha.Data, trace, quad)
 	ev := &Value{LML: lml, Lower: lml - off, Upper: lml + off, Alpha: alpha.Data,
 		Rank: n, Precision: "f64", BoundKind: "exact"}
-	if opt.Gradient {
+	if opt.Gradient && (opt.Reject == nil || !opt.Reject(ev.Upper)) {
 		g, err := o.gradient(ctx, p, alpha.Data, quad)
 		if err != nil {
 			return nil, err

@@ -65,6 +65,29 @@ func TestExactGradientAgainstDifferences(t *testing.T) {
 	}
 }
 
+// A value that is refused has no gradient, and is what it is with one.
+func TestExactRefused(t *testing.T) {
+	d, p := gptest.RandomTable(40, 2, 3), gptest.TestParams("matern32", 2, 0.1)
+	o, err := NewExact(gptest.Engine(t), d, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var values [2]*Value
+	for k := range values {
+		target := math.Inf(-1)
+		if k > 0 {
+			target = values[0].LML + 1
+		}
+		opt := Options{Gradient: true, Reject: func(upper float64) bool { return upper < target }}
+		if values[k], err = o.Evaluate(context.Background(), p, opt); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if values[0].Gradient == nil || values[1].Gradient != nil || values[0].LML != values[1].LML {
+		t.Errorf("%+v, refused %+v", values[0], values[1])
+	}
+}
+
 func refs(p *gp.Params) []*float64 {
 	var out []*float64
 	for j := range p.Lengthscales {

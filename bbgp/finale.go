@@ -43,7 +43,7 @@ func (f *fit) last(ctx context.Context, t *train.Trainer) (ev *evidence.Value, e
 	switch {
 	case f.opt.Method == enum.MethodBBGP && ev.BoundKind != "exact":
 		if err = ctx.Err(); err == nil {
-			ev, err = f.Last(ctx, t)
+			ev, err = f.Last(ctx, t, f.weightsFor(t.Cur.P))
 		}
 	case f.opt.rounds(f.Raw.X.Rows):
 		t.Release() // its matrices make room for those of this evaluation
@@ -59,6 +59,20 @@ func (f *fit) last(ctx context.Context, t *train.Trainer) (ev *evidence.Value, e
 		ev = &rough
 	}
 	return ev, err
+}
+
+// weightsFor is r'K̂⁻¹r at most for means to be off by no more than posterior.MeanTol, σ_f² times that squared,
+// or 0 where a dense factor will solve for the weights.
+func (f *fit) weightsFor(p Params) float64 {
+	if f.opt.predictsDense(f.Whole.X.Rows) {
+		return 0
+	}
+	return posterior.MeanTol * posterior.MeanTol / p.Variance
+}
+
+// predictsDense says whether a model of n rows predicts by a dense factor.
+func (o *Options) predictsDense(n int) bool {
+	return o.Method == enum.MethodExact || cost.AnswersDense(n, o.Memory) && !o.NoDense
 }
 
 // unrounded evaluates p densely on the rows as they are, where the search has seen rounded ones: at
@@ -94,14 +108,20 @@ func (f *fit) adopt(ctx context.Context, m *Model, p Params, ev *evidence.Value)
 		r.warn("two-pass mode: %d passes were made twice, the basis did not fit the memory budget", ev.Replayed)
 	}
 	w := posterior.Weights{Alpha: ev.Alpha, MeanError: math.Inf(1)}
-	if ev.BoundKind == "exact" {
+	switch {
+	case ev.BoundKind == "exact":
 		w.MeanError = 0
+	case ev.AlphaRest > 0:
+		w.MeanError, w.Left = math.Sqrt(p.Variance*ev.AlphaRest), ev.AlphaLeft
 	}
 	m.post = f.posterior(m.Parameters, specOf(f.opt, ev), w)
 	if w.MeanError == 0 || ctx.Err() != nil {
 		return
 	}
-	err := m.post.Refine(ctx, f.opt.Engine, posterior.MeanTol)
+	var err error
+	if math.IsInf(w.MeanError, 1) {
+		err = m.post.Refine(ctx, f.opt.Engine, posterior.MeanTol)
+	}
 	if err == nil {
 		err = m.post.Rescue(ctx, f.opt.Engine)
 	}
@@ -126,10 +146,8 @@ func (f *fit) adopt(ctx context.Context, m *Model, p Params, ev *evidence.Value)
 
 // specOf says how a model whose last evaluation was ev predicts.
 func specOf(opt *Options, ev *evidence.Value) posterior.PrecondSpec {
-	n := len(ev.Alpha)
-	dense := cost.AnswersDense(n, opt.Memory) && !opt.NoDense
-	s := posterior.PrecondSpec{Dense: opt.Method == enum.MethodExact || dense,
-		Rank: ev.Rank, Neighbours: ev.Neighbours, Latents: ev.Latents, Seed: opt.Seed, Node: ev.Node}
+	s := posterior.PrecondSpec{Dense: opt.predictsDense(len(ev.Alpha)), Rank: ev.Rank,
+		Neighbours: ev.Neighbours, Latents: ev.Latents, Seed: opt.Seed, Node: ev.Node}
 	if opt.Method != enum.MethodExact && opt.Method != enum.MethodBBGP { // their ranks mean something else
 		s.Rank, s.Neighbours, s.Latents, s.Node = -1, -1, 0, 0
 	}

@@ -275,6 +275,9 @@ func callKey(kind string, p gp.Params, opt evidence.Options) [sha256.Size]byte {
 		uint64(opt.Memory), flagBits(opt.Gradient, opt.Reject != nil)} {
 		b = binary.LittleEndian.AppendUint64(b, v)
 	}
+	if opt.Weights > 0 || opt.PrecondSeed > 0 {
+		b = binary.LittleEndian.AppendUint64(evidence.AppendFloats(b, []float64{opt.Weights}), opt.PrecondSeed)
+	}
 	return sha256.Sum256(b)
 }
 

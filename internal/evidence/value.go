@@ -38,6 +38,10 @@ type Value struct {
 	Gradient *Gradient
 	// Alpha approximates K̂⁻¹ (y - c).
 	Alpha []float64
+	// AlphaRest bounds r'K̂⁻¹r, r = y - c - K̂ Alpha, where Options.Weights has asked for it; else 0, unknown.
+	// AlphaLeft is about K̂⁻¹r where rounding has kept that above what was asked for, nil if unknown.
+	AlphaRest float64
+	AlphaLeft []float64
 	// MeanInfo is 1'P⁻¹1, about the information of c, 1'K̂⁻¹1; 0 if unknown.
 	MeanInfo float64
 
@@ -66,13 +70,18 @@ type Value struct {
 // Options say how closely a point is evaluated.
 type Options struct {
 	cost.Request
-	Eps       float64 // width of the bounds of the bias, nats
-	Seed      uint64
-	Precision string  // auto, f32 or f64
-	Product   string  // auto, dense or h2
-	Tolerance float64 // of h2 in float32; 0 lets the noise choose
-	Gradient  bool
-	Memory    int64 // budget of the whole computation in bytes; 0 means none
+	Eps  float64 // width of the bounds of the bias, nats
+	Seed uint64
+	// PrecondSeed is that of the preconditioner, 0 for Seed. One that is there serves again where it would be made
+	// by the same request at the same place.
+	PrecondSeed uint64
+	Precision   string  // auto, f32 or f64
+	Product     string  // auto, dense or h2
+	Tolerance   float64 // of h2 in float32; 0 lets the noise choose
+	Gradient    bool
+	// Weights is what r'K̂⁻¹r of Alpha is to be at most, as far as rounding allows; 0 for what the likelihood needs.
+	Weights float64
+	Memory  int64 // budget of the whole computation in bytes; 0 means none
 	// Reject, if not nil, is asked during the evaluation with the upper bound
 	// known so far; true ends it, Rejected set.
 	Reject func(upper float64) bool
@@ -125,6 +134,8 @@ func (ev *Value) Usable(n, d int, gradient bool) bool {
 	case ev.Rejected:
 		return true
 	case len(ev.Alpha) != n || !allSane(ev.Alpha...) || !allSane(ev.LML, ev.StdErr, ev.MeanInfo) || ev.StdErr < 0:
+		return false
+	case !(ev.AlphaRest >= 0) || len(ev.AlphaLeft) != 0 && len(ev.AlphaLeft) != n || !allSane(ev.AlphaLeft...):
 		return false
 	case ev.Rank < -1 || ev.Rank > n || ev.Neighbours < -1 || ev.Neighbours > n || ev.Latents < 0 || ev.Latents > n:
 		return false

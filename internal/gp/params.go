@@ -48,6 +48,12 @@ func (p Params) Clone() Params {
 	return p
 }
 
+// SameCovariance says whether p and q differ in the mean at most.
+func (p Params) SameCovariance(q Params) bool {
+	return p.Kernel == q.Kernel && p.Variance == q.Variance && p.Noise == q.Noise &&
+		slices.Equal(p.Lengthscales, q.Lengthscales)
+}
+
 // Check returns a *ParamError for the first parameter out of range. d is the
 // number of inputs; a negative d leaves the number of lengthscales open.
 func (p Params) Check(d int) error {

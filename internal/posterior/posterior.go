@@ -44,6 +44,8 @@ type Weights struct {
 	Alpha []float64 // n; nil where they are not known at all
 	// MeanError bounds |error of k*'α| for every k*; +Inf when it is not known.
 	MeanError float64
+	// Left is about K̂⁻¹r of their residual r, n; nil if unknown.
+	Left []float64
 	// Unproven weights come from outside: they are held against the rows before they are used.
 	Unproven bool
 }
@@ -53,6 +55,7 @@ type Weights struct {
 func New(data *gp.Table, params gp.Params, spec PrecondSpec, costs *cost.Costs, w Weights) *Posterior {
 	p := &Posterior{data: data, params: params.Clone(), costs: costs, spec: spec, weights: w.Alpha,
 		meanError: w.MeanError, unproven: w.Unproven}
+	p.left, p.leftSound = w.Left, w.Left != nil
 	if w.MeanError > MeanTol && !math.IsInf(w.MeanError, 1) { // a fit has gone as far as rounding allows
 		p.tried = MeanTol
 	}
@@ -76,7 +79,7 @@ func (p *Posterior) Spec() PrecondSpec {
 func (p *Posterior) Weights() Weights {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return Weights{p.weights, p.meanError, p.unproven}
+	return Weights{Alpha: p.weights, MeanError: p.meanError, Left: p.left, Unproven: p.unproven}
 }
 
 // N returns the number of rows.

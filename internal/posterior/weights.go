@@ -142,7 +142,7 @@ func (p *Posterior) seen(ctx context.Context, xs linalg.Matrix) (float64, error)
 func (p *Posterior) MeansSeen(ctx context.Context, e *linalg.Engine) (float64, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if err := p.prepare(ctx, e, true); err != nil {
+	if err := p.prepare(ctx, e, p.left == nil); err != nil {
 		return 0, err
 	}
 	return p.meansSeen(ctx)

@@ -1,17 +1,20 @@
 package train
 
 import (
+	"cmp"
 	"context"
 	"math"
 
 	"bbgp.dev/internal/cost"
 	"bbgp.dev/internal/evidence"
+	"bbgp.dev/internal/gp"
 )
 
 // Last evaluates the likelihood at the best point with a new P and enough
 // probes for opt.LMLStdErr, in runs of at most ProbesAtOnce whose means are
-// combined; the bounds of each run hold for its own probes, so do their means.
-func (f *Search) Last(ctx context.Context, t *Trainer) (*evidence.Value, error) {
+// combined; the bounds of each run hold for its own probes, so do their means. Alpha is solved for until
+// r'K̂⁻¹r is at most weights (evidence.Options.Weights).
+func (f *Search) Last(ctx context.Context, t *Trainer, weights float64) (*evidence.Value, error) {
 	t.phase, t.stage = "final", t.stage+1
 	best := t.Cur
 	if f.Whole != f.Std {
@@ -19,13 +22,20 @@ func (f *Search) Last(ctx context.Context, t *Trainer) (*evidence.Value, error) 
 		if t.obj, err = f.Config.New(f.Whole, best.P); err != nil {
 			return nil, err
 		}
+		t.built = gp.Params{}
 	}
 	want := f.Config.LMLStdErr * float64(f.Raw.X.Rows)
 	opt := t.eval
 	opt.Gradient, opt.Reject, opt.Eps = false, nil, f.Config.Eps
 	opt.Probes = max(cost.MinLastProbes, f.Config.Probes)
-	opt.Uses = 2
+	opt.Uses, opt.Weights = 2, weights
 	best.Ev.Note(&opt.Seen)
+	opt.PrecondSeed = f.Config.Seed + 1<<32
+	if t.built.SameCovariance(best.P) { // the last stage began where the training ends, and its P serves
+		probes := opt.Probes
+		opt.Request, opt.PrecondSeed = t.builtBy.Request, cmp.Or(t.builtBy.PrecondSeed, t.builtBy.Seed)
+		opt.Probes = probes
+	}
 	var sum *evidence.Value
 	square := 0.0 // Σ over runs of (probes · stderr)²
 	for run, total := 0, 0; ; run++ {
@@ -34,7 +44,7 @@ func (f *Search) Last(ctx context.Context, t *Trainer) (*evidence.Value, error) 
 		if err != nil {
 			return nil, err
 		}
-		opt = used
+		opt, opt.Weights = used, 0
 		f.Count.Evals++
 		f.Count.Passes += ev.Passes
 		w := float64(ev.Probes)

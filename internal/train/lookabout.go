@@ -30,6 +30,8 @@ const backLength = 5 // times its sd an input begins with that comes back
 const (
 	lookFloor = 10  // times the floor is noise that has hit it
 	goneShare = 0.1 // of the noise is no influence
+	// toldNoise of what would be tried is so little noise that random rows which lead have told as much.
+	toldNoise = 0.1
 )
 
 // ascend climbs from start, looks about, and polishes the end.
@@ -147,8 +149,8 @@ func (f *Search) otherNoise(ctx context.Context, t *Trainer) (bool, error) {
 	if t.Cur.P.Noise > lookFloor*gp.MinParam {
 		return false, nil
 	}
-	if f.wonNoiseless() {
-		return false, nil // it came to the floor from above, by random rows
+	if f.wonNoiseless() || f.blind && f.Starts[0].Parameters.Noise <= toldNoise*lookNoises[0]*scale {
+		return false, nil // it came to the floor from above, by random rows, or near it
 	}
 	best := t.Cur
 	t.eval.Eps = coarseEps * t.eps

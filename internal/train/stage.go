@@ -87,6 +87,9 @@ type Trainer struct {
 	measured []float64
 	looks    uint64
 	count    *Counters
+	// built is where the objective's preconditioner was made, and builtBy how.
+	built   gp.Params
+	builtBy evidence.Options
 }
 
 // Counters are shared by the phases of a fit.
@@ -284,6 +287,7 @@ func (t *Trainer) rebuild(ctx context.Context, p gp.Params, uses int) error {
 	if ev := t.Cur.Ev; ev != nil {
 		ev.Note(&t.eval.Seen)
 	}
+	t.built, t.builtBy = p.Clone(), t.eval
 	return t.obj.Rebuild(ctx, p, t.eval)
 }
 

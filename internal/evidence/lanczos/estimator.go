@@ -1,6 +1,7 @@
 package lanczos
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,6 +37,7 @@ type Estimator struct {
 	op       *kernelmv.Op
 	pre      preconditioner
 	built    gp.Params // where pre was built
+	builtFor request   // and by what
 	reason   string    // why pre is as large as it is
 	meanInfo float64   // 1'P⁻¹1
 	trace    float64   // about tr P⁻¹, see traceP; 0 until that is asked for
@@ -66,6 +68,13 @@ type detail struct {
 
 // usual is what trainings take: half of the memory, and a part of the gradients' columns.
 var usual = detail{gradTol: 1e-4}
+
+// A request is what a preconditioner follows from, beside the parameters.
+type request struct {
+	cost.Request
+	seed uint64
+	prec kernelmv.Precision
+}
 
 // A preconditioner is what Rebuild makes.
 type preconditioner interface {
@@ -101,7 +110,7 @@ func newEstimator(e *linalg.Engine, d *gp.Table, p gp.Params, keep detail) (*Est
 	return &Estimator{e: e, d: d, n: d.X.Rows, op: op, loewner: krylov.LogGrad{Engine: e}, detail: keep}, nil
 }
 
-// Rebuild makes a new preconditioner at p and new probes.
+// Rebuild makes a new preconditioner at p, unless the one that is there is the same, and new probes.
 func (o *Estimator) Rebuild(ctx context.Context, p gp.Params, opt evidence.Options) error {
 	if err := p.Check(o.d.X.Cols); err != nil {
 		return err
@@ -121,15 +130,20 @@ func (o *Estimator) Rebuild(ctx context.Context, p gp.Params, opt evidence.Optio
 	if h2 {
 		opt.Room = cost.RoomOfP(o.n, o.d.X.Cols, opt.Probes, opt.Memory)
 	}
-	o.pre, o.lanczos = nil, nil // the memory of the old ones is for the new one
-	pre, reason, err := o.precondition(ctx, p, prec, opt)
-	if err != nil {
-		return fmt.Errorf("preconditioner: %w", err)
+	by := request{opt.Request, cmp.Or(opt.PrecondSeed, opt.Seed), prec}
+	by.Probes = 0
+	if o.pre == nil || by != o.builtFor || !p.SameCovariance(o.built) {
+		o.pre, o.lanczos = nil, nil // the memory of the old ones is for the new one
+		pre, reason, err := o.precondition(ctx, p, by.seed, prec, opt)
+		if err != nil {
+			return fmt.Errorf("preconditioner: %w", err)
+		}
+		o.pre, o.built, o.builtFor, o.reason = pre, p.Clone(), by, reason
+		o.meanInfo = gp.MeanInfo(o.e, o.n, pre.SolveTo)
 	}
-	o.pre, o.built, o.reason, o.trace = pre, p.Clone(), reason, 0
-	o.meanInfo = gp.MeanInfo(o.e, o.n, pre.SolveTo)
+	o.trace = 0
 	var probes int
-	probes, o.probesReason = cost.Probes(o.n, cost.ActiveInputs(p), pre.Rank(), pre.Neighbours(), prec, opt.Request)
+	probes, o.probesReason = cost.Probes(o.n, cost.ActiveInputs(p), o.pre.Rank(), o.pre.Neighbours(), prec, opt.Request)
 	o.setProbes(gp.SignProbes(o.n, probes, opt.Seed), opt.Memory)
 	o.seconds = time.Since(start).Seconds()
 	return nil
@@ -148,6 +162,7 @@ func (o *Estimator) setProbes(w linalg.Matrix, memory int64) {
 		}
 	}
 	if o.lanczos == nil || o.start.Cols != w.Cols+1 || o.most != most {
+		o.start, o.lanczos = linalg.Matrix{}, nil // their memory is for the new ones
 		o.start, o.most = linalg.NewMatrix(o.n, w.Cols+1), most
 		o.lanczos = krylov.NewLanczos(o.e, o.n, w.Cols+1, krylov.LanczosOptions{Wide: o.detail.wide, MaxCols: most})
 	}
@@ -223,8 +238,7 @@ func (o *Estimator) size() cost.Size {
 
 // nodeOne reports whether K̂ >= P is certain at p.
 func (o *Estimator) nodeOne(p gp.Params) bool {
-	return o.pre.NodeIsOne() && p.Kernel == o.built.Kernel && p.Variance == o.built.Variance &&
-		p.Noise == o.built.Noise && slices.Equal(p.Lengthscales, o.built.Lengthscales)
+	return o.pre.NodeIsOne() && p.SameCovariance(o.built)
 }
 
 func (o *Estimator) State() []byte {

@@ -74,6 +74,9 @@ func (r *process) evaluate() (*evidence.Value, error) {
 	if err := r.finish(ev); err != nil {
 		return nil, err
 	}
+	if err := r.solveWeights(ev); err != nil {
+		return nil, err
+	}
 	r.describe(ev) // with the tolerance that was enough
 	ev.Products, ev.Replayed = r.products, o.lanczos.Replayed()
 	return ev, nil

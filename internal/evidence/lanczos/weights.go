@@ -90,7 +90,8 @@ func (r *process) solveWeights(ev *evidence.Value) error {
 			best, left = next, nil
 			continue
 		}
-		if left = nil; sound {
+		left = nil
+		if sound {
 			left = step.Data // what rounding leaves of α, and no more
 		}
 		if !far {

@@ -138,7 +138,8 @@ func TestPreconditionerServes(t *testing.T) {
 	}
 	again.PrecondSeed, again.Neighbours = 4, 8
 	other := rebuild(q, again)
-	if again.Neighbours = 9; rebuild(q, again) == other {
+	again.Neighbours = 9
+	if rebuild(q, again) == other {
 		t.Error("the preconditioner of another request")
 	}
 }

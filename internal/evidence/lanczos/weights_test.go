@@ -50,7 +50,8 @@ func TestSolveWeights(t *testing.T) {
 		}
 		if k.beyondF64 {
 			if ev.AlphaRest <= k.asked || ev.AlphaLeft == nil || off > 0.3 {
-				t.Errorf("%+v: bound %g, weights of the residual %d, off by %.2g", k, ev.AlphaRest, len(ev.AlphaLeft), off)
+				t.Errorf("%+v: bound %g, weights of the residual %d, off by %.2g", k,
+					ev.AlphaRest, len(ev.AlphaLeft), off)
 			}
 		} else if ev.AlphaRest > k.asked || ev.AlphaLeft != nil || rest > 1.01*ev.AlphaRest {
 			t.Errorf("%+v: bound %g, it is %g", k, ev.AlphaRest, rest)

@@ -22,9 +22,8 @@ const (
 	aloneStep    = 2    // from one length to the next
 	aloneGain    = 4    // nats over noise alone that an input has to tell
 	aloneMost    = 3    // inputs by themselves
-	aloneRounds  = 8    // inputs one after another
+	aloneRounds  = 4    // inputs one after another
 	aloneLongest = 3    // standard deviations
-	aloneShorter = 1    // nats that a shorter length has to gain
 )
 
 // aloneNoise is σ_n²/(σ_f² + σ_n²) of a function of one input.
@@ -106,13 +105,13 @@ func newLone(d *gp.Table, j int) *lone {
 	return l
 }
 
-// look finds where the likelihood of y is about highest, the longest length where several are as good.
+// look finds where the likelihood of y is highest.
 func (l *lone) look(y []float64) {
 	plain := l.filter(y, l.sd, 1)
 	l.gain = math.Inf(-1)
 	for length := aloneLongest * l.sd; length > aloneLongest*l.sd/float64(len(y)); length /= aloneStep {
 		for _, noise := range aloneNoise {
-			if v := l.filter(y, length, noise) - plain; v > l.gain+aloneShorter {
+			if v := l.filter(y, length, noise) - plain; v > l.gain {
 				l.length, l.noise, l.gain = length, noise, v
 			}
 		}

@@ -58,7 +58,8 @@ func TestFilterOfLine(t *testing.T) {
 }
 
 // Structure of one input that a common length for all inputs does not show: a short wave beside a long one, a wave over
-// few levels beside a trend, a wave behind much noise. The likelihoods are those of the best of 40 restarts or better.
+// few levels beside a trend, a wave behind much noise, a product of waves along the bound of rounding, a wave
+// beside indicators. The likelihoods are those of the best of 40 restarts or better.
 func TestAloneStarts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 2))
 	uniform := func(x []float64) {
@@ -81,17 +82,21 @@ func TestAloneStarts(t *testing.T) {
 		uniform(x)
 		return math.Sin(2*x[0]) + 0.3*math.Sin(60*x[1]) + 0.01*rng.NormFloat64()
 	})
+	product := filled(200, 4, func(_ int, x []float64) float64 {
+		uniform(x)
+		return math.Sin(12*x[0])*math.Sin(12*x[1]) + x[0] + x[1] + x[2] + x[3] + 0.01*rng.NormFloat64()
+	})
 	indicators := filled(200, 7, func(i int, x []float64) float64 {
 		uniform(x[5:])
 		x[i%5] = 1
 		return []float64{0, 3, -2, 1, 5}[i%5] + math.Sin(15*x[5]) + 0.01*rng.NormFloat64()
 	})
-	for i, d := range []*gp.Table{levels, noisy, scales, indicators} {
+	for i, d := range []*gp.Table{levels, noisy, scales, product, indicators} {
 		all, err := searchOf(t, d, true).denseSearch(context.Background())
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := []float64{345.6, -282.7, -42.9, 615.3}[i]
+		want := []float64{345.6, -282.7, -42.9, 70.4, 600.6}[i]
 		t.Logf("%.3f from %s", all[0].LML, all[0].From)
 		if float64(all[0].LML) < want-0.1 {
 			t.Errorf("table %d: the search ends at %.2f, from %s, below %.2f", i, all[0].LML, all[0].From, want)

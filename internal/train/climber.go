@@ -26,7 +26,8 @@ type climber struct {
 	done  bool // no step promises worth nats, or none succeeds
 
 	at    surface
-	limit int // rows, which bound σ_f²/σ_n²
+	limit int  // rows, which bound σ_f²/σ_n²
+	ratio bool // z has log σ_f²/σ_n² in place of log σ_f²: the climb can go along that bound
 	fixed []bool
 	grad  []float64
 	met   quadraticModel
@@ -79,6 +80,20 @@ func (c *climber) set(s climberState) {
 	c.met.pairs = nil
 	for _, p := range s.Pairs {
 		c.met.pairs = append(c.met.pairs, pair{p[0], p[1]})
+	}
+}
+
+// byRatio lets c climb by log σ_f²/σ_n² and log σ_n².
+func (c *climber) byRatio() {
+	d, at := len(c.z)-2, c.at
+	c.ratio = true
+	c.z[d] -= c.z[d+1]
+	c.at = func(ctx context.Context, p gp.Params) (float64, []float64, float64, error) {
+		v, g, mean, err := at(ctx, p)
+		if err == nil {
+			g[d+1] += g[d]
+		}
+		return v, g, mean, err
 	}
 }
 
@@ -181,8 +196,13 @@ func (c *climber) plan() (delta []float64, gain float64) {
 	low, high := logRange(d)
 	low, high = low[:d+2], high[:d+2]
 	room := math.Log(mostCondition / float64(c.limit))
-	high[d] = min(high[d], c.z[d+1]+room)
-	low[d+1] = max(low[d+1], c.z[d]-room)
+	if c.ratio {
+		low[d] -= c.z[d+1]
+		high[d] = min(high[d]-c.z[d+1], room)
+	} else {
+		high[d] = min(high[d], c.z[d+1]+room)
+		low[d+1] = max(low[d+1], c.z[d]-room)
+	}
 	free := make([]bool, d+2)
 	for i := range free {
 		free[i] = i >= d || !c.fixed[i]
@@ -203,7 +223,12 @@ func (c *climber) held(delta []float64) bool {
 
 // paramsAt returns the parameters at z; fixed inputs keep theirs.
 func (c *climber) paramsAt(z []float64) gp.Params {
-	p := fromLog(c.p.Kernel, append(slices.Clone(z), c.p.Mean), make([]bool, len(z)-2))
+	d := len(z) - 2
+	z = append(slices.Clone(z), c.p.Mean)
+	if c.ratio {
+		z[d] += z[d+1]
+	}
+	p := fromLog(c.p.Kernel, z, make([]bool, d))
 	for j, f := range c.fixed {
 		if f {
 			p.Lengthscales[j] = c.p.Lengthscales[j]

@@ -9,18 +9,20 @@ import (
 	"bbgp.dev/internal/gp"
 )
 
-// A look about from the best end of the climbs of few rows. Two kinds of ends leave no slope behind: inputs that
-// have lost their influence, and inputs with lengthscales below the distance of their values, which make each level a
-// table of its own, as a climb from short lengths does with levels and indicators.
+// A look about from the best end of the climbs of few rows. Some ends leave no slope behind: inputs that have lost
+// their influence; inputs with lengthscales below the distance of their values, which make each level a table of its
+// own, as a climb from short lengths does with levels and indicators; and, where hardly any noise is there, σ_f² and
+// σ_n² that hold each other by the bound of their ratio.
 
 const (
 	denseTries  = 14  // evaluations after which a climb from elsewhere has to lead
+	boundNear   = 0.3 // times the bound of σ_f²/σ_n² is at it
 	apartLength = 0.5 // of the median distance of neighbouring values keeps them apart
 )
 
-// denseLook returns all, the ends of the climbs, with those from two other places near that of best.
+// denseLook returns all, the ends of the climbs, with those from other places near that of best.
 func (f *Search) denseLook(ctx context.Context, at surface, best *climber, all []Candidate) ([]Candidate, error) {
-	for _, look := range []func(*climber) (gp.Params, string){f.levelsJoined, f.inputsBack} {
+	for _, look := range []func(*climber) (gp.Params, string){f.levelsJoined, f.inputsBack, f.atBound} {
 		if math.IsInf(best.value, -1) {
 			break
 		}
@@ -29,6 +31,7 @@ func (f *Search) denseLook(ctx context.Context, at surface, best *climber, all [
 			continue
 		}
 		c := newClimber(f.Config.Engine.Alone(), "the best end, "+from, at, p, f.Flat, best.limit)
+		c.byRatio()
 		c.start(ctx)
 		err := c.climb(ctx, denseTries)
 		if err == nil && c.value > best.value {
@@ -73,6 +76,14 @@ func (f *Search) levelsJoined(c *climber) (p gp.Params, from string) {
 		from = fmt.Sprintf("%d short inputs made long", joined)
 	}
 	return p, from
+}
+
+// atBound stays where σ_f²/σ_n² is as large as rounding lets it: by the ratio a climb goes on along that bound.
+func (f *Search) atBound(c *climber) (p gp.Params, from string) {
+	if c.p.Variance/c.p.Noise > boundNear*mostCondition/float64(c.limit) {
+		from = "along the bound of rounding"
+	}
+	return c.p, from
 }
 
 // stepOf is the median distance of neighbouring values of column j.

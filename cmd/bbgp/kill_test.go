@@ -165,7 +165,7 @@ func TestInterruptSaysTheBest(t *testing.T) {
 		t.Errorf("%v: %s", err, errw)
 	}
 	if r := bbgpRun(t, "", "fit", train, "--target", "y", "--checkpoint", t.TempDir()); r.code != exitUsage ||
-		!strings.Contains(r.err, "no plain file") {
+		!strings.Contains(r.err, "it is a folder") {
 		t.Error(r.code, r.err)
 	}
 	if r := bbgpRun(t, "", "fit", train, "--target", "y", "--checkpoint", point); r.code != exitUsage ||

@@ -292,11 +292,14 @@ func TestH2Cancel(t *testing.T) {
 		"MulTo":  func(ctx context.Context) error { return o.With(F32).MulTo(ctx, y, v) },
 		"GradTo": func(ctx context.Context) error { return o.GradTo(ctx, make([]float64, 2), v, make([]float64, 4)) },
 	} {
-		all := &countdown{Context: context.Background(), left: 1 << 60}
-		if err := pass(all); err != nil {
-			t.Fatal(err)
+		var looks int64
+		for range 2 { // the first makes what the others find
+			all := &countdown{Context: context.Background(), left: 1 << 60}
+			if err := pass(all); err != nil {
+				t.Fatal(err)
+			}
+			looks = all.seen.Load()
 		}
-		looks := all.seen.Load()
 		if looks < int64(n/200) {
 			t.Errorf("%s looks at its context %d times only", name, looks)
 		}

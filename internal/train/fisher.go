@@ -67,6 +67,9 @@ func newFisher(ctx context.Context, e *linalg.Engine, d *gp.Table, p gp.Params, 
 			return nil, err
 		}
 		fs.f = grown(e, few, fs.f, quarterShare, times)
+		for i := dims; i < dims+2; i++ {
+			atMost(fs.f, i, float64(n)/2)
+		}
 	}
 	f := fs.information(fs.meanSub)
 	for i := range dims + 2 {
@@ -75,6 +78,19 @@ func newFisher(ctx context.Context, e *linalg.Engine, d *gp.Table, p gp.Params, 
 		}
 	}
 	return fs, nil
+}
+
+// atMost scales row and column i of F so that F_ii is at most that. K̂ = K + N, so the eigenvalues of S are at most 1 for
+// σ_f² and σ_n², and F_ii at most n/2: the power of a small noise does not go on for ever.
+func atMost(f linalg.Matrix, i int, most float64) {
+	if !(f.At(i, i) > most) {
+		return
+	}
+	s := math.Sqrt(most / f.At(i, i))
+	for j := range f.Rows {
+		f.Set(i, j, s*f.At(i, j))
+		f.Set(j, i, s*f.At(j, i))
+	}
 }
 
 // whitenedRows returns A of all rows of d, and their factor. Of as many rows as are worth it S is seen

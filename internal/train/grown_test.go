@@ -67,3 +67,27 @@ func misfit(t *testing.T, e *linalg.Engine, a, b linalg.Matrix) float64 {
 	}
 	return math.Max(values[n-1], 1/values[0])
 }
+
+// The information of σ_f² and σ_n² is at most half a nat a row, though that of a small noise grows faster than the rows
+// where they are few: on a map of 40000 places with little noise its power leads to twice that and more.
+func TestInformationAtMost(t *testing.T) {
+	r := rand.New(rand.NewPCG(6, 1))
+	const n = 40000
+	d := filled(n, 2, func(_ int, x []float64) float64 {
+		x[0], x[1] = r.Float64(), r.Float64()
+		return 0
+	})
+	p := gp.Params{Kernel: "matern32", Variance: 1, Noise: 0.01, Lengthscales: []float64{0.1, 0.1}}
+	fs, err := newFisher(context.Background(), gptest.Engine(t), d, p, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 2; i < 4; i++ {
+		if v := fs.f.At(i, i) / n; !(v > 0.01) || v > 0.5000001 {
+			t.Errorf("information %d is %v a row, at most 1/2 there can be", i, v)
+		}
+	}
+	if _, err := gptest.Engine(t).NewCholesky(fs.information(1).(denseInformation).f); err != nil {
+		t.Error("the information is not positive definite: ", err)
+	}
+}

@@ -80,8 +80,8 @@ func newFisher(ctx context.Context, e *linalg.Engine, d *gp.Table, p gp.Params, 
 	return fs, nil
 }
 
-// atMost scales row and column i of F so that F_ii is at most that. K̂ = K + N, so the eigenvalues of S are at most 1 for
-// σ_f² and σ_n², and F_ii at most n/2: the power of a small noise does not go on for ever.
+// atMost scales row and column i of F so that F_ii is at most that. K̂ = K + N, so the eigenvalues of S are at most
+// 1 for σ_f² and σ_n², and F_ii at most n/2: the power of a small noise does not go on for ever.
 func atMost(f linalg.Matrix, i int, most float64) {
 	if !(f.At(i, i) > most) {
 		return

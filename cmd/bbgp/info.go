@@ -13,6 +13,7 @@ import (
 	"bbgp.dev/asm"
 	"bbgp.dev/bbgp"
 	"bbgp.dev/cmd/bbgp/internal/inputs"
+	"bbgp.dev/internal/cost"
 )
 
 // version is set by the linker for releases.
@@ -171,8 +172,9 @@ func writeModelFile(w io.Writer, m *bbgp.Model, f bbgp.FileInfo) error {
 	if f.Dense {
 		textf(w, "predictions   dense, by Cholesky\n")
 	} else {
+		size := cost.Size{Rank: f.Rank, Neighbours: f.Neighbours, Latents: f.Latents}
 		textf(w, "predictions   means known to %.2g sd of the target; preconditioner of %s\n",
-			float64(f.MeanError), strings.Replace(precondText(f.Rank, f.Neighbours, f.Latents), ", ", " and ", 1))
+			float64(f.MeanError), strings.Replace(size.String(), ", ", " and ", 1))
 	}
 	for _, warn := range r.Warnings {
 		textf(w, "warning       %s\n", warn)

@@ -9,6 +9,7 @@ import (
 
 	"bbgp.dev/bbgp"
 	"bbgp.dev/cmd/bbgp/internal/table"
+	"bbgp.dev/internal/cost"
 )
 
 type lmlFlags struct {
@@ -101,14 +102,6 @@ func (a *app) lml(ctx context.Context, data string, f *lmlFlags) error {
 	return writeLML(a.out, ts, rep)
 }
 
-// precondText says what a preconditioner is of.
-func precondText(rank, neighbours, latents int) string {
-	if latents > 0 {
-		return fmt.Sprintf("%d latents", latents)
-	}
-	return fmt.Sprintf("rank %d, %d neighbours", rank, neighbours)
-}
-
 func writeLML(w io.Writer, ts *trainingSet, r *bbgp.LMLReport) error {
 	textf(w, "log marginal likelihood  %.6f\n", r.LML)
 	textf(w, "95 %% interval            [%.6f, %.6f]\n", r.Interval95[0], r.Interval95[1])
@@ -116,7 +109,7 @@ func writeLML(w io.Writer, ts *trainingSet, r *bbgp.LMLReport) error {
 		textf(w, "bounds of its bias       [%.6f, %.6f] (%s)\n", r.Lower, r.Upper, r.BoundKind)
 		textf(w, "standard error           %.4g (%d probes)\n", r.StdErr, r.Probes)
 		textf(w, "work                     %d passes, %s, %s%s\n", r.Passes,
-			precondText(r.Rank, r.Neighbours, r.Latents), r.Precision, costsNote(r.Costs))
+			cost.Size{Rank: r.Rank, Neighbours: r.Neighbours, Latents: r.Latents}, r.Precision, costsNote(r.Costs))
 	}
 	if g := r.Gradient; g != nil {
 		textf(w, "gradient by mean         %.6g\n            variance     %.6g\n            noise        %.6g\n",

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"bbgp.dev/bbgp"
+	"bbgp.dev/internal/cost"
 )
 
 func (a *app) planCommand() *cobra.Command {
@@ -91,8 +92,8 @@ func writePlan(w io.Writer, p *bbgp.Plan) error {
 	textf(w, "rows          %s, %d inputs\n", rows, p.Inputs)
 	textf(w, "method        %s, %s", p.Method, p.Precision)
 	if p.Method != "exact" {
-		what := precondText(p.Rank, p.Neighbours, p.Latents)
-		textf(w, ", preconditioner of %s", strings.Replace(what, ", ", " and ", 1))
+		size := cost.Size{Rank: p.Rank, Neighbours: p.Neighbours, Latents: p.Latents}
+		textf(w, ", preconditioner of %s", strings.Replace(size.String(), ", ", " and ", 1))
 	}
 	textf(w, "\nwork          about %d evaluations, %d passes over the kernel matrix\n", p.Evaluations, p.Passes)
 	textf(w, "time          about %s, %.3g CPU s\n", about(p.Seconds), p.CPUSeconds)

@@ -42,6 +42,14 @@ type Size struct {
 	Latents          int // instead of both
 }
 
+// String says what a preconditioner is of.
+func (p Size) String() string {
+	if p.Latents > 0 {
+		return fmt.Sprintf("%d latents", p.Latents)
+	}
+	return fmt.Sprintf("rank %d, %d neighbours", p.Rank, p.Neighbours)
+}
+
 // LatentBytes predicts a P of m latents for n rows, while it is made: factors of cells for each row, and of the sparse
 // matrices for each latent. Measured, made: 1e5 rows with 3683 and 15982 latents 68 and 151 MB, 3e5 with 30081 372 MB,
 // 1e6 with 36770 and 51543 757 and 929 MB (two inputs; one has less).

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"bbgp.dev/internal/cost"
 	"bbgp.dev/internal/gp"
 )
 
@@ -76,10 +77,7 @@ type StagnationError struct {
 }
 
 func (e *StagnationError) Error() string {
-	what := fmt.Sprintf("rank %d, %d neighbours", e.Rank, e.Neighbours)
-	if e.Latents > 0 {
-		what = fmt.Sprintf("%d latents", e.Latents)
-	}
+	what := cost.Size{Rank: e.Rank, Neighbours: e.Neighbours, Latents: e.Latents}
 	return fmt.Sprintf("the bounds stopped improving at %.3g nats after %d passes in %s (%s): a larger rank, more "+
 		"neighbours, a larger noise or method exact would help", e.Gap, e.Passes, e.Precision, what)
 }

@@ -168,14 +168,19 @@ func (s *coarse) begin(r coarseRound) {
 
 // columnSD is the standard deviation of an input, 1 where it does not vary.
 func columnSD(d *gp.Table, j int) float64 {
+	if sd := math.Sqrt(varianceOf(columnOf(d, j))); sd > 0 {
+		return sd
+	}
+	return 1
+}
+
+// columnOf returns a copy of an input.
+func columnOf(d *gp.Table, j int) []float64 {
 	v := make([]float64, d.X.Rows)
 	for i := range v {
 		v[i] = d.X.At(i, j)
 	}
-	if sd := math.Sqrt(varianceOf(v)); sd > 0 {
-		return sd
-	}
-	return 1
+	return v
 }
 
 // varianceOf is Σ (y - ȳ)²/n.

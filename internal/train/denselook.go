@@ -88,10 +88,7 @@ func (f *Search) atBound(c *climber) (p gp.Params, from string) {
 
 // stepOf is the median distance of neighbouring values of column j.
 func stepOf(d *gp.Table, j int) float64 {
-	values := make([]float64, d.X.Rows)
-	for i := range values {
-		values[i] = d.X.At(i, j)
-	}
+	values := columnOf(d, j)
 	slices.Sort(values)
 	values = slices.Compact(values)
 	for i := range len(values) - 1 {

@@ -50,14 +50,19 @@ func (f *Search) candidates(ctx context.Context) ([]Candidate, error) {
 	if f.noiseless(&found[0]) && f.Config.Restarts == 0 {
 		return found, nil
 	}
-	more, starts := found[:1:1], aloneStarts(f.Config.Kernel, f.Std, f.Flat)
-	if f.Config.Restarts > 0 {
-		starts = designStarts(f.Config.Kernel, f.Std, f.Flat, f.Config.Restarts, f.Config.Seed)
-	}
-	for _, s := range starts {
-		more = append(more, Candidate{From: s.from, Parameters: s.p})
-	}
-	coarse, err := f.kept("coarse", func() ([]Candidate, error) { return f.coarseCandidates(ctx, more) })
+	coarse, err := f.kept("coarse", func() ([]Candidate, error) {
+		var starts []designed
+		if f.Config.Restarts > 0 {
+			starts = designStarts(f.Config.Kernel, f.Std, f.Flat, f.Config.Restarts, f.Config.Seed)
+		} else {
+			starts = aloneStarts(f.Config.Kernel, f.Std, f.Flat)
+		}
+		more := found[:1:1]
+		for _, s := range starts {
+			more = append(more, Candidate{From: s.from, Parameters: s.p})
+		}
+		return f.coarseCandidates(ctx, more)
+	})
 	return append(found, coarse...), err
 }
 

@@ -59,22 +59,9 @@ func loadRandom(in string, pieces bool) (string, error) {
 	if pieces {
 		src = oneByte{src}
 	}
-	f, err := Open(Stdin, src, ReadOptions{})
+	tab, err := loadSound(src, ReadOptions{})
 	if err != nil {
 		return "", err
-	}
-	r, err := NewReader("f", f, ReadOptions{})
-	if err != nil {
-		return "", err
-	}
-	tab, err := Load(r, Request{})
-	if err != nil {
-		return "", err
-	}
-	for _, c := range tab.Columns {
-		if len(c.Num) != tab.Rows || c.Codes != nil && len(c.Codes) != tab.Rows {
-			panic("a column of another length")
-		}
 	}
 	for i := 1; i < tab.Rows; i++ {
 		if tab.Line(i) <= tab.Line(i-1) {
@@ -82,4 +69,27 @@ func loadRandom(in string, pieces bool) (string, error) {
 		}
 	}
 	return render(tab), nil
+}
+
+// loadSound loads a table from src, and panics if its columns differ in length.
+func loadSound(src io.Reader, opt ReadOptions) (*Table, error) {
+	in, err := Open(Stdin, src, opt)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	r, err := NewReader("f", in, opt)
+	if err != nil {
+		return nil, err
+	}
+	tab, err := Load(r, Request{})
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range tab.Columns {
+		if len(c.Num) != tab.Rows || c.Codes != nil && len(c.Codes) != tab.Rows {
+			panic("a column of another length")
+		}
+	}
+	return tab, nil
 }

@@ -67,9 +67,7 @@ func newFisher(ctx context.Context, e *linalg.Engine, d *gp.Table, p gp.Params, 
 			return nil, err
 		}
 		fs.f = grown(e, few, fs.f, quarterShare, times)
-		for i := dims; i < dims+2; i++ {
-			atMost(fs.f, i, float64(n)/2)
-		}
+		atMost(fs.f, dims+1, float64(n)/2)
 	}
 	f := fs.information(fs.meanSub)
 	for i := range dims + 2 {
@@ -81,7 +79,9 @@ func newFisher(ctx context.Context, e *linalg.Engine, d *gp.Table, p gp.Params, 
 }
 
 // atMost scales row and column i of F so that F_ii is at most that. K̂ = K + N, so the eigenvalues of S are at most
-// 1 for σ_f² and σ_n², and F_ii at most n/2: the power of a small noise does not go on for ever.
+// 1 for σ_n², and F_ii at most n/2: the power of a small noise does not go on for ever. The same holds of σ_f², but
+// scaling it beside its lengthscales would turn the ridge along which F has hardly anything: a tenth too much of it
+// (kin40k) is the lesser fault.
 func atMost(f linalg.Matrix, i int, most float64) {
 	if !(f.At(i, i) > most) {
 		return

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"bbgp.dev/internal/cost"
 	"bbgp.dev/internal/gp"
 	"bbgp.dev/internal/gptest"
 	"bbgp.dev/linalg"
@@ -68,26 +69,53 @@ func misfit(t *testing.T, e *linalg.Engine, a, b linalg.Matrix) float64 {
 	return math.Max(values[n-1], 1/values[0])
 }
 
-// The information of σ_f² and σ_n² is at most half a nat a row, though that of a small noise grows faster than the rows
-// where they are few: on a map of 40000 places with little noise its power leads to twice that and more.
+// The information of σ_n² is at most half a nat a row, though that of a small noise grows faster than the rows
+// where they are few: on a map of 40000 places with little noise its power leads to twice that and more. All else stays
+// as it has grown, also that of σ_f² where it has come out as more than half a nat: the ridge that it makes with
+// lengthscales would turn.
 func TestInformationAtMost(t *testing.T) {
-	r := rand.New(rand.NewPCG(6, 1))
+	r, e, ctx := rand.New(rand.NewPCG(6, 1)), gptest.Engine(t), context.Background()
 	const n = 40000
-	d := filled(n, 2, func(_ int, x []float64) float64 {
-		x[0], x[1] = r.Float64(), r.Float64()
-		return 0
-	})
-	p := gp.Params{Kernel: "matern32", Variance: 1, Noise: 0.01, Lengthscales: []float64{0.1, 0.1}}
-	fs, err := newFisher(context.Background(), gptest.Engine(t), d, p, 1)
+	table := func(inputs int) *gp.Table {
+		return filled(n, inputs, func(_ int, x []float64) float64 {
+			for j := range x {
+				x[j] = r.Float64()
+			}
+			return 0
+		})
+	}
+	plane := gp.Params{Kernel: "matern32", Variance: 1, Noise: 0.01, Lengthscales: []float64{0.1, 0.1}}
+	fs, err := newFisher(ctx, e, table(2), plane, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := 2; i < 4; i++ {
-		if v := fs.f.At(i, i) / n; !(v > 0.01) || v > 0.5000001 {
-			t.Errorf("information %d is %v a row, at most 1/2 there can be", i, v)
-		}
+	if v := fs.f.At(3, 3) / n; !(v > 0.01) || v > 0.5000001 {
+		t.Errorf("the information of the noise is %v a row, at most 1/2 there can be", v)
 	}
-	if _, err := gptest.Engine(t).NewCholesky(fs.information(1).(denseInformation).f); err != nil {
+	if _, err := e.NewCholesky(fs.information(1).(denseInformation).f); err != nil {
 		t.Error("the information is not positive definite: ", err)
+	}
+	smooth := gp.Params{Kernel: "matern32", Variance: 4000, Noise: 1e-6, Lengthscales: []float64{30, 30, 20, 20, 20}}
+	d, rows := table(5), cost.InformationRows(n, 5)
+	if fs, err = newFisher(ctx, e, d, smooth, 1); err != nil {
+		t.Fatal(err)
+	}
+	sub := d.Rows(gp.Subset(n, rows, 1))
+	_, a, err := whitenedRows(ctx, e, sub, smooth, 0.5, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	few, err := quarters(ctx, e, sub, smooth)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := grown(e, few, gram(e, a), quarterShare, float64(n)/float64(rows))
+	t.Logf("information of σ_f²: %.3g a row", want.At(5, 5)/n)
+	for i := range 6 {
+		for j := range 6 {
+			if fs.f.At(i, j) != want.At(i, j) {
+				t.Fatalf("information %d %d is %v, %v as it has grown", i, j, fs.f.At(i, j), want.At(i, j))
+			}
+		}
 	}
 }

@@ -190,7 +190,11 @@ func TestPredictPrintsWholeOutputs(t *testing.T) {
 	model := filepath.Join(dir, "m.bbgp")
 	want(t, exitOK, "fit", sample(t, dir, "d.csv", 60, 6), "--target", "y", "--quiet", "--out", model)
 	for _, bad := range []string{"x", "1e200", "inf", "", "1,2"} {
-		for _, good := range []int{3, blockRows + 100} {
+		counts := []int{3, blockRows + 100}
+		if bad == "x" {
+			counts = append(counts, heldBytes/16) // more than is held back
+		}
+		for _, good := range counts {
 			rows := "a,b,c\n" + strings.Repeat(".1,.2,.3\n", good) + ".1,.2," + bad + "\n.1,.2,.3\n"
 			file := write(t, dir, "new.csv", rows)
 			if r := want(t, exitData, "predict", model, file, "--quiet"); r.out != "" ||

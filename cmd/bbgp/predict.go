@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -146,12 +147,12 @@ func (a *app) predict(ctx context.Context, path, data string, f *predictFlags) e
 	return nil
 }
 
-// checking returns checkRows for a file that is predicted to standard output, and nothing to do otherwise: a file
+// checking returns checkRows for a file that is predicted to standard output, and nil otherwise: a file
 // that is written appears whole or not at all, and a pipe cannot be read twice.
 func (a *app) checking(ctx context.Context, m *bbgp.Model, plan *inputs.Plan, data string,
 	f *predictFlags) func() error {
 	if f.out != "-" || data == table.Stdin || a.mayWait(data) {
-		return func() error { return nil }
+		return nil
 	}
 	return func() error { return a.checkRows(ctx, m, plan, data, f) }
 }
@@ -201,7 +202,7 @@ type predictor struct {
 	kind    string   // of the bounds
 	kept    []string // names of the columns that are copied
 	live    *counter
-	check   func() error // looks at all rows before the first are printed
+	check   func() error // looks at all rows before the first are printed; nil: they are printed as they come
 
 	meanError float64 // bbgp.Prediction.MeanError
 	meanSeen  float64 // and MeanSeen, the largest
@@ -230,17 +231,17 @@ func (p *predictor) run(ctx context.Context, w *rowWriter, d int) error {
 	}
 	w.digits = p.flags.digits
 	defer p.live.end()
+	var held *heldWriter
+	if p.check != nil {
+		held = &heldWriter{w: w.w, check: p.check, since: time.Now()}
+		w.w = bufio.NewWriter(held)
+	}
 	x := linalg.NewMatrix(blockRows, d)
 	y, ok := make([]float64, blockRows), make([]bool, blockRows)
 	for {
 		n, err := p.stream.Next(x, y, ok)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return err
-		}
-		if n > 0 && p.rows == 0 && err == nil { // there are more, which may be refused
-			if err := p.check(); err != nil {
-				return err
-			}
 		}
 		if n > 0 {
 			if err := p.block(ctx, w, x.Sub(0, n, 0, d), y[:n], ok, names); err != nil {
@@ -253,6 +254,9 @@ func (p *predictor) run(ctx context.Context, w *rowWriter, d int) error {
 	}
 	if p.rows == 0 {
 		return p.stream.Empty()
+	}
+	if held != nil && !held.open {
+		return held.release()
 	}
 	return nil
 }

@@ -96,7 +96,9 @@ func (s *Stream) Next(x linalg.Matrix, y []float64, ok []bool) (n int, err error
 		}
 		y[n] = math.NaN()
 		if s.target >= 0 {
-			if v := s.r.Parse(cells[s.target], s.targetHow); !v.Inf {
+			if v, ok := s.r.Plain(cells[s.target], s.targetHow); ok {
+				y[n] = v
+			} else if v := s.r.Parse(cells[s.target], s.targetHow); !v.Inf {
 				y[n] = v.Num
 			}
 		}
@@ -119,6 +121,10 @@ func (s *Stream) row(dst []float64, cells [][]byte) (ok bool, err error) {
 	for j := range s.plan.Inputs {
 		in := &s.plan.Inputs[j]
 		cell := cells[s.column[j]]
+		if v, ok := s.r.Plain(cell, s.how[j]); ok {
+			dst[j] = v
+			continue
+		}
 		as := s.how[j].As
 		v := s.r.Parse(cell, s.how[j])
 		switch {

@@ -3,7 +3,6 @@ package bbgp
 import (
 	"context"
 	"fmt"
-	"math"
 	"math/rand/v2"
 
 	"bbgp.dev/internal/cost"
@@ -56,8 +55,8 @@ func (o *SampleOptions) settle() error {
 }
 
 // Sample draws the function, or observations of it, jointly at the rows of xs, m×D
-// in the units of the data. It returns a *DataError for inputs that are not finite, or
-// an *OptionError.
+// in the units of the data. It returns a *DataError for inputs that are not finite, an
+// *OptionError, or a *MemoryError for what would go beyond Go's limit of memory.
 func (m *Model) Sample(ctx context.Context, xs linalg.Matrix, opt SampleOptions) (*Samples, error) {
 	if err := checkCall(ctx, opt.Engine); err != nil {
 		return nil, err
@@ -71,17 +70,15 @@ func (m *Model) Sample(ctx context.Context, xs linalg.Matrix, opt SampleOptions)
 	if err := checkNoise(opt.NoiseScale, opt.NoiseExtra, xs.Rows); err != nil {
 		return nil, err
 	}
-	features := 2 * math.Abs(float64(opt.Features)) // drawn where the rows are too many to draw exactly
-	values := float64(xs.Rows+m.N()) + features
-	if err := cost.FitsMemory("a sample of so many draws or features",
-		8*(3*values*float64(opt.Draws)+features*float64(m.D()+2048))); err != nil {
+	draw := posterior.DrawOptions{Draws: opt.Draws, Seed: opt.Seed, Prior: opt.Prior, Features: opt.Features,
+		Tol: opt.Tol}
+	if err := cost.Fits("a sample of so many draws or features", m.N(), m.D(),
+		m.post.DrawBytes(xs.Rows, draw)); err != nil {
 		return nil, err
 	}
 	s := &Samples{Values: linalg.NewMatrix(xs.Rows, opt.Draws), Exact: true}
 	if xs.Rows > 0 && !m.Result.ConstantTarget {
-		drawn, err := m.post.Draw(ctx, opt.Engine, m.standardised(xs),
-			posterior.DrawOptions{Draws: opt.Draws, Seed: opt.Seed,
-				Prior: opt.Prior, Features: opt.Features, Tol: opt.Tol})
+		drawn, err := m.post.Draw(ctx, opt.Engine, m.standardised(xs), draw)
 		if err != nil {
 			return nil, err
 		}

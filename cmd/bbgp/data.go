@@ -13,6 +13,7 @@ import (
 	"bbgp.dev/bbgp"
 	"bbgp.dev/cmd/bbgp/internal/inputs"
 	"bbgp.dev/cmd/bbgp/internal/table"
+	"bbgp.dev/internal/cost"
 )
 
 // say writes a line of words to standard error.
@@ -150,14 +151,29 @@ func located(err error, t *table.Table, rows []int) error {
 	return e
 }
 
+// sizeOf returns the length of a file, 0 where there is none.
+func sizeOf(path string) int64 {
+	st, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return st.Size()
+}
+
 // loadModel reads a model and how its inputs are made. What predictions make of it is
 // kept within the budget of --memory, empty for the default, or refused.
 func loadModel(path, memory string) (*bbgp.Model, *inputs.Plan, error) {
 	if err := checkModel(path); err != nil {
 		return nil, nil, err
 	}
-	if _, err := memoryBudget(memory); err != nil {
+	budget, err := memoryBudget(memory)
+	if err != nil {
 		return nil, nil, err
+	}
+	// The file as it is and as numbers.
+	need := cost.ProgramBytes + 2*sizeOf(path)
+	if memory != "" && need > budget {
+		return nil, nil, &bbgp.MemoryError{What: "the model " + path, Needed: need, Budget: budget}
 	}
 	m, err := bbgp.Load(path)
 	var system *fs.PathError

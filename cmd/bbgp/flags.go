@@ -19,6 +19,7 @@ import (
 	"bbgp.dev/bbgp/enum"
 	"bbgp.dev/cmd/bbgp/internal/inputs"
 	"bbgp.dev/cmd/bbgp/internal/table"
+	"bbgp.dev/internal/cost"
 	"bbgp.dev/linalg"
 )
 
@@ -302,12 +303,15 @@ func defaultMemory() int64 {
 	return int64(memoryShare * float64(min(limit, 1<<60)))
 }
 
-// ownMemory is what the process has beside the collector's: its text, tables and stacks.
-const ownMemory = 16 << 20
+// ownMemory is what the process has beside the collector's: the parts of its file that it uses.
+const ownMemory = 21 << 20
 
 // memoryBudget reads --memory, empty for the default, and keeps the process within it.
 func memoryBudget(flag string) (int64, error) {
 	budget, err := parseBytes(flag)
+	if err == nil && flag != "" && budget < cost.ProgramBytes {
+		return 0, &bbgp.MemoryError{What: "the program alone", Needed: cost.ProgramBytes, Budget: budget}
+	}
 	if budget == 0 {
 		budget = defaultMemory()
 	}
@@ -318,8 +322,17 @@ func memoryBudget(flag string) (int64, error) {
 // keepWithin makes the collector keep the process within the budget; run undoes it.
 func keepWithin(budget int64) {
 	if budget > 0 {
-		debug.SetMemoryLimit(max(budget-ownMemory, budget/2))
+		debug.SetMemoryLimit(max(budget-ownMemory, (budget+2)/3))
 	}
+}
+
+// ofProcess tells what was refused within Go's limit of memory in the terms of --memory, which is of the process.
+func ofProcess(e *bbgp.MemoryError) error {
+	if e.Budget != debug.SetMemoryLimit(-1) {
+		return e
+	}
+	own := min(ownMemory, 2*e.Budget) // as keepWithin has it
+	return &bbgp.MemoryError{What: e.What, Needed: e.Needed + ownMemory, Budget: e.Budget + own}
 }
 
 // parseBytes reads sizes such as 500MB, 2GiB or 1.5g.

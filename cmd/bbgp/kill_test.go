@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -15,6 +17,7 @@ import (
 
 	"bbgp.dev/bbgp"
 	"bbgp.dev/internal/checkpoint"
+	"bbgp.dev/internal/usage"
 )
 
 // The test binary plays the program, so that it can be killed.
@@ -26,6 +29,10 @@ func TestMain(m *testing.M) {
 		}
 		os.Args[0] = "bbgp"
 		main()
+	case "measured": // tells its peak behind all that it says
+		code := run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+		fmt.Fprintf(os.Stderr, "peak %d\n", usage.PeakBytes())
+		os.Exit(code)
 	case "saver": // saves a model again and again
 		model, err := bbgp.Load(os.Args[1])
 		for err == nil {
@@ -184,12 +191,4 @@ func TestInterruptSaysTheBest(t *testing.T) {
 		!strings.Contains(r.err, "not a checkpoint") {
 		t.Errorf("exit %d: %s", r.code, r.err)
 	}
-}
-
-func sizeOf(path string) int64 {
-	st, err := os.Stat(path)
-	if err != nil {
-		return 0
-	}
-	return st.Size()
 }

@@ -42,7 +42,7 @@ func TestPlan(t *testing.T) {
 		within(t, key+" planned over done", v/did[key], 0.5, 2)
 	}
 
-	if r := bbgpRun(t, "", "plan", data, "--target", "y", "--memory", "1MB", "--quiet"); r.code != exitRefused ||
+	if r := bbgpRun(t, "", "plan", data, "--target", "y", "--memory", "32MB", "--quiet"); r.code != exitRefused ||
 		!strings.Contains(r.out, "method        bbgp") || !strings.Contains(r.out, "memory        about ") {
 		t.Errorf("exit %d: %s%s", r.code, r.out, r.err)
 	}

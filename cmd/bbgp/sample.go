@@ -14,6 +14,7 @@ import (
 	"bbgp.dev/bbgp"
 	"bbgp.dev/cmd/bbgp/internal/inputs"
 	"bbgp.dev/cmd/bbgp/internal/table"
+	"bbgp.dev/internal/cost"
 	"bbgp.dev/linalg"
 )
 
@@ -156,6 +157,10 @@ func readAll(s *inputs.Stream, d int, opt *bbgp.SampleOptions) (x linalg.Matrix,
 	for {
 		n, err := s.Next(block, y, use)
 		if err != nil && !errors.Is(err, io.EOF) {
+			return x, nil, err
+		}
+		// Of each row the input as read, twice while the list of them grows, and standardised.
+		if err := cost.FitsMemory("a table of rows to draw at", 24*float64(len(x.Data)+n*d)); err != nil {
 			return x, nil, err
 		}
 		scale, extra := s.Noise()

@@ -69,6 +69,10 @@ var flagOf = map[string]string{"scalefloor": "scale-floor", "lmlstderr": "lml-se
 // optionText is the error of an option of the library as that of the flag that sets it.
 func optionText(err error) string {
 	var o *bbgp.OptionError
+	var memory *bbgp.MemoryError
+	if errors.As(err, &memory) {
+		return strings.Replace(err.Error(), memory.Error(), ofProcess(memory).Error(), 1)
+	}
 	if !errors.As(err, &o) {
 		return err.Error()
 	}

@@ -146,8 +146,11 @@ func (p *Posterior) precondition(ctx context.Context) error {
 			cost.Request{Rank: -1, Neighbours: -1, Costs: p.costs})
 		set.Seed = p.spec.Seed
 	}
-	if err := cost.Fits("the preconditioner for predictions", p.N(), p.D(),
-		16*float64(p.N())*float64(set.Rank+set.Neighbours)); err != nil {
+	bytes := 16 * float64(p.N()) * float64(set.Rank+set.Neighbours)
+	if set.Latents > 0 {
+		bytes = float64(cost.LatentBytes(p.N(), set.Latents))
+	}
+	if err := cost.Fits("the preconditioner for predictions", p.N(), p.D(), bytes); err != nil {
 		return err
 	}
 	pre, err := precond.New(ctx, p.e, p.op, p.op.Noise(), set)

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"bbgp.dev/internal/cost"
 	"bbgp.dev/internal/gp"
 	"bbgp.dev/kernelmv"
 	"bbgp.dev/linalg"
@@ -67,6 +68,28 @@ func (p *Posterior) Draw(ctx context.Context, e *linalg.Engine, xs linalg.Matrix
 	return s, nil
 }
 
+// DrawBytes predicts what Draw takes at so many rows, beside the model: the rows, their prior and the factor or the
+// features that it is drawn by, and the dense factor of the model, where that solves for the draws.
+func (p *Posterior) DrawBytes(rows int, opt DrawOptions) float64 {
+	const row, of = 8 + 44, 16 << 10 // bytes of an input, stacked and packed; and of a feature, in blocks
+	solver := 0.0
+	if !opt.Prior {
+		rows += p.N()
+		if p.spec.Dense {
+			solver = float64(cost.DenseBytes(p.N()))
+		}
+	}
+	all, draws := float64(rows), float64(opt.Draws)
+	bytes := solver + all*(24*draws+float64(row*p.D()))
+	if exactly(rows, opt) {
+		return bytes + 18*all*all
+	}
+	return bytes + math.Abs(float64(opt.Features))*(of+float64(16*p.D())+16*draws)
+}
+
+// exactly says whether the prior is drawn exactly at so many rows, those of training among them.
+func exactly(rows int, opt DrawOptions) bool { return rows <= exactDrawRows && opt.Features > 0 }
+
 // draw sets the values of s, in standardised units and without the mean.
 func (p *Posterior) draw(ctx context.Context, e *linalg.Engine, xs linalg.Matrix, s *Draws, opt DrawOptions) error {
 	if err := p.prepare(ctx, e, !opt.Prior); err != nil {
@@ -82,7 +105,7 @@ func (p *Posterior) draw(ctx context.Context, e *linalg.Engine, xs linalg.Matrix
 	f := linalg.NewMatrix(all.Rows, opt.Draws)
 	rng := rand.New(rand.NewPCG(opt.Seed, 0x64726177)) // the second word is the stream of this use
 	var err error
-	if s.Exact = all.Rows <= exactDrawRows && opt.Features > 0; s.Exact {
+	if s.Exact = exactly(all.Rows, opt); s.Exact {
 		err = p.drawExact(ctx, all, f, rng)
 	} else {
 		err = p.drawFeatures(ctx, all, f, rng, s, opt)

@@ -99,7 +99,7 @@ func (g *fewDesign) coverage(t *testing.T, n, seeds int) (share, flat float64) {
 func TestFewRowsCoverage(t *testing.T) {
 	sizes, seeds, least, most := []int{5, 8, 12, 20, 40}, 200, 0.88, 0.99
 	if os.Getenv("BBGP_LONG") == "" {
-		sizes, seeds, least, most = []int{5, 10}, 12, 0.8, 1
+		sizes, seeds, least, most = []int{5, 10}, 6, 0.8, 1
 	}
 	for _, g := range fewDesigns {
 		t.Run(g.name, func(t *testing.T) {

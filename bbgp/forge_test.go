@@ -200,7 +200,7 @@ func damage(rng *rand.Rand, file []byte, head int, sum bool) []byte {
 // A checkpoint in which anything was changed is refused, or gives the bits of an
 // undisturbed fit, also where the sums of its records are right.
 func TestDamagedCheckpoints(t *testing.T) {
-	count := 100
+	count := 40
 	if long() {
 		count = 5000
 	}

@@ -210,12 +210,17 @@ func newPlaces(d *Data, count int) *Data {
 }
 
 // first1000 returns the rows that golden values of half a set are of.
-func first1000(d *gp.Table) *gp.Table {
-	rows := make([]int, 1000)
+// upTo returns 0 to n-1.
+func upTo(n int) []int {
+	rows := make([]int, n)
 	for i := range rows {
 		rows[i] = i
 	}
-	return d.Rows(rows)
+	return rows
+}
+
+func first1000(d *gp.Table) *gp.Table {
+	return d.Rows(upTo(1000))
 }
 
 // dataOf returns a table as data.

@@ -15,7 +15,7 @@ func TestSobolIshigami(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 7))
 	var rows [][]float64
 	var y []float64
-	for range 900 {
+	for range 500 {
 		x := []float64{0, 0, 0, 0}
 		for j := range x {
 			x[j] = math.Pi * (2*r.Float64() - 1)

@@ -14,7 +14,7 @@ func TestWideTable(t *testing.T) {
 	d.NoiseScale, d.NoiseExtra = nil, nil
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	m, err := Fit(ctx, d, Options{Engine: gptest.Engine(t), MaxSteps: 60})
+	m, err := Fit(ctx, d, Options{Engine: gptest.Engine(t), MaxSteps: 15})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,8 +46,11 @@ func advised(t *testing.T, n, d int, rng *rand.Rand, f func(x []float64) float64
 // its law: less than 1 in 100, and with normal noise none at all.
 func TestEvenNoiseRaisesNoAlarm(t *testing.T) {
 	alarms := map[string]int{}
-	const seeds = 200
-	for seed := range uint64(seeds) {
+	seeds := uint64(70)
+	if long() {
+		seeds = 200
+	}
+	for seed := range seeds {
 		rng := rand.New(rand.NewPCG(seed, 91))
 		law := []func() float64{rng.NormFloat64, func() float64 { return rng.Float64()*3.4 - 1.7 },
 			func() float64 { return rng.NormFloat64() / math.Sqrt((rng.ExpFloat64()+rng.ExpFloat64())/2) }}[seed%3]
@@ -67,7 +70,7 @@ func TestEvenNoiseRaisesNoAlarm(t *testing.T) {
 			t.Logf("seed %d: %s", seed, w)
 		}
 	}
-	if alarms["spread"] > 1 || alarms["rows"] > 0 {
+	if alarms["spread"] > int(seeds/100) || alarms["rows"] > 0 {
 		t.Errorf("%v of %d", alarms, seeds)
 	}
 }

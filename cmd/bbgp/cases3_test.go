@@ -42,7 +42,7 @@ func TestCase31SaveLoadPredict(t *testing.T) {
 	// Within 100 MB predictions of 2000 rows are not dense.
 	f := fitCase(t, csvOf(t, dir, "d.csv", header, draw(2000)), "--method",
 		"bbgp", "--max-steps", "4", "--memory", "100MB")
-	test := csvOf(t, dir, "t.csv", header, draw(400))
+	test := csvOf(t, dir, "t.csv", header, draw(200))
 	here := want(t, exitOK, "predict", f.model, test, "--bounds", "--quiet").out
 	for range 2 {
 		c, _ := command(t, "bbgp", "predict", f.model, test, "--bounds", "--quiet")

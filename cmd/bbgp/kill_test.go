@@ -88,7 +88,7 @@ func kills(t *testing.T, few int) int {
 // checkpoint every time, and its predictions have the bits of an undisturbed one.
 func TestKilledFitGoesOn(t *testing.T) {
 	dir := t.TempDir()
-	train, model, point := sample(t, dir, "train.csv", 700, 3), filepath.Join(dir, "m.bbgp"),
+	train, model, point := sample(t, dir, "train.csv", 350, 3), filepath.Join(dir, "m.bbgp"),
 		filepath.Join(dir, "point")
 	fit := []string{"fit", train, "--target", "y", "--method", "bbgp", "--eps", "0.1", "--quiet", "--json"}
 	began := time.Now()

@@ -99,7 +99,7 @@ func TestKilledAnywhere(t *testing.T) {
 	const old = "what was there before"
 	rng := rand.New(rand.NewPCG(9, 1))
 	var killed, kept, replaced int
-	for i := range kills(t, 40) {
+	for i := range kills(t, 24) {
 		k := all[i%len(all)]
 		if err := os.WriteFile(k.out, []byte(old), 0o600); err != nil {
 			t.Fatal(err)

@@ -33,7 +33,7 @@ func TestGeneralRules(t *testing.T) {
 	add("09", 100, func(i int) []float64 {
 		return []float64{1e13 + 100*float64(i), float64(i % 5), math.Sin(float64(i)/10) + 0.05*rng.NormFloat64()}
 	})
-	add("11", 400, func(i int) []float64 {
+	add("11", 160, func(i int) []float64 {
 		x := float64(rng.IntN(21))
 		return []float64{x, float64(i % 2), 100 * math.Round((7500+600*math.Sin(x/2)+300*rng.NormFloat64())/100)}
 	})
@@ -49,7 +49,7 @@ func TestGeneralRules(t *testing.T) {
 		u := -4 * rng.Float64()
 		return []float64{u, 1, 3*u + 0.01*rng.NormFloat64()}
 	})
-	add("21", 150, func(int) []float64 {
+	add("21", 100, func(int) []float64 {
 		x, z := rng.Float64(), rng.Float64()
 		return []float64{x, z, math.Sin(2*math.Pi*(x+z)) + 0.01*rng.NormFloat64()}
 	})
@@ -65,7 +65,7 @@ func TestGeneralRules(t *testing.T) {
 		return []float64{200 * math.Pow(1.26, f), 0.3 - 0.05*c, 125 - 0.4*(f-c)*(f-c) + 0.8*rng.NormFloat64()}
 	})
 	add("47", 5, func(int) []float64 { return []float64{rng.Float64(), rng.Float64(), rng.Float64()} })
-	add("49", 200, func(i int) []float64 {
+	add("49", 100, func(i int) []float64 {
 		return []float64{float64(rng.IntN(40)), float64(rng.IntN(3)), math.Sin(float64(i)/40) + 0.3*rng.NormFloat64()}
 	})
 	for name, rows := range cases {

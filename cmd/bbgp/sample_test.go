@@ -149,7 +149,7 @@ func (s *rowSink) Write(p []byte) (int, error) {
 
 // TestPredictStream: many rows, in order, in memory that does not grow.
 func TestPredictStream(t *testing.T) {
-	const rows = 100000
+	const rows = 50000
 	sink := &rowSink{t: t}
 	if code := run(t.Context(), []string{"predict", lineModel(t), "-", "--quiet"}, &rowSource{n: rows}, sink,
 		io.Discard); code != exitOK {

@@ -2,6 +2,7 @@ package kernelmv
 
 import (
 	"context"
+	"math"
 
 	"bbgp.dev/asm"
 	"bbgp.dev/linalg"
@@ -40,7 +41,8 @@ import (
 type Form int
 
 // FormDense evaluates every entry; FormH2 approximates the far part wherever at most
-// three inputs are in the distance; FormAuto does so where that is less work.
+// three inputs are in the distance and boxes are far from each other at the tolerance;
+// FormAuto does so where that is less work.
 const (
 	FormDense Form = iota
 	FormAuto
@@ -65,6 +67,7 @@ type h2State struct {
 	cheb   *chebyshev
 	orders [2]*orderTable
 	plan   [2]*h2Plan
+	dense  [2]bool // there is none
 	p32    *h2Product[float32]
 	p64    *h2Product[float64]
 	g32    *h2Gradient[float32]
@@ -85,7 +88,7 @@ func (o *Op) SetForm(form Form, tol32, tol64 float64) {
 	h := &o.h2
 	for prec, tol := range [2]float64{tol32, tol64} {
 		if h.tol[prec] != tol || h.form != form {
-			h.plan[prec] = nil
+			h.plan[prec], h.dense[prec] = nil, false
 		}
 		h.tol[prec] = tol
 	}
@@ -112,7 +115,7 @@ func (o *Op) Work(ctx context.Context, p Precision) (pairs float64, h2 bool, err
 
 // h2Reset marks everything that depends on the lengthscales as out of date.
 func (o *Op) h2Reset() {
-	o.h2.plan = [2]*h2Plan{}
+	o.h2.plan, o.h2.dense = [2]*h2Plan{}, [2]bool{}
 }
 
 // h2Plan returns the plan of products in precision p, nil where they are dense.
@@ -127,18 +130,16 @@ func (o *Op) h2Plan(ctx context.Context, p Precision) (*h2Plan, error) {
 	case h.form == FormAuto && n < h2LeastRows[d]:
 		return nil, nil
 	}
-	if h.plan[p] == nil {
+	if h.plan[p] == nil && !h.dense[p] {
 		if err := o.h2Prepare(ctx, p); err != nil {
 			return nil, err
 		}
 	}
-	if h.form == FormAuto && h.plan[p].work() > h2Share*float64(n)*float64(n) {
-		return nil, nil
-	}
 	return h.plan[p], nil
 }
 
-// h2Prepare makes the plan: that of least work among some units of cubes, and a k-d tree for one input.
+// h2Prepare makes the plan: that of least work among some units of cubes, and a k-d tree for one input. There is none
+// where FormAuto has less work without, nor for any form where lists would be too long.
 func (o *Op) h2Prepare(ctx context.Context, p Precision) error {
 	h := &o.h2
 	if h.cheb == nil {
@@ -150,20 +151,25 @@ func (o *Op) h2Prepare(ctx context.Context, p Precision) error {
 		units = []float64{0}
 	}
 	var best *h2Plan
+	n := float64(o.Dim())
+	most := math.Inf(1)
+	if h.form == FormAuto {
+		most = h2Share * n * n
+	}
 	for _, unit := range units {
 		tree, err := newH2Tree(ctx, o, o.pts.x, leafRowsOf(o.pts.dim), unit, h.orders[p])
 		if err != nil {
 			return err
 		}
-		plan, err := newH2Plan(ctx, tree, h.orders[p], h.tol[p])
+		plan, err := newH2Plan(ctx, tree, h.orders[p], h.tol[p], most)
 		if err != nil {
 			return err
 		}
-		if best == nil || plan.work() < best.work() {
-			best = plan
+		if plan != nil && plan.work() < most {
+			best, most = plan, plan.work()
 		}
 	}
-	h.plan[p] = best
+	h.plan[p], h.dense[p] = best, best == nil
 	return nil
 }
 

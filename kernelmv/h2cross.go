@@ -114,16 +114,16 @@ func (s *Source) plan(ctx context.Context, x []float64) (*h2Plan, error) {
 		return nil, err
 	}
 	plan := sidesOf(tree, from.orders, s.tol)
-	plan.from = from
+	// In pairs of a dense product of four columns in float64: n = 2e4 and 1e5, m = 1000 to n.
+	const pair, transfer, row = 1.2, 10, 1000
+	most := h2Share * float64(m) * float64(from.tree.n)
+	plan.from, plan.most = from, most/pair
 	plan.meet(ctx, 0, 0)
-	if plan.stopped || ctx.Err() != nil {
+	if plan.stopped || plan.tooMuch || ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	plan.settle()
-	// In pairs of a dense product of four columns in float64: n = 2e4 and 1e5, m = 1000 to n.
-	const pair, transfer, row = 1.2, 10, 1000
-	work := pair*plan.pairs + transfer*plan.transferred + row*float64(m)
-	if work > h2Share*float64(m)*float64(from.tree.n) {
+	if pair*plan.pairs+transfer*plan.transferred+row*float64(m) > most {
 		return nil, nil
 	}
 	return plan, nil

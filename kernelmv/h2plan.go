@@ -46,8 +46,11 @@ type h2Plan struct {
 	from *h2Plan // of the columns: this one, or another tree's
 
 	found   [3][][2]int32 // far, near, cubes, while the lists are made
+	met     float64       // of these, in pairs of points,
+	most    float64       // and beyond how many nobody wants the plan
 	looks   int
-	stopped bool
+	stopped bool // by the context
+	tooMuch bool // or beyond most, or with lists too long
 }
 
 // A pairLists holds for every box the sorted numbers of its partners.
@@ -88,18 +91,34 @@ func (l *pairLists) set(boxes int, pairs [][2]int32, both bool) {
 	}
 }
 
-// newH2Plan makes the plan for a tolerance tau, or returns ctx.Err().
-func newH2Plan(ctx context.Context, t *h2Tree, orders *orderTable, tau float64) (*h2Plan, error) {
+// newH2Plan makes the plan for a tolerance tau. It is nil where its work is above most, and where its lists would be
+// too long; or newH2Plan returns ctx.Err().
+func newH2Plan(ctx context.Context, t *h2Tree, orders *orderTable, tau, most float64) (*h2Plan, error) {
 	p := sidesOf(t, orders, tau)
-	p.from = p
+	p.from, p.most = p, most/pairWork
 	for p.meet(ctx, 0, 0); p.leaveLevels(); p.meet(ctx, 0, 0) {
-		p.found = [3][][2]int32{}
+		p.found, p.met = [3][][2]int32{}, 0
 	}
-	if p.stopped || ctx.Err() != nil {
+	if p.stopped || p.tooMuch || ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	p.settle()
 	return p, nil
+}
+
+// listRoom is how many pairs of boxes lists may have for the points of rows and columns: a hundred times what they have
+// where boxes are far from most others. Where none are far at a tolerance, all leaves are near each other: a million
+// points in three inputs had 44,000 leaves at 2e-9, and lists of 16 GB.
+func listRoom(points int) int { return 1<<20 + 2*points }
+
+// find puts a pair of boxes into a list: what it costs is so many pairs of points.
+func (p *h2Plan) find(list int, i, j int32, pairs float64) {
+	p.found[list] = append(p.found[list], [2]int32{i, j})
+	if p.from == p && i != j {
+		pairs *= 2
+	}
+	p.met += pairs
+	p.tooMuch = p.met > p.most || len(p.found[list]) > listRoom(p.tree.n+p.from.tree.n)
 }
 
 // leaveLevels takes the matrices from cubes of levels that have too few pairs for them, and tells
@@ -215,13 +234,13 @@ func (p *h2Plan) meet(ctx context.Context, i, j int32) {
 	if p.looks++; p.looks%4096 == 0 {
 		p.stopped = p.stopped || ctx.Err() != nil
 	}
-	if p.stopped {
+	if p.stopped || p.tooMuch {
 		return
 	}
 	a, b := &p.tree.boxes[i], &p.from.tree.boxes[j]
 	if i == j && p.from == p {
 		if a.leaf() {
-			p.found[1] = append(p.found[1], [2]int32{i, i})
+			p.find(1, i, i, float64(a.size()*a.size()))
 			return
 		}
 		p.meetBelow(ctx, i, i)
@@ -232,11 +251,11 @@ func (p *h2Plan) meet(ctx context.Context, i, j int32) {
 	switch nodes := p.sides[i].nodes * p.from.sides[j].nodes; {
 	case unitCov(p.orders.family, gap*gap/(c*c)) < p.skip:
 	case p.move(i, j):
-		p.found[2] = append(p.found[2], [2]int32{i, j})
+		p.find(2, i, j, moveWork/pairWork*movedOf(p.sides[i].nodes))
 	case nodes < a.size()*b.size() && p.fits(i, gap) && p.from.fits(j, gap):
-		p.found[0] = append(p.found[0], [2]int32{i, j})
+		p.find(0, i, j, float64(nodes))
 	case a.leaf() && b.leaf():
-		p.found[1] = append(p.found[1], [2]int32{i, j})
+		p.find(1, i, j, float64(a.size()*b.size()))
 	case !a.leaf() && !b.leaf() && a.cube == b.cube && a.cube != noCube:
 		p.meetBelow(ctx, i, j)
 	case b.leaf() || !a.leaf() && sideA >= sideB:

@@ -38,6 +38,8 @@ func (p *h2Plan) work() float64 {
 }
 
 const (
+	// pairWork is what a pair of points costs, in ordered pairs of the dense form.
+	pairWork = 2.3
 	// moveWork is what an entry of a matrix between cubes costs, in ordered pairs of the dense form: three
 	// inputs, n = 125000, four plans of 4600 to 14000 pairs a row.
 	moveWork = 0.45
@@ -46,10 +48,10 @@ const (
 	// cubePoints is the number of points to a polynomial below which a leaf has none.
 	cubePoints = 0.25
 	// ballMost are the polynomials of a cube, at most.
-	ballMost = 1000
+	ballMost = 1300
 )
 
 func workOf(pairs, moved, transferred float64, rows int) float64 {
-	const pair, transfer, row = 2.3, 28, 2600
-	return pair*pairs + moveWork*moved + transfer*transferred + row*float64(rows)
+	const transfer, row = 28, 2600
+	return pairWork*pairs + moveWork*moved + transfer*transferred + row*float64(rows)
 }

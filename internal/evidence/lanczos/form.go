@@ -25,27 +25,30 @@ type formSample struct {
 	share       float64       // of what counts that x has not
 	at          []int         // rows of the table,
 	exact       linalg.Matrix // and of K pair
+	finest      bool          // there will be no finer products
 }
 
 // sampleForm is sample for products of form H2.
 func (r *process) sampleForm(t *solution) error {
 	s := r.newFormSample(t)
 	for finer := 0; ; finer++ {
-		if err := r.multiplySample(s); err != nil {
-			return err
+		if !s.finest {
+			if err := r.multiplySample(s); err != nil {
+				return err
+			}
 		}
 		err := r.judgeForm(t, s)
 		if err == nil {
 			break
 		}
-		switch {
-		case !errors.Is(err, errTolerance):
+		if !errors.Is(err, errTolerance) || s.finest || !s.rough && !r.o.refineForm(r.ctx, r.p, r.opt) {
 			return err
-		case !s.rough && r.o.refineForm(r.ctx, r.p, r.opt):
+		}
+		if !s.rough {
 			// What the process had is the coarser of two tolerances now, and is corrected by the other.
 			r.own, r.op = kernelmv.Coarse, r.o.op.With(kernelmv.Coarse)
 			s = r.newFormSample(t)
-		case !s.rough || finer == mostFiner || !r.refineLast():
+		} else if s.finest, err = r.refineLast(finer); err != nil {
 			return err
 		}
 	}
@@ -96,14 +99,19 @@ func (r *process) multiplySample(s *formSample) error {
 // all is done again.
 const lastStep, mostFiner = 0.1, 2
 
-// refineLast takes a finer tolerance for the last product alone, if there is one.
-func (r *process) refineLast() bool {
+// refineLast takes a finer tolerance for the last product alone, or says that it has been the finest that was to be
+// had: that beyond it would be too much work.
+func (r *process) refineLast(times int) (finest bool, err error) {
 	form, tol, last := r.o.op.Form()
-	if last <= finestTol {
-		return false
+	if times == mostFiner || last <= finestTol {
+		return true, nil
 	}
 	r.o.op.SetForm(form, tol, max(last*lastStep, finestTol))
-	return true
+	ok, err := r.o.affordsLast(r.ctx, r.pairs)
+	if !ok {
+		r.o.op.SetForm(form, tol, last)
+	}
+	return !ok, err
 }
 
 func copyColumn(dst linalg.Matrix, c int, src linalg.Matrix) {
@@ -139,7 +147,7 @@ const moreShare, mostSampled = 0.04, 40000
 // judgeForm judges what the form of float64 products has done to L: by v and by z, which have all but a share
 // of what counts. What is not known of it falls with the root of the rows: where it is more than a quarter of
 // eps, so many rows are taken that it is foreseen to be less. It asks for a finer tolerance where these would be
-// too many, or are not enough.
+// too many, or are not enough. Where there is none, as many as there may be are taken, and up to eps is not known.
 func (r *process) judgeForm(t *solution, s *formSample) (err error) {
 	most := max(min(int(moreShare*float64(r.o.n)), mostSampled), SampledRows)
 	for rows := SampledRows; ; {
@@ -156,7 +164,14 @@ func (r *process) judgeForm(t *solution, s *formSample) (err error) {
 		}
 		times := t.form / (r.opt.Eps / 5)
 		more := float64(SampledRows) * times * times
-		if rows > SampledRows || !(more <= float64(most)) {
+		switch {
+		case s.finest && rows == most && t.form <= r.opt.Eps:
+			return nil
+		case s.finest && rows < most:
+			if rows > SampledRows || more > float64(most) {
+				more = float64(most)
+			}
+		case rows > SampledRows || !(more <= float64(most)):
 			return fmt.Errorf("%w: tolerance %.2g may move the likelihood by %.2g nats", errTolerance, tol, t.form)
 		}
 		rows = int(more)

@@ -97,8 +97,16 @@ func (o *Estimator) tolerances() (tol32, tol64 float64) {
 // tolerances, by which it is foreseen what they do: .002 to .012 in likelihoods of 1e5 to 1.7e6 places.
 const coarseWork, coarseEntry = 0.85, 0.015
 
-// lastRows is the number of sampled rows by which the tolerance of the last product is foreseen.
-const lastRows = 1000
+// lastRows is the number of sampled rows by which the tolerance of the last product is foreseen. Where that is too much
+// work, it is lastRelax times as coarse, and so on; the rows then are more. Too much is more than lastWork products of
+// the process, and more than lastPairs.
+const lastRows, lastRelax, lastWork, lastPairs = 1000, 2, 4, 1e10
+
+// affordsLast says whether the last product is not too much work, beside one of the process.
+func (o *Estimator) affordsLast(ctx context.Context, own float64) (bool, error) {
+	work, _, err := o.op.Work(ctx, kernelmv.F64)
+	return work <= max(lastWork*own, lastPairs), err
+}
 
 // ownForm returns how a process in prec makes its products at p: with the tolerance of F32, or a finer one where
 // that is foreseen to do too much, in tiles of F32 or, where that is less work than the tolerance of F64, in
@@ -120,8 +128,12 @@ func (o *Estimator) ownForm(ctx context.Context, prec kernelmv.Precision, p gp.P
 	}
 	// rowErrors of two columns: 2 size last (n/rows)^1/2 <= eps/5
 	last := opt.Eps / (10 * size * math.Sqrt(max(float64(o.n)/lastRows, 1)))
-	o.op.SetForm(form, tol, min(fine, max(last, finestTol)))
-	return ownTiles[prec], less, ownH2, nil
+	for last = max(last, finestTol); ; last *= lastRelax {
+		o.op.SetForm(form, tol, min(fine, last))
+		if ok, err := o.affordsLast(ctx, less); ok || err != nil || last >= fine {
+			return ownTiles[prec], less, ownH2, err
+		}
+	}
 }
 
 // ownTiles are what a process in F32 and F64 has with the tolerance of F32.

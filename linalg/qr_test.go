@@ -81,8 +81,8 @@ func spoil(w Matrix, kind string) (rank int) {
 
 func TestThinQR(t *testing.T) {
 	engines(t, func(t *testing.T, e *Engine) {
-		for _, s := range [][2]int{{1, 1}, {3, 2}, {2, 3}, {48, 48}, {500, 9}, {600, 60}, {1000, 150}} {
-			if s[1] > 60 && e.Impl.Name == "generic" {
+		for _, s := range [][2]int{{1, 1}, {3, 2}, {2, 3}, {48, 48}, {500, 9}, {600, 60}, {700, 140}} {
+			if s[1] > 48 && e.Impl.Name == "generic" {
 				continue
 			}
 			for _, kind := range []string{"random", "graded", "ill", "copies", "zero", "tiny", "huge"} {
@@ -104,7 +104,7 @@ func TestThinQR(t *testing.T) {
 // 1e-14: rank decisions are free, W = Q R and the orthogonality of Q are not.
 func TestThinQRCondition(t *testing.T) {
 	engines(t, func(t *testing.T, e *Engine) {
-		for _, s := range [][2]int{{1, 1}, {2, 2}, {30, 30}, {700, 50}, {1000, 200}, {1000, 1000}} {
+		for _, s := range [][2]int{{1, 1}, {2, 2}, {30, 30}, {700, 50}, {1000, 200}, {400, 400}} {
 			n, p := s[0], s[1]
 			if p > 60 && e.Impl.Name != "avx512" && e.Impl.Name != "neon" {
 				continue

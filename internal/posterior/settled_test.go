@@ -122,7 +122,7 @@ func bigMeans(p gp.Params, d *gp.Table, xs linalg.Matrix) []float64 {
 // repeat, regressions end when more rows would not help, the iteration is left alone after the
 // first rows, and the bounds hold the deviations of 128 bits.
 func TestSettledBounds(t *testing.T) {
-	const n, checked = 180, 24
+	const n, checked = 180, 12
 	designs := []struct {
 		name            string
 		variance, noise float64

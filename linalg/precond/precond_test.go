@@ -154,10 +154,12 @@ func TestPrecondDense(t *testing.T) {
 		both := Options{Rank: 40, Neighbours: 10, Seed: 7}
 		for family := range scalarFamilies {
 			k, s := randomCov(family, n, 3, 1e-4, 31)
-			for _, opt := range []Options{
-				{}, {Rank: 60, Greedy: true}, {Rank: 100, Seed: 5}, {Neighbours: 12, Seed: 6}, both,
-				{Rank: 52, Neighbours: 13, Greedy: true, Seed: 8},
-			} {
+			opts := []Options{both}
+			if family == "matern32" { // what stands in the matrix is all that the others change
+				opts = append(opts, Options{}, Options{Rank: 60, Greedy: true}, Options{Rank: 100, Seed: 5},
+					Options{Neighbours: 12, Seed: 6}, Options{Rank: 52, Neighbours: 13, Greedy: true, Seed: 8})
+			}
+			for _, opt := range opts {
 				checkPrecond(t, e, fmt.Sprintf("%s %+v", family, opt), k, s, opt)
 			}
 			k, s = randomCov(family, n, 3, 1, 31)

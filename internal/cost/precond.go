@@ -58,11 +58,15 @@ type History struct {
 
 // Unsure32 is what float32 products of n rows will leave unsure, in nats: it grows
 // with the square of tr K̂⁻¹, on kin40k like n³ from 1700 to 40000 rows.
-func (s History) Unsure32(n int) float64 {
+// On a map most of the rows count in full, and it grows like n².
+func (s History) Unsure32(n int, onMap bool) float64 {
 	if s.Rows == 0 {
 		return 0
 	}
 	grow := float64(n) / float64(s.Rows)
+	if onMap {
+		return s.Unsure * grow * grow
+	}
 	return s.Unsure * grow * grow * grow
 }
 
@@ -71,21 +75,28 @@ var noHistory = History{Passes: 12, Neighbours: 48}
 
 // rowPower: passes grow like n^0.6 (kin40k at fixed parameters: 8 and 26 with 3333 and
 // 20000 rows and 96 neighbours, 10 and 30 with 6667 and 40000 rows and 128).
-const rowPower = 0.6
+// Those of maps grow less: from 3 of 16666 rows with 64 neighbours to 4 of 1e5 and 5 of 5e5 in three inputs, and to 12
+// of 1e6 with 96 in the plane.
+const rowPower, mapPower = 0.6, 0.4
 
 // nearPower: passes fall like neighbours^-0.75 (kin40k: 60, 33, 22, 16 with 32,
 // 64, 128, 192; pol: 10, 8, 7, 5 with 48, 64, 96, 128).
 const nearPower = 0.75
 
 // predictedPasses is how many passes an evaluation of n rows with nn neighbours will take.
-// Without neighbours then or now it is as many as s says, but for the rows.
-func (s History) predictedPasses(n, nn int) float64 {
+// Without neighbours then or now it is as many as s says, but for the rows. A product costs so many pairs a row: less
+// than n on maps.
+func (s History) predictedPasses(n, nn int, work float64) float64 {
 	passes := float64(s.Passes)
 	if s.Neighbours > 0 && nn > 0 {
 		passes *= math.Pow(float64(s.Neighbours)/float64(nn), nearPower)
 	}
 	if s.Rows > 0 {
-		passes *= math.Pow(float64(n)/float64(s.Rows), rowPower)
+		power := rowPower
+		if work < float64(n) {
+			power = mapPower
+		}
+		passes *= math.Pow(float64(n)/float64(s.Rows), power)
 	}
 	return passes
 }
@@ -111,7 +122,7 @@ func nearCost(n int, work float64, d, nn, m, uses int, prec kernelmv.Precision, 
 		build *= searchShare
 	}
 	pass := c.pair(d, prec)*work + c.Column*float64(m) + c.Neighbour*float64(nn)
-	return build + float64(uses)*(s.predictedPasses(n, nn)+1)*pass
+	return build + float64(uses)*(s.predictedPasses(n, nn, work)+1)*pass
 }
 
 // A Request says what a preconditioner and probes are chosen for.

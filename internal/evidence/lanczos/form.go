@@ -3,6 +3,8 @@ package lanczos
 import (
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"time"
 
 	"bbgp.dev/internal/evidence"
@@ -93,6 +95,32 @@ func (r *process) multiplySample(s *formSample) error {
 	copyColumn(s.kpair, 0, s.kx.Sub(0, n, loud, loud+1))
 	r.o.e.GemmTo(s.kpair.Sub(0, n, 1, 2), 1, s.kx.Sub(0, n, 0, loud), false, r.sampleSigns(loud), false, 0)
 	return nil
+}
+
+// roughly sets dst = K̂δ by a product of the process, whose tolerance is coarser, if exact rows say that it does:
+// what it leaves moves L by δ'Eδ/2, and adds Eδ to what is left of r, |F⁻¹Eδ|² <= |Eδ|²/noise, about, as P is about K̂.
+// The last product, of one column as of eight, takes several times as long.
+func (r *process) roughly(t *solution, dst, step linalg.Matrix) (done bool, err error) {
+	if !r.h2 || r.own == kernelmv.F64 {
+		return false, nil
+	}
+	defer addSince(time.Now(), &r.o.phases.product)
+	if err := r.op.MulTo(r.ctx, dst, step); err != nil {
+		return false, err
+	}
+	r.products++
+	at, exact, err := r.exactRows(step, SampledRows)
+	if err != nil {
+		return false, err
+	}
+	doubt, entry := rowErrors(r.o.n, step, at, exact, r.rowsOf(dst, step, at))
+	more := entry * entry * float64(r.o.n) * r.o.e.Dot(step.Data, step.Data) / slices.Min(r.o.op.Noise()) / r.o.b.node
+	doubt += 0.5 * (more + 2*math.Sqrt(r.opt.Eps*more)) // r'P⁻¹r/a is going to be below eps
+	if !(doubt <= r.opt.Eps/20) {
+		return false, nil
+	}
+	t.doubt += doubt
+	return true, nil
 }
 
 // lastStep is from one tolerance of the last product to the next finer one, of which mostFiner are tried before

@@ -91,9 +91,9 @@ func (o *Estimator) precision(p gp.Params, opt evidence.Options) (prec kernelmv.
 // last one tells.
 func (o *Estimator) likely(n int, p gp.Params, opt evidence.Options) kernelmv.Precision {
 	prec, reason := o.precision(p, opt)
-	unsure := opt.Seen.Unsure32(n)
-	h2 := unsure > 0 && opt.Product != "dense" && cost.IsMap(n, cost.ActiveInputs(p))
-	if h2 {
+	h2 := opt.Product != "dense" && cost.IsMap(n, cost.ActiveInputs(p))
+	unsure := opt.Seen.Unsure32(n, h2)
+	if h2 && unsure > 0 {
 		unsure *= o.op.MeanSquare()
 	}
 	if reason == "" && unsure > most32(opt.Eps, h2) {

@@ -238,10 +238,13 @@ func (r *process) cgStep(t *solution, rest float64) (step, left linalg.Matrix, e
 	return step, left, err
 }
 
-// residualOf returns r - K̂δ, K̂ in float64.
+// residualOf returns r - K̂δ, K̂ in float64, or by a product of the process where that does.
 func (r *process) residualOf(t *solution, step linalg.Matrix) (linalg.Matrix, error) {
 	left := linalg.NewMatrix(r.o.n, 1)
-	err := r.exactly(left, step)
+	done, err := r.roughly(t, left, step)
+	if !done && err == nil {
+		err = r.exactly(left, step)
+	}
 	for i, v := range left.Data {
 		left.Data[i] = t.r.Data[i] - v
 	}

@@ -56,3 +56,21 @@ func TestReportsKeepTheirLines(t *testing.T) {
 		}
 	}
 }
+
+// A cell of a megabyte is named by its beginning, in errors, in advice, and in no command to be copied.
+func TestLongCells(t *testing.T) {
+	dir := t.TempDir()
+	for _, cell := range []string{"x", "9", "1/2", "total "} {
+		cell = strings.Repeat(cell, 1<<20/len(cell))
+		for _, row := range []string{cell + ",2,3", "1,2," + cell} {
+			d := write(t, dir, "d.csv", "a,b,y\n"+strings.Repeat("1,2,3\n2,1,5\n3,4,4\n", 9)+row+"\n")
+			for _, args := range [][]string{{"check", d, "--target", "y"}, {"fit", d, "--target", "y"}} {
+				r := bbgpRun(t, "", args...)
+				if r.code != exitData || len(r.err) > 600 || len(r.out) > 2000 {
+					t.Errorf("%.10s..., %s: exit %d, %d bytes, %d of an error: %.300s", row, args[0], r.code, len(r.out),
+						len(r.err), r.err)
+				}
+			}
+		}
+	}
+}

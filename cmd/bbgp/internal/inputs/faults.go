@@ -2,6 +2,7 @@ package inputs
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -57,7 +58,7 @@ func (p *Plan) add(t *table.Table, c *table.Column, opt Options) *Fault {
 	case c.Missing == t.Rows:
 		return fault(table.Place{}, ignore, "every cell is missing; leave it out with --ignore %s", arg)
 	case c.Inf > 0:
-		return fault(c.FirstInf, []string{"--na", c.FirstInf.Cell}, "%s", notFinite(c.FirstInf.Cell))
+		return fault(c.FirstInf, naOr(c.FirstInf.Cell, ignore), "%s", notFinite(c.FirstInf.Cell))
 	case c.Text > 0 && !c.IsText():
 		return p.mixed(t, c, fault)
 	case c.Missing > 0 && p.Rule == "stop":
@@ -89,12 +90,8 @@ func (p *Plan) add(t *table.Table, c *table.Column, opt Options) *Fault {
 func (p *Plan) mixed(t *table.Table, c *table.Column, fault func(table.Place, []string, string, ...any) *Fault) *Fault {
 	cell, arg := c.FirstText.Cell, table.ListArg(c.Name)
 	mend := []string{"--ignore", c.Name}
-	if len(c.Bad) > 0 && len(c.Bad) <= mostNA && 3*c.Text <= t.Rows {
-		bad := []string{}
-		for b := range c.Bad {
-			bad = append(bad, b)
-		}
-		slices.Sort(bad)
+	if bad := slices.Sorted(maps.Keys(c.Bad)); len(bad) > 0 && len(bad) <= mostNA && 3*c.Text <= t.Rows &&
+		!slices.ContainsFunc(bad, tooLong) {
 		mend = append([]string{"--na"}, bad...)
 	}
 	kind := "number"
@@ -111,16 +108,15 @@ func (p *Plan) mixed(t *table.Table, c *table.Column, fault func(table.Place, []
 		return fault(c.FirstText, mend, "%s has another decimal mark than the rest of the column; write all alike, "+
 			"or say which with --decimal", table.Quote(cell))
 	case what != "":
-		return fault(c.FirstText, mend, "%s %s; mend it, or --na %s takes it for missing, or --ignore %s",
-			table.Quote(cell), what, table.Arg(cell), arg)
-	case isTotal(cell):
+		return fault(c.FirstText, mend, "%s %s; %s, or --ignore %s", table.Quote(cell), what,
+			mendTo(table.Arg(cell), "missing"), arg)
+	case isTotal(cell) && !tooLong(cell):
 		return fault(c.FirstText, []string{"--comment", cell},
 			"%s looks like a line of totals, which is no row; delete it, or --comment %s leaves it out",
 			table.Quote(cell), table.Arg(cell))
 	}
-	return fault(c.FirstText, mend, "%s is no %s, while %d cells of the column are; mend it, or --na %s takes it "+
-		"for missing, or use --text %s or --ignore %s",
-		table.Quote(cell), kind, good, table.ListArg(cell), arg, arg)
+	return fault(c.FirstText, mend, "%s is no %s, while %d cells of the column are; %s, or use --text %s or "+
+		"--ignore %s", table.Quote(cell), kind, good, mendOr(cell), arg, arg)
 }
 
 const toldWrong = "%s has another decimal mark than --decimal says; leave the flag out, or write all numbers " +
@@ -151,7 +147,8 @@ func (p *Plan) addLevels(t *table.Table, c *table.Column, opt Options,
 			"%s %s; or --text %s takes the cells as words, or --ignore %s", table.Quote(c.FirstText.Cell), what,
 			table.ListArg(c.Name), table.ListArg(c.Name))
 	}
-	if last := c.Levels[len(c.Levels)-1]; !c.AskedText() && len(c.Levels) > 2 && isTotal(last) && c.LastAlone() {
+	if last := c.Levels[len(c.Levels)-1]; !c.AskedText() && len(c.Levels) > 2 && isTotal(last) && !tooLong(last) &&
+		c.LastAlone() {
 		at := table.Place{Row: t.Rows, Line: t.Line(t.Rows - 1)}
 		return fault(at, []string{"--comment", last}, "%s in the last row looks like a line of totals, which is no "+
 			"row: --comment %s leaves it out, --text %s takes it for a word",
@@ -192,7 +189,7 @@ func (p *Plan) target(t *table.Table, names []string) *Fault {
 	case c.Doubt != nil:
 		return &Fault{Err: c.Doubt, Mend: c.Mend}
 	case c.Inf > 0:
-		f.Mend = []string{"--na", c.FirstInf.Cell}
+		f.Mend = naOr(c.FirstInf.Cell, nil)
 		return at(c.FirstInf, "%s", notFinite(c.FirstInf.Cell))
 	case c.Text == 0:
 		return nil
@@ -213,8 +210,7 @@ func (p *Plan) target(t *table.Table, names []string) *Fault {
 	if what := numberish(c.FirstText.Cell); what != "" {
 		text = table.Quote(c.FirstText.Cell) + " " + what
 	}
-	mixed.Err.Text = text + fmt.Sprintf("; mend it, or --na %s takes it for a row without a target",
-		table.ListArg(c.FirstText.Cell))
+	mixed.Err.Text = text + "; " + mendTo(table.ListArg(c.FirstText.Cell), "a row without a target")
 	return mixed
 }
 
@@ -226,12 +222,25 @@ func notFinite(cell string) string { return table.Quote(cell) + " is not finite;
 
 func noNumber(cell string) string { return table.Quote(cell) + " is no number; " + mendOr(cell) }
 
-func mendOr(cell string) string {
-	if len(cell) > longestNA {
+func mendOr(cell string) string { return mendTo(table.ListArg(cell), "missing") }
+
+// mendTo is of a cell as an argument.
+func mendTo(arg, what string) string {
+	if tooLong(arg) {
 		return "mend it"
 	}
-	return fmt.Sprintf("mend it, or --na %s takes it for missing", table.ListArg(cell))
+	return fmt.Sprintf("mend it, or --na %s takes it for %s", arg, what)
 }
+
+// naOr are the flags that take a cell for missing, or others where it is too long for that.
+func naOr(cell string, others []string) []string {
+	if tooLong(cell) {
+		return others
+	}
+	return []string{"--na", cell}
+}
+
+func tooLong(cell string) bool { return len(cell) > longestNA }
 
 // asNumbers says what can be done with a target of texts.
 func asNumbers(levels []string) string {

@@ -2,6 +2,7 @@ package bbgp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"bbgp.dev/internal/evidence/lanczos"
 	"bbgp.dev/internal/gp"
 	"bbgp.dev/internal/usage"
+	"bbgp.dev/kernelmv"
 )
 
 // An Evaluator evaluates the log marginal likelihood of one table at many parameters, for
@@ -82,7 +84,7 @@ func (ev *Evaluator) At(ctx context.Context, p Params) (*LMLReport, error) {
 	defer ev.mu.Unlock()
 	v, remark, err := ev.value(ctx, p)
 	if err != nil {
-		return nil, err
+		return nil, paramFault(err)
 	}
 	r := ev.report(v)
 	if remark != "" {
@@ -90,6 +92,16 @@ func (ev *Evaluator) At(ctx context.Context, p Params) (*LMLReport, error) {
 	}
 	r.Seconds, r.CPUSeconds, r.PeakBytes = time.Since(start).Seconds(), usage.CPUSeconds()-cpu0, usage.PeakBytes()
 	return r, nil
+}
+
+// paramFault tells of a lengthscale that the values of its input do not go with.
+func paramFault(err error) error {
+	var short *kernelmv.LengthscaleError
+	if errors.As(err, &short) {
+		return &ParamError{Key: fmt.Sprintf("lengthscales[%d]", short.Input),
+			Reason: "is too small for values so far apart"}
+	}
+	return err
 }
 
 // check tells whether the table can be evaluated at p.

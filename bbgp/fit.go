@@ -62,6 +62,7 @@ func Fit(ctx context.Context, d *Data, opt Options) (*Model, error) {
 		}
 	}
 	m, err = f.train(ctx, m)
+	err = paramFault(err)
 	if m != nil && opt.Journal != nil && opt.Journal.Err != nil {
 		m.Result.warn("the checkpoint could not be written to its end: %v", opt.Journal.Err)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"bbgp.dev/asm"
+	"bbgp.dev/internal/cost"
 	"bbgp.dev/kernelmv"
 	"bbgp.dev/linalg"
 )
@@ -135,6 +136,9 @@ func Dense(ctx context.Context, s DenseSpec) ([]DenseReport, error) {
 		c := cases[i]
 		c.n, c.m = int(math.Ceil(float64(c.n)*scale)), int(math.Ceil(float64(c.m)*scale))
 		c.flops = c.flopsOf(float64(c.n), float64(c.m))
+		if err := cost.FitsMemory(op, 32*max(float64(c.n), float64(c.m))*float64(c.n)); err != nil {
+			return nil, err
+		}
 		for _, t := range threads {
 			e, err := linalg.NewEngine(s.Impl, t)
 			if err != nil {

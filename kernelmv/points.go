@@ -10,6 +10,14 @@ import (
 	"bbgp.dev/linalg"
 )
 
+// A LengthscaleError refuses a lengthscale that its input is too wide for: scaled coordinates
+// of 10¹⁵ and more have no squares to be compared.
+type LengthscaleError struct{ Input int }
+
+func (e *LengthscaleError) Error() string {
+	return fmt.Sprintf("kernelmv: the lengthscale of input %d is too small for its values", e.Input)
+}
+
 // maxScaled bounds scaled coordinates, so that squares and their sums stay
 // finite in float32.
 const maxScaled = 1e15
@@ -86,7 +94,7 @@ func (p *points) rescale(k *Kernel) error {
 		p.scaleRow(row, p.raw.Row(i))
 		for k, v := range row {
 			if !(math.Abs(v) < maxScaled) {
-				return fmt.Errorf("kernelmv: the lengthscale of input %d is too small for its values", p.dims[k])
+				return &LengthscaleError{Input: p.dims[k]}
 			}
 		}
 	}

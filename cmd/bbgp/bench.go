@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"bbgp.dev/bench"
+	"bbgp.dev/internal/cost"
 	"bbgp.dev/kernelmv"
 )
 
@@ -66,7 +67,7 @@ func (a *app) benchKernel(name, columns string, p int, short string, measure mea
 				return err
 			}
 			spec.Impl, spec.Threads = e.Impl, e.Par.Threads()
-			r, err := measure(c.Context(), spec)
+			r, err := measure.within(c.Context(), spec)
 			if err != nil {
 				return err
 			}
@@ -94,6 +95,19 @@ func (a *app) benchKernel(name, columns string, p int, short string, measure mea
 	return c
 }
 
+// within measures, or refuses a table that is too large: inputs as drawn and packed in both precisions, columns and
+// products.
+func (m measureFunc) within(ctx context.Context, s bench.ProductSpec) (*bench.ProductReport, error) {
+	if _, err := memoryBudget(""); err != nil {
+		return nil, err
+	}
+	if err := cost.FitsMemory(fmt.Sprintf("a table of %d rows", s.N),
+		float64(s.N)*float64(44*s.D+64*s.P+64)); err != nil {
+		return nil, err
+	}
+	return m(ctx, s)
+}
+
 func (a *app) benchDense() *cobra.Command {
 	var mach machine
 	var asJSON bool
@@ -113,6 +127,9 @@ func (a *app) benchDense() *cobra.Command {
 				if !slices.Contains(bench.DenseOps(), op) {
 					return usagef("--ops %s is not one of %v", op, bench.DenseOps())
 				}
+			}
+			if _, err := memoryBudget(""); err != nil {
+				return err
 			}
 			spec.Impl = e.Impl
 			if mach.threads > 0 {

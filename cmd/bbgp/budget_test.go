@@ -79,3 +79,33 @@ func budgeted(t *testing.T, budget int64, args []string) (code int, least, peak 
 	}
 	return code, least << 20, peak
 }
+
+// What cannot be measured in the memory of the machine is refused.
+func TestBenchWithinBudget(t *testing.T) {
+	for _, line := range []string{"bench product --n 1000000000000", "bench gradient --n 1000000000000 --d 1000",
+		"bench dense --scale 1e6"} {
+		if r := bbgpRun(t, "", strings.Fields(line)...); r.code != exitRefused {
+			t.Errorf("%s: exit %d: %s", line, r.code, r.err)
+		}
+	}
+}
+
+// Parameters that the table does not go with are those of a file.
+func TestParametersOffTheTable(t *testing.T) {
+	dir := t.TempDir()
+	d := sample(t, dir, "d.csv", 30, 4)
+	for _, tc := range []struct{ params, want string }{
+		{`{"mean":0,"variance":1,"noise":1,"lengthscales":[1,1e-308,1]}`, `"lengthscales[1]": is too small for values`},
+		{`{"mean":0,"variance":1,"noise":1e-300,"lengthscales":[1e300,1e300,1e300]}`, "the likelihood is not finite"},
+	} {
+		p := write(t, dir, "p.json", tc.params)
+		r := bbgpRun(t, "", "lml", d, "--target", "y", "--params", p)
+		if r.code != exitData || !strings.Contains(r.err, "p.json: ") || !strings.Contains(r.err, tc.want) {
+			t.Errorf("%s: exit %d: %s", tc.params, r.code, r.err)
+		}
+		r = bbgpRun(t, "", "fit", d, "--target", "y", "--start", p, "--max-steps", "1", "--quiet")
+		if r.code != exitData && r.code != exitOK || r.code == exitData && !strings.Contains(r.err, "p.json: ") {
+			t.Errorf("%s: exit %d: %s", tc.params, r.code, r.err)
+		}
+	}
+}

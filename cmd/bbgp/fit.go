@@ -124,7 +124,7 @@ func (a *app) fit(ctx context.Context, data string, f *fitFlags) error {
 	m, err := a.search(ctx, f, ts, opt)
 	ended := err // an interrupt or the end of the time keeps what there is
 	if err != nil && (m == nil || !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)) {
-		return ts.locate(err)
+		return ts.locate(ofParams(f.start, err))
 	}
 	m.Extra, m.Writer = ts.plan.Encode(), "bbgp "+versionString()
 	a.sayConstant(m, ts)

@@ -248,8 +248,8 @@ func (m *modelling) options(e *linalg.Engine) (bbgp.Options, error) {
 	if !(m.eps > 0) || math.IsInf(m.eps, 0) {
 		return o, usagef("--eps %v is not a positive number", m.eps)
 	}
-	if !(m.scaleFloor >= 0) || math.IsInf(m.scaleFloor, 0) {
-		return o, usagef("--scale-floor %v is not a number of at least 0", m.scaleFloor)
+	if !(m.scaleFloor >= 0 && m.scaleFloor <= 1e100) {
+		return o, usagef("--scale-floor %v is not a number from 0 to 1e100", m.scaleFloor)
 	}
 	if !(m.lmlStdErr > 0) || math.IsInf(m.lmlStdErr, 0) {
 		return o, usagef("--lml-se %v is not a positive number", m.lmlStdErr)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -94,12 +95,21 @@ func (a *app) lml(ctx context.Context, data string, f *lmlFlags) error {
 	defer stop()
 	rep, err := bbgp.LogMarginalLikelihood(ctx, ts.data, *p, opt)
 	if err != nil {
-		return ts.locate(err)
+		return ts.locate(ofParams(f.params, err))
 	}
 	if f.json {
 		return writeJSON(a.out, rep)
 	}
 	return writeLML(a.out, ts, rep)
+}
+
+// ofParams names the file of parameters that the table cannot be evaluated at, or fitted from.
+func ofParams(file string, err error) error {
+	var param *bbgp.ParamError
+	if file != "" && (errors.As(err, &param) || errors.Is(err, bbgp.ErrNotFinite)) {
+		return &table.Error{File: file, Text: err.Error()}
+	}
+	return err
 }
 
 func writeLML(w io.Writer, ts *trainingSet, r *bbgp.LMLReport) error {

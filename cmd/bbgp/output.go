@@ -114,6 +114,8 @@ func folderReason(err error) string {
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return "no such folder"
+	case errors.Is(err, os.ErrPermission):
+		return "no permission to write there"
 	case errors.Is(err, syscall.ENOTDIR):
 		return "there is a file where its folder should be"
 	}

@@ -67,8 +67,8 @@ func TestLongCells(t *testing.T) {
 			for _, args := range [][]string{{"check", d, "--target", "y"}, {"fit", d, "--target", "y"}} {
 				r := bbgpRun(t, "", args...)
 				if r.code != exitData || len(r.err) > 600 || len(r.out) > 2000 {
-					t.Errorf("%.10s..., %s: exit %d, %d bytes, %d of an error: %.300s", row, args[0], r.code, len(r.out),
-						len(r.err), r.err)
+					t.Errorf("%.10s..., %s: exit %d, %d bytes, %d of an error: %.300s", row, args[0], r.code,
+						len(r.out), len(r.err), r.err)
 				}
 			}
 		}

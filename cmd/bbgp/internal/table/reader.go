@@ -2,6 +2,7 @@ package table
 
 import (
 	"bytes"
+	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -390,7 +391,7 @@ func (r *Reader) fill() error {
 	}
 	if err != nil {
 		text := "reading stopped: " + err.Error()
-		if errors.Is(err, io.ErrUnexpectedEOF) {
+		if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) {
 			text += "; what is packed is cut short or damaged: copy it again"
 		}
 		return &Error{File: r.file, Line: r.next, Row: max(r.row, 0), Text: text}

@@ -162,7 +162,7 @@ func checkPart(f *zip.File) error {
 	return nil
 }
 
-// choose returns the sheet called name, or the first.
+// choose returns the sheet called name, or the first that its readers see.
 func (s *sheetText) choose(name string) (string, error) {
 	sheets := s.book.GetSheetList()
 	switch {
@@ -173,11 +173,22 @@ func (s *sheetText) choose(name string) (string, error) {
 		return name, nil
 	case len(sheets) == 0:
 		return "", &Error{File: s.label, Text: "has no sheet"}
-	case len(sheets) > 1:
-		s.head = append(s.head, fmt.Sprintf("the first of %d sheets is read, %s; --sheet NAME takes another: %s",
-			len(sheets), Quote(sheets[0]), List(sheets[1:], 6)))
+	case len(sheets) == 1:
+		return sheets[0], nil
 	}
-	return sheets[0], nil
+	which, first := fmt.Sprintf("the first of %d sheets", len(sheets)), max(0, slices.IndexFunc(sheets, s.shown))
+	if first > 0 {
+		which = "the first sheet that is not hidden"
+	}
+	s.head = append(s.head, fmt.Sprintf("%s is read, %s; --sheet NAME takes another: %s", which, Quote(sheets[first]),
+		List(slices.Concat(sheets[:first], sheets[first+1:]), 6)))
+	return sheets[first], nil
+}
+
+// shown says whether a sheet is not hidden.
+func (s *sheetText) shown(name string) bool {
+	shown, err := s.book.GetSheetVisible(name)
+	return shown || err != nil
 }
 
 // shownRows are looked at to tell numbers that are shown as dates.

@@ -80,6 +80,17 @@ func TestWorkbook(t *testing.T) {
 	if got, _ := readAs(b, ReadOptions{Sheet: "More data"}); got != "z | 7" {
 		t.Error(got)
 	}
+	hidden := string(book(t, rows, nil, func(f *excelize.File) {
+		second(f)
+		f.SetActiveSheet(1)
+		if err := f.SetSheetVisible("Sheet1", false); err != nil {
+			t.Fatal(err)
+		}
+	}))
+	if got, notes := readAs(hidden, ReadOptions{}); got != "z | 7" ||
+		!strings.Contains(notes, "the first sheet that is not hidden is read, \"More data\"") {
+		t.Errorf("%s, %s", got, notes)
+	}
 	if got, _ := readAs(b, ReadOptions{Sheet: "none"}); got != `standard input: has no sheet "none"; there are `+
 		`Sheet1, More data` {
 		t.Error(got)

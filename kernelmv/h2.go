@@ -67,7 +67,8 @@ type h2State struct {
 	cheb   *chebyshev
 	orders [2]*orderTable
 	plan   [2]*h2Plan
-	dense  [2]bool // there is none
+	dense  [2]bool   // there is none
+	trees  []*h2Tree // by units, if they serve every tolerance
 	p32    *h2Product[float32]
 	p64    *h2Product[float64]
 	g32    *h2Gradient[float32]
@@ -115,7 +116,7 @@ func (o *Op) Work(ctx context.Context, p Precision) (pairs float64, h2 bool, err
 
 // h2Reset marks everything that depends on the lengthscales as out of date.
 func (o *Op) h2Reset() {
-	o.h2.plan, o.h2.dense = [2]*h2Plan{}, [2]bool{}
+	o.h2.plan, o.h2.dense, o.h2.trees = [2]*h2Plan{}, [2]bool{}, nil
 }
 
 // h2Plan returns the plan of products in precision p, nil where they are dense.
@@ -156,8 +157,8 @@ func (o *Op) h2Prepare(ctx context.Context, p Precision) error {
 	if h.form == FormAuto {
 		most = h2Share * n * n
 	}
-	for _, unit := range units {
-		tree, err := newH2Tree(ctx, o, o.pts.x, leafRowsOf(o.pts.dim), unit, h.orders[p])
+	for i, unit := range units {
+		tree, err := h.treeOf(ctx, o, i, unit, h.orders[p])
 		if err != nil {
 			return err
 		}
@@ -171,6 +172,18 @@ func (o *Op) h2Prepare(ctx context.Context, p Precision) error {
 	}
 	h.plan[p], h.dense[p] = best, best == nil
 	return nil
+}
+
+// treeOf returns the tree of a unit. Only that of three inputs depends on the tolerance (leafOf).
+func (h *h2State) treeOf(ctx context.Context, o *Op, i int, unit float64, orders *orderTable) (*h2Tree, error) {
+	if i < len(h.trees) {
+		return h.trees[i], nil
+	}
+	tree, err := newH2Tree(ctx, o, o.pts.x, leafRowsOf(o.pts.dim), unit, orders)
+	if err == nil && o.pts.dim < h2MaxDim {
+		h.trees = append(h.trees, tree)
+	}
+	return tree, err
 }
 
 // ordersFor returns t if it serves entries to tau, and a new table otherwise.

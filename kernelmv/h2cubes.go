@@ -132,15 +132,17 @@ func (c *h2Cutter) cutCube(b h2Box, depth int) {
 // leafOf returns how many points a cube of level e may have that is not cut. In three inputs what
 // cubes take from each other is more work below some number of points to a polynomial.
 func (c *h2Cutter) leafOf(e int16) int {
+	d := c.tree.dim
+	if d < h2MaxDim {
+		return leafCubes
+	}
 	rows, ok := c.leaves[e]
 	if ok {
 		return rows
 	}
 	rows = leafCubes
-	if d := c.tree.dim; d == h2MaxDim {
-		if ball := c.orders.ballFor(c.tree.grid.sides(e, d), d); ball != nil {
-			rows = max(rows, int(cutPoints*float64(ball.nodes)))
-		}
+	if ball := c.orders.ballFor(c.tree.grid.sides(e, d), d); ball != nil {
+		rows = max(rows, int(cutPoints*float64(ball.nodes)))
 	}
 	c.leaves[e] = rows
 	return rows

@@ -34,7 +34,7 @@ type Value struct {
 	// the standard error over the probes. Method exact has all three equal and 0.
 	LML, Lower, Upper, StdErr float64
 	Law                       Scatter // of what the probes leave open, see Interval
-	// Gradient is nil unless asked for. That of method bbgp is of the lower end with the probes as they are.
+	// Gradient is nil unless asked for. That of method bbgp is of the likelihood with the probes as they are.
 	Gradient *Gradient
 	// Alpha approximates K̂⁻¹ (y - c).
 	Alpha []float64

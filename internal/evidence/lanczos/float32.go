@@ -175,18 +175,15 @@ func (r *process) sampleRows(t *solution) (doubt, entry float64, err error) {
 	return doubt, entry, nil
 }
 
-// seen takes u = Nr and r'Nr from the process.
+// seen takes r'Nr and F⁻¹r = -T_t+1 tail from the process.
 func (r *process) seen(t *solution) {
-	o := r.o
-	start := time.Now()
-	o.lanczos.NextTo(t.w, o.b.weighted)
-	o.pre.FInvTransTo(t.w, t.w)
-	for i := range t.w.Data {
-		t.w.Data[i] = -t.w.Data[i]
+	white := linalg.NewMatrix(r.o.n, 1)
+	r.o.lanczos.NextTo(white, r.o.b.tail)
+	for i := range white.Data {
+		white.Data[i] = -white.Data[i]
 	}
-	o.phases.precond += time.Since(start).Seconds()
-	t.rest = o.b.rest
-	t.wkv = o.e.Dot(t.w.Data, r.resid.Data) - t.rest
+	t.rest = r.o.b.rest
+	r.ahead(t, white)
 }
 
 // loudAndV returns the first columns of U, and v.

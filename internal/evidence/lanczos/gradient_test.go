@@ -116,7 +116,7 @@ func (f *frozen) value(t *testing.T, p gp.Params) float64 {
 }
 
 // TestGradientDifferences holds the gradient against central differences of L~
-// with P, probes, basis and v fixed: at the point P was built at, and away.
+// with P, probes, basis, v and β fixed: at the point P was built at, and away.
 func TestGradientDifferences(t *testing.T) {
 	for _, kernel := range gp.Families() {
 		for _, nn := range []int{0, 8} {
@@ -141,6 +141,11 @@ func TestGradientDifferences(t *testing.T) {
 				f := freeze(t, o, ev.Alpha)
 				if got := f.value(t, p); math.Abs(got-ev.Lower) > 1e-8*(1+math.Abs(got)) {
 					t.Errorf("%s nn %d: lower end %.10g, dense %.10g", kernel, nn, ev.Lower, got)
+				}
+				f.rest = func(r []float64) float64 { // what the gradient takes for r'K̂⁻¹r
+					x := linalg.NewMatrix(o.n, 1)
+					o.pre.FInvTo(x, linalg.Column(r))
+					return o.b.stepAhead(o.lanczos.H) * o.e.Dot(x.Data, x.Data)
 				}
 				compareDifferences(t, f, p, ev)
 			}

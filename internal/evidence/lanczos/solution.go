@@ -15,9 +15,14 @@ import (
 )
 
 // What follows the last pass. The log determinant has the derivative tr(G dH)
-// with G ≈ Y Y', k×R (krylov.LogGrad), so with U = F⁻ᵀT Y, n×R, and u = P⁻¹r/a
+// with G ≈ Y Y', k×R (krylov.LogGrad), so with U = F⁻ᵀT Y, n×R, and u ≈ K̂⁻¹r
 //
 //	dL~ = -1/2 Σ_r u_r'dK̂ u_r + 1/2 (v+u)'dK̂(v+u) - 1/2 u'dK̂ u,   dL~/dc = Σ_i (v+u)_i
+//
+// v is off by e = K̂⁻¹r, which the derivative of r'K̂⁻¹r tells to first order, -2 v'dK̂ e. The
+// bound r'P⁻¹r/a of r'K̂⁻¹r is above it, but P⁻¹r/a is far from e: (P⁻¹r/a)'K̂(P⁻¹r/a) is up to
+// the condition number of A times the bound, and derivatives were wrong by up to 2e4 nats where
+// the value was within .5. So u is a step β P⁻¹r of conjugate gradients (ahead).
 //
 // A float64 product on [U, v] gives r and q for the matrix itself, and, to first
 // order, what the float32 products have done to the log determinant:
@@ -36,7 +41,7 @@ type solution struct {
 	ku     []float64     // u_r'K̂u_r
 	kv     float64       // v'K̂v
 	wkv    float64       // u'K̂v
-	r, w   linalg.Matrix // residual, and u = Nr, or P⁻¹r/a after a repair
+	r, w   linalg.Matrix // residual, and u
 	q      float64
 	rest   float64 // r'Nr, or r'P⁻¹r/a
 	excess float64 // |F⁻¹r + T_t+1 tail|²: of r, what the process has not seen
@@ -271,27 +276,26 @@ func (r *process) residual(t *solution, kv linalg.Matrix) {
 	o.phases.precond += time.Since(start).Seconds()
 	t.rest, t.excess = o.b.rest, o.e.Dot(other.Data, other.Data)
 	if all := o.e.Dot(white.Data, white.Data) / o.b.node; all <= t.rest+2*r.unseen(t) {
-		r.whole(t, white)
-		return
+		t.rest, t.excess = all, 0
 	}
-	r.seen(t)
+	r.ahead(t, white)
 }
 
-// whole takes u = P⁻¹r/a and r'P⁻¹r/a, with white = F⁻¹r.
-func (r *process) whole(t *solution, white linalg.Matrix) {
-	o := r.o
+// ahead takes u = β P⁻¹r, with white = F⁻¹r.
+func (r *process) ahead(t *solution, white linalg.Matrix) {
+	o, beta := r.o, r.o.b.stepAhead(r.o.lanczos.H)
 	start := time.Now()
-	t.rest, t.excess = o.e.Dot(white.Data, white.Data)/o.b.node, 0
+	square := o.e.Dot(white.Data, white.Data)
 	o.pre.FInvTransTo(t.w, white)
 	o.phases.precond += time.Since(start).Seconds()
 	for i := range t.w.Data {
-		t.w.Data[i] /= o.b.node
+		t.w.Data[i] *= beta
 	}
-	t.wkv = o.e.Dot(t.w.Data, r.resid.Data) - t.rest
+	t.wkv = o.e.Dot(t.w.Data, r.resid.Data) - beta*square
 }
 
 // advance takes v + δ for v, with left = r - K̂δ: q grows by δ'(r + left), and
-// v'K̂v by 2δ'K̂v + δ'K̂δ. From then on u = P⁻¹r/a.
+// v'K̂v by 2δ'K̂v + δ'K̂δ.
 func (r *process) advance(t *solution, step, left linalg.Matrix) {
 	o := r.o
 	for i, d := range step.Data {
@@ -305,7 +309,8 @@ func (r *process) advance(t *solution, step, left linalg.Matrix) {
 	white := linalg.NewMatrix(o.n, 1)
 	o.pre.FInvTo(white, t.r)
 	o.phases.precond += time.Since(start).Seconds()
-	r.whole(t, white)
+	t.rest, t.excess = o.e.Dot(white.Data, white.Data)/o.b.node, 0
+	r.ahead(t, white)
 }
 
 // gradient returns dL~ by the natural parameters.

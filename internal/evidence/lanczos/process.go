@@ -152,7 +152,7 @@ const (
 // were eps apart, 0 before it.
 func (r *process) near(reached *int) bool {
 	gap := r.o.b.gap()
-	if gap > r.opt.Eps || !r.opt.Gradient || r.o.n > gradientRows || r.prec == kernelmv.F32 {
+	if gap > r.opt.Eps || !r.opt.Gradient || r.o.n > gradientRows {
 		return gap <= r.opt.Eps
 	}
 	if *reached == 0 {

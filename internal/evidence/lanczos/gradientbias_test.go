@@ -34,7 +34,8 @@ func TestGradientBias(t *testing.T) {
 		o := mustObjective(t, d, p)
 		var at [2][]float64
 		for k, eps := range []float64{1, 1e-6} {
-			opt := evidence.Options{Request: cost.Request{Probes: 7, Rank: n / 2}, Eps: eps, Precision: "f64", Gradient: true}
+			opt := evidence.Options{Request: cost.Request{Probes: 7, Rank: n / 2}, Eps: eps,
+				Precision: "f64", Gradient: true}
 			if err := o.Rebuild(context.Background(), p, opt); err != nil {
 				t.Fatal(err)
 			}

@@ -127,16 +127,16 @@ func TestReadingIsBounded(t *testing.T) {
 		}
 		return path
 	}
-	long := bomb("rows.gz", "a,b\n", strings.Repeat("1,2\n", 1<<14), 60)
+	long := bomb("rows.gz", "a,b\n", strings.Repeat("1,2\n", 1<<14), 200)
 	wide := bomb("columns.gz", "a", strings.Repeat(",", 1<<16), 17)
-	texts := bomb("texts.gz", "a,b\n", strings.Repeat("x1.2.3,1/1/24\n", 1<<12), 60)
+	texts := bomb("texts.gz", "a,b\n", strings.Repeat("x1.2.3,1/1/24\n", 1<<12), 200)
 	for _, path := range []string{long, texts} {
-		if r := want(t, exitRefused, "check", path, "--memory", "10MB"); !strings.Contains(r.err,
+		if r := want(t, exitRefused, "check", path, "--memory", "40MB"); !strings.Contains(r.err,
 			"takes more than the memory budget") || r.out != "" {
 			t.Error(r.err)
 		}
 	}
-	want(t, exitRefused, "fit", long, "--target", "b", "--memory", "10MB")
+	want(t, exitRefused, "fit", long, "--target", "b", "--memory", "40MB")
 	if r := want(t, exitData, "check", wide); !strings.Contains(r.err, "columns; at most") {
 		t.Error(r.err)
 	}

@@ -263,7 +263,7 @@ func TestCase27Outliers(t *testing.T) {
 }
 
 func TestCase43MeanOnly(t *testing.T) {
-	n, m := 700, 200
+	n, m := 1200, 400
 	if long() {
 		n, m = 5000, 10000
 	}

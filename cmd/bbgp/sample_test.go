@@ -163,11 +163,12 @@ func TestPredictStream(t *testing.T) {
 	}
 }
 
-// TestDemoCoverage: 95 % intervals hold about 95 % of the 1000 rows kept back.
+// TestDemoCoverage: 95 % intervals hold about 95 % of the 334 rows kept back.
 func TestDemoCoverage(t *testing.T) {
-	m := object(t, want(t, exitOK, "demo", "--dir", filepath.Join(t.TempDir(), "demo"), "--json", "--quiet").out)
+	dir := filepath.Join(t.TempDir(), "demo")
+	m := object(t, want(t, exitOK, "demo", "--n", "1000", "--dir", dir, "--json", "--quiet").out)
 	h := m["holdout"].(map[string]any)
-	if c := h["coverage95"].(float64); h["n"] != 1000.0 || c < 0.93 || c > 0.97 {
+	if c := h["coverage95"].(float64); h["n"] != 334.0 || c < 0.93 || c > 0.97 {
 		t.Errorf("%v of %v rows are inside", c, h["n"])
 	}
 }

@@ -3,6 +3,7 @@ package bbgp
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -49,22 +50,30 @@ func sameFit(t *testing.T, what string, a, b *Model) {
 // computes what the journal does not hold.
 func TestResumedFitHasTheSameBits(t *testing.T) {
 	for _, tc := range []struct {
-		method string
-		n      int
-		steps  int
-	}{{"exact", 120, 0}, {"bbgp", 260, 0}, {"cglb", 150, 12}, {"iterative", 150, 9}} {
-		t.Run(tc.method, func(t *testing.T) {
+		method           string
+		n, steps, probes int // 15 probes of a last stage serve the last evaluation, which goes on from it
+	}{{"exact", 120, 0, 0}, {"bbgp", 260, 0, 0}, {"bbgp", 260, 0, 15}, {"cglb", 150, 12, 0}, {"iterative", 150, 9, 0}} {
+		t.Run(fmt.Sprint(tc.method, tc.probes), func(t *testing.T) {
 			dir, ctx := t.TempDir(), context.Background()
 			d := repeated(tc.n, "plain", 7)
 			for i := range d.X.Data { // a third of the rows stay repeated
 				d.X.Data[i] += 0.3 * float64(i/2%(2*tc.n/3))
+				if tc.probes > 0 {
+					d.X.Data[i] += 0.001 * rand.New(rand.NewPCG(1, uint64(i))).Float64()
+				}
 			}
 			// All ones: the dense search of few rows leaves little to the training.
 			opt := Options{Method: enum.Method(tc.method), MaxSteps: tc.steps,
-				PrefitRows: -1, Engine: gptest.Engine(t), Rank: 20}
+				PrefitRows: -1, Engine: gptest.Engine(t), Rank: 20, Probes: tc.probes, NoDense: tc.probes > 0}
+			if tc.probes > 0 {
+				opt.Eps, opt.LMLStdErr, opt.NoScale = 4, 1, true // what the probes leave open calls for no dense evaluations
+			}
 			plain, err := Fit(ctx, d, opt)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if tc.probes > 0 && plain.Result.Probes != tc.probes {
+				t.Errorf("the last evaluation has %d probes, not those of the last stage", plain.Result.Probes)
 			}
 			whole := filepath.Join(dir, "whole")
 			m, replayed, err := journalFit(t, ctx, whole, d, opt)

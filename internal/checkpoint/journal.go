@@ -278,6 +278,9 @@ func callKey(kind string, p gp.Params, opt evidence.Options) [sha256.Size]byte {
 	if opt.Weights > 0 || opt.PrecondSeed > 0 {
 		b = binary.LittleEndian.AppendUint64(evidence.AppendFloats(b, []float64{opt.Weights}), opt.PrecondSeed)
 	}
+	if opt.After > 0 {
+		b = evidence.AppendFloats(append(b, " after "...), []float64{opt.After})
+	}
 	return sha256.Sum256(b)
 }
 

@@ -46,6 +46,7 @@ type Value struct {
 	MeanInfo float64
 
 	Passes, Products    int     // passes over the kernel matrix, columns multiplied
+	Before              int     // of Passes those of the evaluation that this one goes on from, see Options.After
 	Wasted              int     // passes in float32 that were not accurate enough
 	Unsure32            float64 // nats that float32 products were foreseen to leave unsure
 	Replayed            int     // passes made twice because the basis did not fit Memory
@@ -79,6 +80,9 @@ type Options struct {
 	Product     string  // auto, dense or h2
 	Tolerance   float64 // of h2 in float32; 0 lets the noise choose
 	Gradient    bool
+	// After is the Eps of the last evaluation, in dense float64 products and not rejected, if this one is of the same
+	// place, preconditioner and probes and goes on from it; 0 for one of its own.
+	After float64
 	// Weights is what r'K̂⁻¹r of Alpha is to be at most, as far as rounding allows; 0 for what the likelihood needs.
 	Weights float64
 	Memory  int64 // budget of the whole computation in bytes; 0 means none
@@ -128,7 +132,7 @@ func (ev *Value) Learn(s *cost.History, p gp.Params) {
 // contents not, can be one of n rows and d inputs.
 func (ev *Value) Usable(n, d int, gradient bool) bool {
 	switch {
-	case math.IsNaN(ev.Lower) || math.IsNaN(ev.Upper) || ev.Passes < 0 || ev.Probes < 0 ||
+	case math.IsNaN(ev.Lower) || math.IsNaN(ev.Upper) || ev.Passes < 0 || ev.Before < 0 || ev.Probes < 0 ||
 		!(ev.Node >= 0 && ev.Node <= 1):
 		return false
 	case ev.Rejected:

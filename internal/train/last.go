@@ -27,26 +27,35 @@ func (f *Search) Last(ctx context.Context, t *Trainer, weights float64) (*eviden
 	want := f.Config.LMLStdErr * float64(f.Raw.X.Rows)
 	opt := t.eval
 	opt.Gradient, opt.Reject, opt.Eps = false, nil, f.Config.Eps
-	opt.Probes = max(cost.MinLastProbes, f.Config.Probes)
+	least := cost.MinLastProbes
+	opt.Probes = max(least, f.Config.Probes)
 	opt.Uses, opt.Weights = 2, weights
 	best.Ev.Note(&opt.Seen)
-	opt.PrecondSeed = f.Config.Seed + 1<<32
+	opt.Seed = f.Config.Seed + 1<<32
+	opt.PrecondSeed = opt.Seed
 	if t.built.SameCovariance(best.P) { // the last stage began where the training ends, and its P serves
 		probes := opt.Probes
 		opt.Request, opt.PrecondSeed = t.builtBy.Request, cmp.Or(t.builtBy.PrecondSeed, t.builtBy.Seed)
 		opt.Probes = probes
+		if f.Whole == f.Std && t.tellsLast() {
+			opt.Seed, opt.Probes, opt.After = t.builtBy.Seed, best.Ev.Probes, best.eps
+			least = best.Ev.Probes
+		}
 	}
 	var sum *evidence.Value
+	first := opt.Seed
 	square := 0.0 // Σ over runs of (probes · stderr)²
 	for run, total := 0, 0; ; run++ {
-		opt.Seed = f.Config.Seed + 1<<32 + uint64(run)
+		if opt.Seed = first; run > 0 {
+			opt.Seed = f.Config.Seed + 1<<32 + uint64(run)
+		}
 		ev, used, err := evidence.Escalate(ctx, t.obj, f.Raw.X.Rows, best.P, opt)
 		if err != nil {
 			return nil, err
 		}
-		opt, opt.Weights = used, 0
+		opt, opt.Weights, opt.After = used, 0, 0
 		f.Count.Evals++
-		f.Count.Passes += ev.Passes
+		f.Count.Passes += ev.Passes - ev.Before
 		w := float64(ev.Probes)
 		square += w * w * ev.StdErr * ev.StdErr
 		total += ev.Probes
@@ -64,7 +73,7 @@ func (f *Search) Last(ctx context.Context, t *Trainer, weights float64) (*eviden
 			}
 		}
 		sum.Probes, sum.StdErr = total, math.Sqrt(square)/float64(total)
-		need := lastProbes(total, sum.StdErr, want) - total
+		need := lastProbes(least, total, sum.StdErr, want) - total
 		if need <= 0 {
 			t.report(Iterate{P: best.P, z: best.z, Ev: sum}, true)
 			return sum, nil
@@ -74,11 +83,11 @@ func (f *Search) Last(ctx context.Context, t *Trainer, weights float64) (*eviden
 }
 
 // lastProbes is the number of probes that brings the standard error of an
-// evaluation with s probes and error se down to want, at least 16.
-func lastProbes(s int, se, want float64) int {
+// evaluation with s probes and error se down to want, that many at least.
+func lastProbes(least, s int, se, want float64) int {
 	if s < 1 || !(want > 0) {
-		return cost.MinLastProbes
+		return least
 	}
 	need := math.Ceil(float64(s) * se * se / (want * want))
-	return int(min(max(need, cost.MinLastProbes), cost.MaxLastProbes))
+	return int(min(max(need, float64(least)), cost.MaxLastProbes))
 }

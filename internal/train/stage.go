@@ -80,9 +80,10 @@ type Trainer struct {
 	cut         float64 // of the lengths that inputs come in with
 	// fresh: cur was evaluated with the objective's preconditioner and probes,
 	// made there. kept is the last step's gain.
-	fresh bool
-	moved bool // the objective's preconditioner belongs to a bold step that failed
-	kept  float64
+	fresh         bool
+	moved         bool // the objective's preconditioner belongs to a bold step that failed
+	kept          float64
+	latest, begun *evidence.Value // the objective's last evaluation, and the one that the last stage began with
 	// measured is where the metric was computed; looks counts second ones, which have other rows.
 	measured []float64
 	looks    uint64
@@ -123,7 +124,8 @@ func (t *Trainer) evaluate(ctx context.Context, p gp.Params, target float64) (It
 		return Iterate{}, err
 	}
 	t.count.Evals++
-	t.count.Passes += ev.Passes
+	t.count.Passes += ev.Passes - ev.Before
+	t.latest = ev
 	for k, s := range ev.SecondsByPhase {
 		t.count.Seconds[k] += s
 	}
@@ -261,7 +263,7 @@ func (t *Trainer) begin(ctx context.Context) error {
 		return fmt.Errorf("evaluating the start of a stage: %w", err)
 	}
 	first.P = t.Cur.P
-	t.Cur, t.fresh, t.moved = first, true, false
+	t.Cur, t.fresh, t.moved, t.begun = first, true, false, first.Ev
 	t.report(first, true)
 	return nil
 }

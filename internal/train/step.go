@@ -26,6 +26,9 @@ func (t *Trainer) try(ctx context.Context, home []float64, share float64) (ok, s
 	z := t.trialAt(delta, change)
 	bold := t.isBold(gain)
 	if !bold && t.stale() {
+		if !t.moved && t.goesOn() {
+			return true, false, t.refine(ctx)
+		}
 		return true, false, t.begin(ctx)
 	}
 	p, target := fromLog(t.Cur.P.Kernel, z, out), t.Cur.Ev.LML
@@ -145,7 +148,7 @@ func (t *Trainer) stale() bool { return t.moved || t.Cur.eps > coarseEps*t.eps }
 // bold evaluates p with a preconditioner made there.
 func (t *Trainer) bold(ctx context.Context, p gp.Params, out []bool, target float64) (Iterate, error) {
 	t.moved = true
-	if err := t.rebuild(ctx, p, 1); err != nil {
+	if err := t.rebuild(ctx, p, t.usesOfBold()); err != nil {
 		return Iterate{}, err
 	}
 	pt, err := t.evaluate(ctx, t.far(p, out), target)

@@ -124,6 +124,12 @@ func (l *Lanczos) accept(q linalg.Matrix, rank, at int) {
 	l.bufs[0], l.bufs[at] = l.bufs[at], l.bufs[0]
 }
 
+// GoOn counts Times and what SaveTo writes as after Start, for passes that are made on behalf of something else.
+func (l *Lanczos) GoOn() { l.Times, l.saved = LanczosTimes{}, saved{} }
+
+// Spilt says that the basis did not fit: after MulBasisTo the process cannot go on.
+func (l *Lanczos) Spilt() bool { return l.spill.on }
+
 // Exhausted reports that T spans an invariant subspace: there is no next block.
 func (l *Lanczos) Exhausted() bool { return l.cur.Cols == 0 }
 

@@ -48,6 +48,9 @@ type Estimator struct {
 	finer   int       // steps by which tolerances of products have been made finer, or coarser
 	wide    float64   // σ_n²/σ_f² at and below which float32 products have failed
 	v       []float64 // of the last evaluation, about K̂⁻¹(y-c): where the next one starts
+	first   []float64 // v where the last evaluation has started
+	last    *process  // of the last evaluation, if it is there to go on from
+	seeded  uint64    // of probes
 	seconds float64   // of the last Rebuild, charged to the next evaluation
 
 	lanczos *krylov.Lanczos
@@ -133,7 +136,7 @@ func (o *Estimator) Rebuild(ctx context.Context, p gp.Params, opt evidence.Optio
 	by := request{opt.Request, cmp.Or(opt.PrecondSeed, opt.Seed), prec}
 	by.Probes = 0
 	if o.pre == nil || by != o.builtFor || !p.SameCovariance(o.built) {
-		o.pre, o.lanczos = nil, nil // the memory of the old ones is for the new one
+		o.pre, o.lanczos, o.last = nil, nil, nil // the memory of the old ones is for the new one
 		pre, reason, err := o.precondition(ctx, p, by.seed, prec, opt)
 		if err != nil {
 			return fmt.Errorf("preconditioner: %w", err)
@@ -144,7 +147,10 @@ func (o *Estimator) Rebuild(ctx context.Context, p gp.Params, opt evidence.Optio
 	o.trace = 0
 	var probes int
 	probes, o.probesReason = cost.Probes(o.n, cost.ActiveInputs(p), o.pre.Rank(), o.pre.Neighbours(), prec, opt.Request)
-	o.setProbes(gp.SignProbes(o.n, probes, opt.Seed), opt.Memory)
+	if o.last == nil || opt.Seed != o.seeded || probes != o.probes.Cols {
+		o.setProbes(gp.SignProbes(o.n, probes, opt.Seed), opt.Memory)
+	}
+	o.seeded = opt.Seed
 	o.seconds = time.Since(start).Seconds()
 	return nil
 }
@@ -152,6 +158,7 @@ func (o *Estimator) Rebuild(ctx context.Context, p gp.Params, opt evidence.Optio
 // setProbes takes the columns of w, with E[ww'] = I, and leaves the basis what
 // the budget has over.
 func (o *Estimator) setProbes(w linalg.Matrix, memory int64) {
+	o.last = nil
 	most := 0
 	if memory > 0 {
 		rest := memory - cost.ProgramBytes - cost.TableBytes(o.n, o.d.X.Cols) -
@@ -197,12 +204,13 @@ func (o *Estimator) Evaluate(ctx context.Context, p gp.Params, opt evidence.Opti
 		return nil, err
 	}
 	o.setForm(p, opt)
-	passes, wasted, turn := 0, 0, 0
+	passes, wasted, turn, before := 0, 0, 0, 0
 	run := func(prec kernelmv.Precision) (*evidence.Value, error) {
 		r := &process{o: o, ctx: ctx, p: p, far: far, opt: opt, prec: prec, turn: turn}
 		ev, err := r.evaluate()
 		turn++
 		passes += r.passes
+		before = r.before
 		return ev, err
 	}
 	prec, unsure, reason, err := o.choosePrecision(ctx, p, opt)
@@ -225,7 +233,7 @@ func (o *Estimator) Evaluate(ctx context.Context, p gp.Params, opt evidence.Opti
 		return nil, err
 	}
 	o.relaxForm(ev, opt)
-	ev.Passes, ev.Wasted, ev.Unsure32, ev.PrecisionReason = passes, wasted, unsure, reason
+	ev.Passes, ev.Before, ev.Wasted, ev.Unsure32, ev.PrecisionReason = passes, before, wasted, unsure, reason
 	ev.Seconds = time.Since(begin).Seconds()
 	ev.SecondsByPhase = o.phases.report()
 	return ev, nil
@@ -242,11 +250,15 @@ func (o *Estimator) nodeOne(p gp.Params) bool {
 }
 
 func (o *Estimator) State() []byte {
-	return append(evidence.FloatState(o.wide, float64(o.finer)), evidence.FloatState(o.v...)...)
+	return evidence.FloatState(slices.Concat([]float64{o.wide, float64(o.finer)}, o.v, o.first)...)
 }
 
 func (o *Estimator) Restore(b []byte) {
-	if v := evidence.StateFloats(b); (len(v) == 2 || len(v) == 2+o.n) && evidence.AllFinite(v...) {
-		o.wide, o.finer, o.v = v[0], int(v[1]), slices.Clone(v[2:])
+	v := evidence.StateFloats(b)
+	if more := len(v) - 2; (more == 0 || more == o.n || more == 2*o.n) && evidence.AllFinite(v...) {
+		o.wide, o.finer, o.v, o.first, o.last = v[0], int(v[1]), slices.Clone(v[2:]), nil, nil
+		if more == 2*o.n {
+			o.v, o.first = o.v[:o.n:o.n], o.v[o.n:]
+		}
 	}
 }

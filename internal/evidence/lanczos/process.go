@@ -29,6 +29,9 @@ type process struct {
 	pairs float64 // that a product takes, in entries of a dense one
 
 	passes, products int
+	before           int // of passes, of the evaluation that this one goes on from
+	next             int // pass after which the logarithms are asked
+	watch            stagnation
 	resid            linalg.Matrix // y - c
 	logConst         float64       // n log 2π + log det P
 	v0, kv0          linalg.Matrix // of a warm start: v so far and K̂v; no rows without one
@@ -43,15 +46,17 @@ func (r *process) evaluate() (*evidence.Value, error) {
 	if err = r.chooseForm(); err != nil {
 		return nil, err
 	}
-	if err := r.begin(); err != nil {
-		return nil, err
+	if !r.takeOver() {
+		if err := r.begin(); err != nil {
+			return nil, err
+		}
 	}
 	defer func() {
 		o.phases.product += o.lanczos.Times.Product
 		o.phases.precond += o.lanczos.Times.Precond
 		o.phases.orth += o.lanczos.Times.Orth
 	}()
-	rejected, err := r.iterate()
+	rejected, err := r.toEps()
 	if err != nil {
 		return nil, err
 	}
@@ -77,6 +82,9 @@ func (r *process) evaluate() (*evidence.Value, error) {
 	}
 	if err := r.solveWeights(ev); err != nil {
 		return nil, err
+	}
+	if r.prec == kernelmv.F64 && !r.h2 && !o.lanczos.Spilt() {
+		o.last = r
 	}
 	r.describe(ev) // with the tolerance that was enough
 	ev.Products, ev.Replayed = r.products, o.lanczos.Replayed()
@@ -119,6 +127,9 @@ func (r *process) begin() error {
 // r0 = y - c - K̂v0, Q = 2(y-c)'v0 - v0'K̂v0 + r0'K̂⁻¹r0.
 func (r *process) warm() (known float64, err error) {
 	o := r.o
+	if o.first = nil; r.prec == kernelmv.F64 && !r.h2 {
+		o.first = slices.Clone(o.v)
+	}
 	if len(o.v) == 0 {
 		return 0, nil
 	}
@@ -161,12 +172,51 @@ func (r *process) near(reached *int) bool {
 	return gap <= gradientPart*r.opt.Eps || r.passes >= *reached+max(2, *reached/2)
 }
 
+// takeOver goes on from the last evaluation, if that is asked for and its process is there.
+func (r *process) takeOver() bool {
+	o, last := r.o, r.o.last
+	o.last = nil
+	if r.opt.After == 0 {
+		return false
+	}
+	if last == nil || last.prec != r.prec || r.h2 || last.p.Mean != r.p.Mean || !last.p.SameCovariance(r.p) {
+		o.v = slices.Clone(o.first)
+		return false
+	}
+	r.resid, r.v0, r.kv0, r.passes, r.next, r.watch = last.resid, last.v0, last.kv0, last.passes, last.next, last.watch
+	o.lanczos.GoOn()
+	return true
+}
+
+// toEps runs the passes. One that goes on from the last evaluation makes the passes of that first, if they are not
+// there, and ends them where it did: the same bits.
+func (r *process) toEps() (rejected bool, err error) {
+	if r.next == 0 {
+		r.next, r.watch = 1, stagnation{best: math.Inf(1)}
+	}
+	if r.opt.After > 0 {
+		if r.passes == 0 {
+			eps, gradient := r.opt.Eps, r.opt.Gradient
+			r.opt.Eps, r.opt.Gradient = r.opt.After, true // as those of a training have
+			if rejected, err = r.iterate(); rejected || err != nil {
+				return rejected, err
+			}
+			r.opt.Eps, r.opt.Gradient = eps, gradient
+		}
+		r.before = r.passes
+	}
+	return r.iterate()
+}
+
 // iterate runs passes until the bounds are eps apart, and reports whether the
 // caller has rejected the point before. There is no cap: only bounds that have
 // stopped to move end it.
 func (r *process) iterate() (rejected bool, err error) {
 	o := r.o
-	next, reached, watch := 1, 0, stagnation{best: math.Inf(1)}
+	reached := 0
+	if r.passes > 0 && r.near(&reached) {
+		return false, nil
+	}
 	for {
 		if o.lanczos.Exhausted() && o.lanczos.H.Blocks() == 0 {
 			return false, fmt.Errorf("%w: the right-hand sides are zero", gp.ErrNotFinite)
@@ -180,10 +230,10 @@ func (r *process) iterate() (rejected bool, err error) {
 		r.products += width
 		start := time.Now()
 		err := o.b.quadratic(o.lanczos.H)
-		if err == nil && (r.passes >= next || o.lanczos.Exhausted() || o.b.gap() <= r.opt.Eps) {
+		if err == nil && (r.passes >= r.next || o.lanczos.Exhausted() || o.b.gap() <= r.opt.Eps) {
 			err = o.b.logarithms(o.lanczos.H)
 			// Checks cost k²: they may be a tenth of the passes apart.
-			next = r.passes + max(1, r.passes/10)
+			r.next = r.passes + max(1, r.passes/10)
 		}
 		o.phases.small += time.Since(start).Seconds()
 		if err != nil {
@@ -195,8 +245,8 @@ func (r *process) iterate() (rejected bool, err error) {
 		if o.b.settled && r.opt.Reject != nil && r.opt.Reject(r.upper()) {
 			return true, nil
 		}
-		if watch.stalled(r.passes, o.b.gap()) {
-			return false, &evidence.StagnationError{Passes: r.passes, Gap: watch.best, Precision: r.prec.String(),
+		if r.watch.stalled(r.passes, o.b.gap()) {
+			return false, &evidence.StagnationError{Passes: r.passes, Gap: r.watch.best, Precision: r.prec.String(),
 				Rank: o.pre.Rank(), Neighbours: o.pre.Neighbours(), Latents: o.pre.Latents()}
 		}
 		r.keep(false)

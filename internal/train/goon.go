@@ -1,0 +1,58 @@
+package train
+
+import (
+	"context"
+	"math"
+
+	"bbgp.dev/internal/evidence"
+)
+
+// An evaluation goes on from the last one, of the same place, P and probes, where it only has to be finer: its process
+// is there, and a part of the passes is what it costs. In float64 a finer one has no use for other products. So a stage
+// begins where a bold step has ended, and the likelihood that is reported is that of a last stage which found nothing.
+
+const (
+	// goneOnProbes are as good as those of a last evaluation: if a stage has so many, and no step has seen them, they
+	// need not be followed by others.
+	goneOnProbes = 15
+	// boldUses are the evaluations that P of a bold step is for, where the next stage may go on from there.
+	boldUses = 2
+)
+
+// inDouble says whether ev was made by dense products in float64.
+func (t *Trainer) inDouble(ev *evidence.Value) bool {
+	return t.opt.Method == "bbgp" && ev != nil && ev.Precision == "f64" && ev.Product == "dense"
+}
+
+// goesOn says whether an evaluation at t.Cur may go on from that which is there.
+func (t *Trainer) goesOn() bool { return t.Cur.Ev == t.latest && t.inDouble(t.Cur.Ev) }
+
+// tellsLast says whether the last evaluation of the fit may go on from that at t.Cur, whose probes have to be new.
+func (t *Trainer) tellsLast() bool {
+	return t.goesOn() && t.Cur.Ev == t.begun && t.Cur.Ev.Probes >= goneOnProbes
+}
+
+// usesOfBold is how many evaluations P of a bold step is for.
+func (t *Trainer) usesOfBold() int {
+	if t.inDouble(t.Cur.Ev) {
+		return boldUses
+	}
+	return 1
+}
+
+// refine brings the evaluation at t.Cur, that of a bold step, to what others are compared with.
+func (t *Trainer) refine(ctx context.Context) error {
+	t.eval.Eps, t.eval.After = min(max(t.worth()/4, t.eps), coarseEps*t.eps), t.Cur.eps
+	finer, err := t.evaluate(ctx, t.far(t.Cur.P, t.out), math.Inf(-1))
+	t.eval.After = 0
+	if evidence.NeedsEscalation(err) {
+		return t.begin(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	finer.P = t.Cur.P
+	t.Cur, t.fresh = finer, true
+	t.report(finer, true)
+	return nil
+}

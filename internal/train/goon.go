@@ -15,8 +15,9 @@ const (
 	// goneOnProbes are as good as those of a last evaluation: if a stage has so many, and no step has seen them, they
 	// need not be followed by others.
 	goneOnProbes = 15
-	// boldUses are the evaluations that P of a bold step is for, where the next stage may go on from there.
-	boldUses = 2
+	// boldUses are the evaluations that P of a bold step is for, where the next stage may go on from there: it does
+	// where an evaluation takes manyPasses. Where it takes fewer (bike: 3), a new P costs no more than the end of one.
+	boldUses, manyPasses = 2, 8
 )
 
 // inDouble says whether ev was made by dense products in float64.
@@ -32,9 +33,12 @@ func (t *Trainer) tellsLast() bool {
 	return t.goesOn() && t.Cur.Ev == t.begun && t.Cur.Ev.Probes >= goneOnProbes
 }
 
+// settles says whether evaluations like that at t.Cur are long ones in float64, the last of which is worth going on from.
+func (t *Trainer) settles() bool { return t.inDouble(t.Cur.Ev) && t.Cur.Ev.Passes >= manyPasses }
+
 // usesOfBold is how many evaluations P of a bold step is for.
 func (t *Trainer) usesOfBold() int {
-	if t.inDouble(t.Cur.Ev) {
+	if t.settles() {
 		return boldUses
 	}
 	return 1

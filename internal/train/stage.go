@@ -248,6 +248,9 @@ func (t *Trainer) begin(ctx context.Context) error {
 	}
 	t.eval.Seed = t.opt.Seed + uint64(t.stage)*7919
 	t.eval.Eps = coarseEps * t.eps
+	if t.settles() && t.opt.Probes == 0 {
+		t.eval.Probes = goneOnProbes
+	}
 	if t.Cur.Ev != nil {
 		t.eval.Eps = min(max(t.worth()/4, t.eps), t.eval.Eps)
 	}

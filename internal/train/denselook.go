@@ -10,9 +10,9 @@ import (
 )
 
 // A look about from the best end of the climbs of few rows. Some ends leave no slope behind: inputs that have lost
-// their influence; inputs with lengthscales below the distance of their values, which make each level a table of its
-// own, as a climb from short lengths does with levels and indicators; and, where hardly any noise is there, σ_f² and
-// σ_n² that hold each other by the bound of their ratio.
+// their influence; cells of rows whose levels are taken for noise (cells.go); inputs with lengthscales below the
+// distance of their values, which make each level a table of its own, as a climb from short lengths does with levels and
+// indicators; and, where hardly any noise is there, σ_f² and σ_n² that hold each other by the bound of their ratio.
 
 const (
 	denseTries  = 14  // evaluations after which a climb from elsewhere has to lead
@@ -22,7 +22,7 @@ const (
 
 // denseLook returns all, the ends of the climbs, with those from other places near that of best.
 func (f *Search) denseLook(ctx context.Context, at surface, best *climber, all []Candidate) ([]Candidate, error) {
-	for _, look := range []func(*climber) (gp.Params, string){f.levelsJoined, f.inputsBack, f.atBound} {
+	for _, look := range []func(*climber) (gp.Params, string){f.cellsApart, f.levelsJoined, f.levelsNear, f.inputsBack, f.atBound} {
 		if math.IsInf(best.value, -1) {
 			break
 		}
@@ -65,17 +65,33 @@ func (f *Search) inputsBack(c *climber) (p gp.Params, from string) {
 
 // levelsJoined makes inputs long that keep their values apart: as long as lets them tell the variance of y.
 func (f *Search) levelsJoined(c *climber) (p gp.Params, from string) {
-	p, joined := c.p.Clone(), 0
-	for j, l := range p.Lengthscales {
-		if !f.Flat[j] && l < apartLength*stepOf(f.Std, j) {
-			p.Lengthscales[j] = columnSD(f.Std, j) * math.Sqrt(max(1, p.Variance/varianceOf(f.Std.Y)))
-			joined++
-		}
-	}
+	far := math.Sqrt(max(1, c.p.Variance/varianceOf(f.Std.Y)))
+	p, joined := f.lengthened(c.p, func(j int) float64 { return far * columnSD(f.Std, j) })
 	if joined > 0 {
 		from = fmt.Sprintf("%d short inputs made long", joined)
 	}
 	return p, from
+}
+
+// levelsNear makes them as long as the distance of values: some levels tell of their neighbours where others do not.
+func (f *Search) levelsNear(c *climber) (p gp.Params, from string) {
+	p, near := f.lengthened(c.p, func(j int) float64 { return stepOf(f.Std, j) })
+	if near > 0 {
+		from = fmt.Sprintf("%d short inputs as long as their steps", near)
+	}
+	return p, from
+}
+
+// lengthened returns p with other lengths of inputs that keep their values apart, and how many these are.
+func (f *Search) lengthened(p gp.Params, to func(j int) float64) (gp.Params, int) {
+	q, count := p.Clone(), 0
+	for j, l := range p.Lengthscales {
+		if !f.Flat[j] && l < apartLength*stepOf(f.Std, j) {
+			q.Lengthscales[j] = to(j)
+			count++
+		}
+	}
+	return q, count
 }
 
 // atBound stays where σ_f²/σ_n² is as large as rounding lets it: by the ratio a climb goes on along that bound.

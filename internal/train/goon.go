@@ -44,8 +44,26 @@ func (t *Trainer) usesOfBold() int {
 	return 1
 }
 
-// refine brings the evaluation at t.Cur, that of a bold step, to what others are compared with.
+// known says whether an evaluation at t.cur would bring nothing: without probes it
+// is what it was, and without inputs that are out but may return no derivative
+// is wanted that it does not have.
+func (t *Trainer) known() bool {
+	if t.Cur.Ev == nil || t.Cur.g == nil || t.Cur.Ev.BoundKind != "exact" {
+		return false
+	}
+	for j, o := range t.out {
+		if o && !t.constant[j] {
+			return false
+		}
+	}
+	return true
+}
+
+// refine brings the evaluation at t.Cur, that of a bold step, to what others are compared with, or begins a stage there.
 func (t *Trainer) refine(ctx context.Context) error {
+	if t.moved || !t.goesOn() || !t.settles() {
+		return t.begin(ctx)
+	}
 	t.eval.Eps, t.eval.After = min(max(t.worth()/4, t.eps), coarseEps*t.eps), t.Cur.eps
 	finer, err := t.evaluate(ctx, t.far(t.Cur.P, t.out), math.Inf(-1))
 	t.eval.After = 0

@@ -25,28 +25,11 @@ func (f *Search) Last(ctx context.Context, t *Trainer, weights float64) (*eviden
 		t.built = gp.Params{}
 	}
 	want := f.Config.LMLStdErr * float64(f.Raw.X.Rows)
-	opt := t.eval
-	opt.Gradient, opt.Reject, opt.Eps = false, nil, f.Config.Eps
-	least := cost.MinLastProbes
-	opt.Probes = max(least, f.Config.Probes)
-	opt.Uses, opt.Weights = 2, weights
-	best.Ev.Note(&opt.Seen)
-	opt.Seed = f.Config.Seed + 1<<32
-	opt.PrecondSeed = opt.Seed
-	if t.built.SameCovariance(best.P) { // the last stage began where the training ends, and its P serves
-		probes := opt.Probes
-		opt.Request, opt.PrecondSeed = t.builtBy.Request, cmp.Or(t.builtBy.PrecondSeed, t.builtBy.Seed)
-		opt.Probes = probes
-		if f.Whole == f.Std && t.tellsLast() {
-			opt.Seed, opt.Probes, opt.After = t.builtBy.Seed, best.Ev.Probes, best.eps
-			least = best.Ev.Probes
-		}
-	}
+	opt, least := f.lastOptions(t, weights)
 	var sum *evidence.Value
-	first := opt.Seed
 	square := 0.0 // Σ over runs of (probes · stderr)²
 	for run, total := 0, 0; ; run++ {
-		if opt.Seed = first; run > 0 {
+		if run > 0 {
 			opt.Seed = f.Config.Seed + 1<<32 + uint64(run)
 		}
 		ev, used, err := evidence.Escalate(ctx, t.obj, f.Raw.X.Rows, best.P, opt)
@@ -80,6 +63,29 @@ func (f *Search) Last(ctx context.Context, t *Trainer, weights float64) (*eviden
 		}
 		opt.Probes = min(need, cost.ProbesAtOnce)
 	}
+}
+
+// lastOptions are those of the first run, and how many probes all of them have at least.
+func (f *Search) lastOptions(t *Trainer, weights float64) (opt evidence.Options, least int) {
+	best := t.Cur
+	opt = t.eval
+	opt.Gradient, opt.Reject, opt.Eps = false, nil, f.Config.Eps
+	least = cost.MinLastProbes
+	opt.Probes = max(least, f.Config.Probes)
+	opt.Uses, opt.Weights = 2, weights
+	best.Ev.Note(&opt.Seen)
+	opt.Seed = f.Config.Seed + 1<<32
+	opt.PrecondSeed = opt.Seed
+	if t.built.SameCovariance(best.P) { // the last stage began where the training ends, and its P serves
+		probes := opt.Probes
+		opt.Request, opt.PrecondSeed = t.builtBy.Request, cmp.Or(t.builtBy.PrecondSeed, t.builtBy.Seed)
+		opt.Probes = probes
+		if f.Whole == f.Std && t.tellsLast() {
+			opt.Seed, opt.Probes, opt.After = t.builtBy.Seed, best.Ev.Probes, best.eps
+			least = best.Ev.Probes
+		}
+	}
+	return opt, least
 }
 
 // lastProbes is the number of probes that brings the standard error of an

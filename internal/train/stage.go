@@ -271,21 +271,6 @@ func (t *Trainer) begin(ctx context.Context) error {
 	return nil
 }
 
-// known says whether an evaluation at t.cur would bring nothing: without probes it
-// is what it was, and without inputs that are out but may return no derivative
-// is wanted that it does not have.
-func (t *Trainer) known() bool {
-	if t.Cur.Ev == nil || t.Cur.g == nil || t.Cur.Ev.BoundKind != "exact" {
-		return false
-	}
-	for j, o := range t.out {
-		if o && !t.constant[j] {
-			return false
-		}
-	}
-	return true
-}
-
 // rebuild makes a preconditioner for so many evaluations at p.
 func (t *Trainer) rebuild(ctx context.Context, p gp.Params, uses int) error {
 	t.eval.Uses = uses

@@ -26,10 +26,7 @@ func (t *Trainer) try(ctx context.Context, home []float64, share float64) (ok, s
 	z := t.trialAt(delta, change)
 	bold := t.isBold(gain)
 	if !bold && t.stale() {
-		if !t.moved && t.goesOn() && t.settles() {
-			return true, false, t.refine(ctx)
-		}
-		return true, false, t.begin(ctx)
+		return true, false, t.refine(ctx)
 	}
 	p, target := fromLog(t.Cur.P.Kernel, z, out), t.Cur.Ev.LML
 	var pt Iterate

@@ -127,7 +127,8 @@ func (r *process) begin() error {
 // r0 = y - c - K̂v0, Q = 2(y-c)'v0 - v0'K̂v0 + r0'K̂⁻¹r0.
 func (r *process) warm() (known float64, err error) {
 	o := r.o
-	if o.first = nil; r.prec == kernelmv.F64 && !r.h2 {
+	o.first = nil
+	if r.prec == kernelmv.F64 && !r.h2 {
 		o.first = slices.Clone(o.v)
 	}
 	if len(o.v) == 0 {

@@ -59,7 +59,7 @@ func (t *Trainer) known() bool {
 	return true
 }
 
-// refine brings the evaluation at t.Cur, that of a bold step, to what others are compared with, or begins a stage there.
+// refine brings the evaluation at t.Cur, that of a bold step, to what others are compared with, or begins a stage.
 func (t *Trainer) refine(ctx context.Context) error {
 	if t.moved || !t.goesOn() || !t.settles() {
 		return t.begin(ctx)

@@ -20,7 +20,7 @@ func TestGoesOn(t *testing.T) {
 	opt := evidence.Options{Request: cost.Request{Probes: 7, Rank: 0, Neighbours: 10}, Eps: 5, Gradient: true,
 		Precision: "f64", Seed: 5}
 	fine := opt
-	fine.Eps, fine.Gradient = 0.1, false
+	fine.Eps, fine.Gradient = 0.01, false
 	for name, places := range map[string][]gp.Params{"cold": {q}, "warm": {p, q}} {
 		o := mustObjective(t, d, places[0])
 		must := func(o *Estimator, p gp.Params, opt evidence.Options) *evidence.Value {

@@ -52,7 +52,8 @@ func TestResumedFitHasTheSameBits(t *testing.T) {
 	for _, tc := range []struct {
 		method           string
 		n, steps, probes int // 15 probes of a last stage serve the last evaluation, which goes on from it
-	}{{"exact", 120, 0, 0}, {"bbgp", 260, 0, 0}, {"bbgp", 260, 0, 15}, {"cglb", 150, 12, 0}, {"iterative", 150, 9, 0}} {
+	}{{"exact", 120, 0, 0}, {"bbgp", 260, 0, 0}, {"bbgp", 260, 0, 15}, {"cglb", 150, 12, 0},
+		{"iterative", 150, 9, 0}} {
 		t.Run(fmt.Sprint(tc.method, tc.probes), func(t *testing.T) {
 			dir, ctx := t.TempDir(), context.Background()
 			d := repeated(tc.n, "plain", 7)
@@ -66,7 +67,7 @@ func TestResumedFitHasTheSameBits(t *testing.T) {
 			opt := Options{Method: enum.Method(tc.method), MaxSteps: tc.steps,
 				PrefitRows: -1, Engine: gptest.Engine(t), Rank: 20, Probes: tc.probes, NoDense: tc.probes > 0}
 			if tc.probes > 0 {
-				opt.Eps, opt.LMLStdErr, opt.NoScale = 4, 1, true // what the probes leave open calls for no dense evaluations
+				opt.Eps, opt.LMLStdErr, opt.NoScale = 4, 1, true // so that no dense evaluations follow
 			}
 			plain, err := Fit(ctx, d, opt)
 			if err != nil {

@@ -11,8 +11,8 @@ import (
 )
 
 // A rounded function of two counts, beside an input that tells nothing: each cell has a level of its own, and rows that
-// share one tell that there is no noise. A smooth function with rounding as noise is a maximum 300 nats lower, where most
-// climbs end. With the same cells and noise in them nothing is to be told.
+// share one tell that there is no noise. A smooth function with rounding as noise is a maximum 300 nats lower, where
+// most climbs end. With the same cells and noise in them nothing is to be told.
 func TestCellsApart(t *testing.T) {
 	ctx, rng := context.Background(), rand.New(rand.NewPCG(3, 22))
 	counts := func(noise float64) *gp.Table {

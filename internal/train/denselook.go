@@ -11,8 +11,8 @@ import (
 
 // A look about from the best end of the climbs of few rows. Some ends leave no slope behind: inputs that have lost
 // their influence; cells of rows whose levels are taken for noise (cells.go); inputs with lengthscales below the
-// distance of their values, which make each level a table of its own, as a climb from short lengths does with levels and
-// indicators; and, where hardly any noise is there, σ_f² and σ_n² that hold each other by the bound of their ratio.
+// distance of their values, which make each level a table of its own, as a climb from short lengths does with levels
+// and indicators; and, where hardly any noise is there, σ_f² and σ_n² that hold each other by the bound of their ratio.
 
 const (
 	denseTries  = 14  // evaluations after which a climb from elsewhere has to lead
@@ -22,7 +22,8 @@ const (
 
 // denseLook returns all, the ends of the climbs, with those from other places near that of best.
 func (f *Search) denseLook(ctx context.Context, at surface, best *climber, all []Candidate) ([]Candidate, error) {
-	for _, look := range []func(*climber) (gp.Params, string){f.cellsApart, f.levelsJoined, f.levelsNear, f.inputsBack, f.atBound} {
+	looks := []func(*climber) (gp.Params, string){f.cellsApart, f.levelsJoined, f.levelsNear, f.inputsBack, f.atBound}
+	for _, look := range looks {
 		if math.IsInf(best.value, -1) {
 			break
 		}

@@ -33,7 +33,7 @@ func (t *Trainer) tellsLast() bool {
 	return t.goesOn() && t.Cur.Ev == t.begun && t.Cur.Ev.Probes >= goneOnProbes
 }
 
-// settles says whether evaluations like that at t.Cur are long ones in float64, the last of which is worth going on from.
+// settles says whether evaluations like that at t.Cur are long ones in float64, which are worth going on from.
 func (t *Trainer) settles() bool { return t.inDouble(t.Cur.Ev) && t.Cur.Ev.Passes >= manyPasses }
 
 // usesOfBold is how many evaluations P of a bold step is for.

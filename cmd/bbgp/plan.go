@@ -61,6 +61,7 @@ func (a *app) plan(ctx context.Context, data string, f *fitFlags, on *clusterFla
 	if err != nil {
 		return ts.locate(err)
 	}
+	p.Bytes = max(p.Bytes, p.LeastBytes) // a budget cannot make it less than that
 	var shared *clusterPlan
 	if on.ranks > 0 {
 		if shared, err = on.onCluster(ctx, &opt, p); err != nil {

@@ -47,7 +47,7 @@ func TestPlan(t *testing.T) {
 	}
 
 	if r := bbgpRun(t, "", "plan", data, "--target", "y", "--memory", "32MB", "--quiet"); r.code != exitRefused ||
-		!strings.Contains(r.out, "method        bbgp") || !strings.Contains(r.out, "memory        about ") {
+		!strings.Contains(r.out, "method        bbgp") || !strings.Contains(r.out, "memory        about 6") {
 		t.Errorf("exit %d: %s%s", r.code, r.out, r.err)
 	}
 	data = sample(t, dir, "d.csv", 1000, 7)

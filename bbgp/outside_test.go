@@ -142,7 +142,7 @@ func TestOutsideModels(t *testing.T) {
 		}
 	}
 	for what, opt := range map[string]SampleOptions{"draws": {Draws: math.MaxInt},
-		"features": {Features: math.MaxInt, Draws: 2}, "fewer features": {Features: math.MinInt},
+		"features": {Features: -math.MaxInt, Draws: 2}, "fewer features": {Features: math.MinInt},
 		"tol": {Tol: math.Inf(1)}, "negative": {Draws: -1}} {
 		refuses(t, "Sample, "+what, func() error { _, err := m.Sample(ctx, xs, opt); return err })
 	}

@@ -303,8 +303,8 @@ func someRows(d *Data, count int) *Data {
 	return d.Rows(rows)
 }
 
-// TestBoundsOnSets: 2000 training rows at the golden optimum, 300 new places; 5000
-// under BBGP_LONG=1.
+// TestBoundsOnSets: 2000 training rows at the golden optimum, 300 new places; 5000, and
+// of pol too, under BBGP_LONG=1.
 func TestBoundsOnSets(t *testing.T) {
 	count := 300
 	if os.Getenv("BBGP_LONG") != "" {

@@ -61,7 +61,10 @@ func (a *app) plan(ctx context.Context, data string, f *fitFlags, on *clusterFla
 	if err != nil {
 		return ts.locate(err)
 	}
-	p.Bytes = max(p.Bytes, p.LeastBytes) // a budget cannot make it less than that
+	short := opt.Memory > 0 && p.LeastBytes > opt.Memory
+	if short {
+		p.Bytes = p.LeastBytes // what is predicted within a budget is that at most
+	}
 	var shared *clusterPlan
 	if on.ranks > 0 {
 		if shared, err = on.onCluster(ctx, &opt, p); err != nil {
@@ -78,7 +81,7 @@ func (a *app) plan(ctx context.Context, data string, f *fitFlags, on *clusterFla
 			err = shared.write(a.out)
 		}
 	}
-	if err == nil && opt.Memory > 0 && p.LeastBytes > opt.Memory {
+	if err == nil && short {
 		return &bbgp.MemoryError{What: fmt.Sprintf("method %s on %d rows of %d inputs", p.Method, p.Distinct, p.Inputs),
 			Needed: p.LeastBytes, Budget: opt.Memory}
 	}

@@ -248,7 +248,7 @@ func (t *Trainer) begin(ctx context.Context) error {
 	}
 	t.eval.Seed = t.opt.Seed + uint64(t.stage)*7919
 	t.eval.Eps = coarseEps * t.eps
-	if t.settles() && t.opt.Eval.Probes == 0 {
+	if t.settles() && t.opt.Probes == cost.FewProbes { // the usual ones
 		t.eval.Probes = goneOnProbes
 	}
 	if t.Cur.Ev != nil {

@@ -103,7 +103,9 @@ func denseScore(t *testing.T, p Params, train, test *Data) (score.Score, error) 
 func checkAgainstDense(t *testing.T, m *Model, train, test *Data) {
 	t.Helper()
 	ctx, e := context.Background(), gptest.Engine(t)
-	want, err := denseModel(m.Parameters, train).Predict(ctx, test.X, PredictOptions{SD: true, Engine: e})
+	dense := denseModel(m.Parameters, train)
+	dense.Result.N, dense.Result.DF = m.Result.N, m.Result.DF
+	want, err := dense.Predict(ctx, test.X, PredictOptions{SD: true, Engine: e})
 	if err != nil {
 		t.Fatal(err)
 	}

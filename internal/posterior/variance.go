@@ -14,7 +14,7 @@ import (
 //	probes    a regression on the nearest rows (and V), an upper bound, and its gap
 //	          from probes (probes.go); rows that stay too wide are regressed on more
 //	iterate   conjugate gradients (cgvariance.go), for what is still too wide, and
-//	          for a few rows, which do not pay for the probes
+//	          for a few rows, which do not pay for the probes unless rounding leaves them unknown
 
 const (
 	varianceBlock = 1024 // rows at a time at most
@@ -66,32 +66,71 @@ func (p *Posterior) variances(ctx context.Context, std linalg.Matrix, opt Option
 	if p.chol != nil {
 		return v, p.dense(ctx, std, opt, v)
 	}
-	if p.askedSD += std.Rows; p.askedSD >= fewRows && p.probes == nil && !p.noProbes && !opt.Rigorous {
-		g, err := p.newGapProbes(ctx, true)
-		switch {
-		case errors.Is(err, errNoProbes):
-			p.noProbes = true // such a matrix is left to the iteration
-		case err != nil:
-			return nil, err
-		}
-		p.probes = g
+	p.askedSD += std.Rows
+	if err := p.makeProbes(ctx, p.askedSD >= fewRows && !opt.Rigorous); err != nil {
+		return nil, err
 	}
+	wide, err := all, error(nil)
 	if p.probes != nil && !opt.Rigorous {
-		var wide, rounded []int
-		for i := 0; i < std.Rows; i += p.probes.size.Rows {
-			block := all[i:min(i+p.probes.size.Rows, std.Rows)]
-			left, open, err := p.regress(ctx, std, block, opt.SDTol, v)
-			if err != nil {
-				return nil, err
-			}
-			wide, rounded = append(wide, left...), append(rounded, open...)
+		var rounded []int
+		if wide, rounded, err = p.regressAll(ctx, std, all, opt.SDTol, v); err != nil {
+			return nil, err
 		}
 		if err := p.iterateRounded(ctx, std, rounded, opt.SDTol, v); err != nil {
 			return nil, err
 		}
-		all = wide
 	}
-	return v, p.iterate(ctx, std, all, opt.SDTol, v)
+	if err := p.iterate(ctx, std, wide, opt.SDTol, v); err != nil || p.probes != nil || opt.Rigorous {
+		return v, err
+	}
+	return v, p.regressUnknown(ctx, std, opt.SDTol, v)
+}
+
+// makeProbes makes the probes, where that is asked for and they are not there.
+func (p *Posterior) makeProbes(ctx context.Context, asked bool) error {
+	if !asked || p.probes != nil || p.noProbes {
+		return nil
+	}
+	g, err := p.newGapProbes(ctx, true)
+	if errors.Is(err, errNoProbes) {
+		p.noProbes = true // such a matrix is left to the iteration
+		return nil
+	}
+	p.probes = g
+	return err
+}
+
+// regressAll brackets the given rows by regressions and the probes; wide and rounded as those of regress.
+func (p *Posterior) regressAll(ctx context.Context, std linalg.Matrix, rows []int, tol float64,
+	v *varianceBounds) (wide, rounded []int, err error) {
+	for i := 0; i < len(rows); i += p.probes.size.Rows {
+		block := rows[i:min(i+p.probes.size.Rows, len(rows))]
+		left, open, err := p.regress(ctx, std, block, tol, v)
+		if err != nil {
+			return nil, nil, err
+		}
+		wide, rounded = append(wide, left...), append(rounded, open...)
+	}
+	return wide, rounded, nil
+}
+
+// unknownWidth is the relative half width from which a deviation that an iteration has left is unknown.
+const unknownWidth = 0.25
+
+// regressUnknown makes the probes after all for a few rows of which iterations tell next to nothing: they lose more to
+// rounding where the noise is a tiny part of σ_f² than regressions on near rows do.
+func (p *Posterior) regressUnknown(ctx context.Context, std linalg.Matrix, tol float64, v *varianceBounds) error {
+	var unknown []int
+	for i := range v.lo {
+		if !narrow(max(tol, unknownWidth), v.lo[i], v.hi[i]) {
+			unknown = append(unknown, i)
+		}
+	}
+	if err := p.makeProbes(ctx, len(unknown) > 0); err != nil || p.probes == nil {
+		return err
+	}
+	_, _, err := p.regressAll(ctx, std, unknown, tol, v)
+	return err
 }
 
 // roundedGain is the part of its width that a variance has to lose by the iteration for that to be worth its cost.

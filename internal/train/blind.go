@@ -12,12 +12,13 @@ import (
 // A smooth function of many inputs without noise is told by all rows together: with n = 26800 and eight
 // inputs 64 neighbours leave .26 nats a row to be told by another 64, and what they gain or lose between
 // two places has the wrong sign. Then fits of random rows lead the search, as they see each row from all
-// sides, and what the neighbours have found is one start of theirs.
+// sides, and what the neighbours have found is one start of theirs. So they do on large tables where the neighbours
+// leave less open, a fit of random rows being nothing beside an evaluation of all: of 100000 rows of a function of four
+// inputs with noise .012 nats a row, and its best place by neighbours was 480 nats below that by 13500 random rows.
 
 // byRandomRows goes on with random rows from the candidates, of which the fits of random rows come
-// first, and drops what neighbours have found; per is what more of them tell, in nats a row.
-func (f *Search) byRandomRows(ctx context.Context, per float64) ([]*Candidate, error) {
-	f.blind = true
+// first, and drops what neighbours have found; open is what more of them tell, in nats.
+func (f *Search) byRandomRows(ctx context.Context, open float64) ([]*Candidate, error) {
 	before := *f.Count
 	defer func() { f.Count.Evals, f.Count.Passes = before.Evals, before.Passes }()
 	c := &f.Starts[0]
@@ -26,7 +27,7 @@ func (f *Search) byRandomRows(ctx context.Context, per float64) ([]*Candidate, e
 		starts = append(starts, o.Parameters)
 		if o != c {
 			o.Dropped = fmt.Sprintf("by %d neighbours: half of them leave %.2g nats a row open, so random rows lead",
-				screenNear, per)
+				screenNear, open/float64(f.Std.X.Rows))
 		}
 	}
 	ends := []gp.Params{c.Parameters}
@@ -42,7 +43,7 @@ func (f *Search) byRandomRows(ctx context.Context, per float64) ([]*Candidate, e
 		starts, ends = next, append(ends, next[0])
 	}
 	c.Parameters = ends[len(ends)-1].Clone()
-	if len(ends) > 1 {
+	if len(ends) > 1 && f.blind { // else the noise ends the growth
 		c.Parameters = continued(ends[len(ends)-2], c.Parameters, float64(f.Std.X.Rows)/float64(c.Rows))
 		c.From += ", continued to all rows"
 	}

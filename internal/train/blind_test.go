@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"bbgp.dev/internal/cost"
+	"bbgp.dev/internal/gp"
+	"bbgp.dev/linalg"
 )
 
 // Random rows lead where a smooth function of many inputs has no noise, and neighbours where it has.
@@ -55,5 +57,23 @@ func TestContinued(t *testing.T) {
 	}
 	if !math.IsInf(got.Lengthscales[2], 1) {
 		t.Error("an input that is out came in")
+	}
+}
+
+// Random rows lead large tables of which neighbours leave hundreds of nats open, but only where a tenth of a nat a row
+// is open are neighbours said to be blind.
+func TestLeavesOpen(t *testing.T) {
+	for _, c := range []struct {
+		rows        int
+		open        float64
+		lead, blind bool
+	}{
+		{40000, 600, false, false}, {60000, 600, true, false}, {60000, 400, false, false},
+		{60000, 7000, true, true}, {2000, 300, true, true},
+	} {
+		f := &Search{Std: &gp.Table{X: linalg.Matrix{Rows: c.rows}}}
+		if lead := f.leavesOpen(c.open); lead != c.lead || f.blind != c.blind {
+			t.Errorf("%d rows, %v nats open: random rows lead %v, blind %v", c.rows, c.open, lead, f.blind)
+		}
 	}
 }

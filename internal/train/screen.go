@@ -25,6 +25,12 @@ const (
 	screenNoise = 10  // times less noise than the best has is too little
 	screenKeep  = 3   // places that are compared by all rows at most
 	screenBlind = 0.1 // nats a row that the second half of the neighbours tells
+
+	// Where a fit of random rows costs hardly anything beside an evaluation of all, it leads from so many nats that the
+	// second half of the neighbours tells of all rows, unless it is behind by more than so often that by neighbours.
+	screenMany   = 50000
+	screenOpen   = 500
+	screenBehind = 3
 )
 
 // A comparer has the Vecchia likelihood of a sample of the rows.
@@ -111,6 +117,13 @@ func (c *comparer) valued(ctx context.Context, all []*Candidate) ([]screened, er
 	return list, nil
 }
 
+// leavesOpen says whether so many nats told by the second half of the neighbours of all rows let random rows lead.
+func (f *Search) leavesOpen(open float64) bool {
+	n := float64(f.Std.X.Rows)
+	f.blind = open > screenBlind*n
+	return f.blind || n >= screenMany && open > screenOpen
+}
+
 // screen drops candidates that are behind beyond doubt and returns the others, the best
 // first. Candidates at one place that differ in the noise stay together: few neighbours do
 // not know how much of it there is, but for rough functions of few inputs.
@@ -131,8 +144,18 @@ func (f *Search) screen(ctx context.Context, all []Candidate) ([]*Candidate, err
 	if err != nil {
 		return nil, err
 	}
-	if per := (list[0].value - sum(fewer)) / float64(f.Std.X.Rows); per > screenBlind && f.hasLevel(&all[0]) {
-		return f.byRandomRows(ctx, per)
+	if open := list[0].value - sum(fewer); f.hasLevel(&all[0]) && f.leavesOpen(open) {
+		before := slices.Clone(all)
+		lead, err := f.byRandomRows(ctx, open)
+		if err != nil || f.blind {
+			return lead, err
+		}
+		parts, err := c.at(ctx, lead[0].Parameters, screenNear)
+		if err != nil || list[0].value-sum(parts) <= screenBehind*open {
+			return lead, err
+		}
+		before[0].Evaluations = all[0].Evaluations
+		copy(all, before) // random rows have lost what near ones tell
 	}
 	var places []gp.Params
 	out = nil

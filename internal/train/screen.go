@@ -124,6 +124,24 @@ func (f *Search) leavesOpen(open float64) bool {
 	return f.blind || n >= screenMany && open > screenOpen
 }
 
+// randomLead is byRandomRows, and nil where neighbours are not blind and see its end, by likelihoods of which the best
+// is value, too far behind: random rows have lost what near ones tell.
+func (f *Search) randomLead(ctx context.Context, c *comparer, all []Candidate, value, open float64) ([]*Candidate,
+	error) {
+	before := slices.Clone(all)
+	lead, err := f.byRandomRows(ctx, open)
+	if err != nil || f.blind {
+		return lead, err
+	}
+	parts, err := c.at(ctx, lead[0].Parameters, screenNear)
+	if err != nil || value-sum(parts) <= screenBehind*open {
+		return lead, err
+	}
+	before[0].Evaluations = all[0].Evaluations
+	copy(all, before)
+	return nil, nil
+}
+
 // screen drops candidates that are behind beyond doubt and returns the others, the best
 // first. Candidates at one place that differ in the noise stay together: few neighbours do
 // not know how much of it there is, but for rough functions of few inputs.
@@ -145,17 +163,9 @@ func (f *Search) screen(ctx context.Context, all []Candidate) ([]*Candidate, err
 		return nil, err
 	}
 	if open := list[0].value - sum(fewer); f.hasLevel(&all[0]) && f.leavesOpen(open) {
-		before := slices.Clone(all)
-		lead, err := f.byRandomRows(ctx, open)
-		if err != nil || f.blind {
+		if lead, err := f.randomLead(ctx, c, all, list[0].value, open); err != nil || lead != nil {
 			return lead, err
 		}
-		parts, err := c.at(ctx, lead[0].Parameters, screenNear)
-		if err != nil || list[0].value-sum(parts) <= screenBehind*open {
-			return lead, err
-		}
-		before[0].Evaluations = all[0].Evaluations
-		copy(all, before) // random rows have lost what near ones tell
 	}
 	var places []gp.Params
 	out = nil

@@ -64,16 +64,18 @@ func TestContinued(t *testing.T) {
 // is open are neighbours said to be blind.
 func TestLeavesOpen(t *testing.T) {
 	for _, c := range []struct {
-		rows        int
-		open        float64
-		lead, blind bool
+		rows, inputs int
+		open         float64
+		lead, blind  bool
 	}{
-		{40000, 600, false, false}, {60000, 600, true, false}, {60000, 400, false, false},
-		{60000, 7000, true, true}, {2000, 300, true, true},
+		{40000, 5, 600, false, false}, {60000, 5, 600, true, false}, {60000, 5, 400, false, false},
+		{60000, 5, 7000, true, true}, {2000, 5, 300, true, true}, {60000, 2, 600, false, false},
 	} {
 		f := &Search{Std: &gp.Table{X: linalg.Matrix{Rows: c.rows}}}
-		if lead := f.leavesOpen(c.open); lead != c.lead || f.blind != c.blind {
-			t.Errorf("%d rows, %v nats open: random rows lead %v, blind %v", c.rows, c.open, lead, f.blind)
+		p := gp.DefaultParams("matern32", c.inputs)
+		if lead := f.leavesOpen(c.open, p); lead != c.lead || f.blind != c.blind {
+			t.Errorf("%d rows of %d inputs, %v nats open: random rows lead %v, blind %v", c.rows, c.inputs, c.open,
+				lead, f.blind)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"bbgp.dev/internal/cost"
 	"bbgp.dev/internal/gp"
 	"bbgp.dev/kernelmv"
 )
@@ -117,11 +118,13 @@ func (c *comparer) valued(ctx context.Context, all []*Candidate) ([]screened, er
 	return list, nil
 }
 
-// leavesOpen says whether so many nats told by the second half of the neighbours of all rows let random rows lead.
-func (f *Search) leavesOpen(open float64) bool {
-	n := float64(f.Std.X.Rows)
-	f.blind = open > screenBlind*n
-	return f.blind || n >= screenMany && open > screenOpen
+// leavesOpen says whether so many nats told by the second half of the neighbours of all rows, at p, let random rows
+// lead. Those of maps do not: near rows tell them all, and an evaluation of all rows costs little.
+func (f *Search) leavesOpen(open float64, p gp.Params) bool {
+	n := f.Std.X.Rows
+	used, _ := inUse(p)
+	f.blind = open > screenBlind*float64(n)
+	return f.blind || n >= screenMany && open > screenOpen && !cost.IsMap(n, used)
 }
 
 // randomLead is byRandomRows, and nil where neighbours are not blind and see its end, by likelihoods of which the best
@@ -162,7 +165,7 @@ func (f *Search) screen(ctx context.Context, all []Candidate) ([]*Candidate, err
 	if err != nil {
 		return nil, err
 	}
-	if open := list[0].value - sum(fewer); f.hasLevel(&all[0]) && f.leavesOpen(open) {
+	if open := list[0].value - sum(fewer); f.hasLevel(&all[0]) && f.leavesOpen(open, list[0].Parameters) {
 		if lead, err := f.randomLead(ctx, c, all, list[0].value, open); err != nil || lead != nil {
 			return lead, err
 		}

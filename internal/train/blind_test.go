@@ -8,7 +8,6 @@ import (
 
 	"bbgp.dev/internal/cost"
 	"bbgp.dev/internal/gp"
-	"bbgp.dev/linalg"
 )
 
 // Random rows lead where a smooth function of many inputs has no noise, and neighbours where it has.
@@ -71,11 +70,10 @@ func TestLeavesOpen(t *testing.T) {
 		{40000, 5, 600, false, false}, {60000, 5, 600, true, false}, {60000, 5, 400, false, false},
 		{60000, 5, 7000, true, true}, {2000, 5, 300, true, true}, {60000, 2, 600, false, false},
 	} {
-		f := &Search{Std: &gp.Table{X: linalg.Matrix{Rows: c.rows}}}
 		p := gp.DefaultParams("matern32", c.inputs)
-		if lead := f.leavesOpen(c.open, p); lead != c.lead || f.blind != c.blind {
+		if lead, blind := leavesOpen(c.rows, c.open, p); lead != c.lead || blind != c.blind {
 			t.Errorf("%d rows of %d inputs, %v nats open: random rows lead %v, blind %v", c.rows, c.inputs, c.open,
-				lead, f.blind)
+				lead, blind)
 		}
 	}
 }

@@ -18,14 +18,9 @@ const (
 )
 
 // cellsApart returns c's place with little noise and lengthscales that keep the cells of its inputs apart, if within
-// them the target differs by far less than the noise there.
+// them the target differs by far less than the noise there; from is "" where cells tell nothing else.
 func (f *Search) cellsApart(c *climber) (p gp.Params, from string) {
-	return f.apart(c.p)
-}
-
-// apart is cellsApart from p; from is "" where cells tell nothing else.
-func (f *Search) apart(p gp.Params) (q gp.Params, from string) {
-	q = p.Clone()
+	p = c.p.Clone()
 	tells := make([]bool, len(p.Lengthscales))
 	for j := range tells {
 		tells[j] = !f.Flat[j]
@@ -35,16 +30,16 @@ func (f *Search) apart(p gp.Params) (q gp.Params, from string) {
 	}
 	within, left := f.withinCells(tells)
 	if left < cellRows || !(within < cellNoise*p.Noise) {
-		return q, ""
+		return p, ""
 	}
-	q.Noise, q.Variance = math.Max(within, 2*gp.MinParam), varianceOf(f.Std.Y)
+	p.Noise, p.Variance = math.Max(within, 2*gp.MinParam), varianceOf(f.Std.Y)
 	for j, t := range tells {
-		q.Lengthscales[j] = gp.FarLength
+		p.Lengthscales[j] = gp.FarLength
 		if t {
-			q.Lengthscales[j] = stepOf(f.Std, j)
+			p.Lengthscales[j] = stepOf(f.Std, j)
 		}
 	}
-	return q, fmt.Sprintf("cells apart, the target within them known to %.2g", math.Sqrt(within))
+	return p, fmt.Sprintf("cells apart, the target within them known to %.2g", math.Sqrt(within))
 }
 
 // withinCells returns the variance of the target of rows that have the same values of those inputs, and how many rows

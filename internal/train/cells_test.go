@@ -47,7 +47,7 @@ func TestCellsApart(t *testing.T) {
 	}
 	f = searchOf(t, counts(0.2), true)
 	p.Noise, p.Lengthscales = 0.04, []float64{2, 2, math.Inf(1)}
-	if _, from := f.apart(p); from != "" {
+	if _, from := f.cellsApart(&climber{p: p}); from != "" {
 		t.Error("noise within cells is taken for none: ", from)
 	}
 }

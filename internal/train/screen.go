@@ -118,13 +118,13 @@ func (c *comparer) valued(ctx context.Context, all []*Candidate) ([]screened, er
 	return list, nil
 }
 
-// leavesOpen says whether so many nats told by the second half of the neighbours of all rows, at p, let random rows
-// lead. Those of maps do not: near rows tell them all, and an evaluation of all rows costs little.
-func (f *Search) leavesOpen(open float64, p gp.Params) bool {
-	n := f.Std.X.Rows
+// leavesOpen says whether so many nats of all n rows, told at p by the second half of the neighbours, let random rows
+// lead, and whether neighbours are blind. Random rows of maps do not lead: near ones tell all, and an evaluation of all
+// rows costs little.
+func leavesOpen(n int, open float64, p gp.Params) (lead, blind bool) {
 	used, _ := inUse(p)
-	f.blind = open > screenBlind*float64(n)
-	return f.blind || n >= screenMany && open > screenOpen && !cost.IsMap(n, used)
+	blind = open > screenBlind*float64(n)
+	return blind || n >= screenMany && open > screenOpen && !cost.IsMap(n, used), blind
 }
 
 // randomLead is byRandomRows, and nil where neighbours are not blind and see its end, by likelihoods of which the best
@@ -165,7 +165,9 @@ func (f *Search) screen(ctx context.Context, all []Candidate) ([]*Candidate, err
 	if err != nil {
 		return nil, err
 	}
-	if open := list[0].value - sum(fewer); f.hasLevel(&all[0]) && f.leavesOpen(open, list[0].Parameters) {
+	open := list[0].value - sum(fewer)
+	if random, blind := leavesOpen(f.Std.X.Rows, open, list[0].Parameters); random && f.hasLevel(&all[0]) {
+		f.blind = blind
 		if lead, err := f.randomLead(ctx, c, all, list[0].value, open); err != nil || lead != nil {
 			return lead, err
 		}

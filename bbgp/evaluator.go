@@ -178,7 +178,7 @@ func (ev *Evaluator) report(v *evidence.Value) *LMLReport {
 // piloted returns the options of an evaluation on d, with what a pilot tells.
 func (o *Options) piloted(ctx context.Context, d *gp.Table, p Params) (evidence.Options, error) {
 	eval := o.evalOptions()
-	eval.Gradient = !o.NoGradient
+	eval.Gradient, eval.Reported = !o.NoGradient, true
 	if o.autoProbes && o.Method == enum.MethodBBGP {
 		eval.Probes = 0
 	}

@@ -47,7 +47,8 @@ type LMLReport struct {
 
 // LogMarginalLikelihood evaluates L and, unless opt.NoGradient is set, its
 // gradient by the natural parameters at p, on d as standardised by its own moments unless
-// opt.NoScale is set; an Evaluator does so at many p.
+// opt.NoScale is set; an Evaluator does so at many p. With a gradient it goes on until the bounds of the bias are a
+// part of opt.Eps apart, since derivatives are off by the root of what the value is.
 // Options of the training are ignored. It fails with a *DataError, *ParamError,
 // *OptionError or *MemoryError before it starts, with ctx.Err(), with an error
 // that wraps ErrNotFinite, or with a *StagnationError.

@@ -23,6 +23,9 @@ const (
 	gradientSeeds = 24  // of probes whose mean gradient is
 )
 
+// fewRows is up to how many rows gradients by probes are held in their mean alone.
+const fewRows = 3000
+
 // manyRows is how many rows make the truth so dear that every way of computing is held
 // against it.
 const manyRows = 1500
@@ -99,6 +102,10 @@ func (p *problem) bias(ctx context.Context, t *tally, truth *truth, got *bbgp.LM
 	at := min(max(tight.LML, lo), hi)
 	at = min(max(at, float64(tight.Lower)), float64(tight.Upper))
 	t.within("bias, "+string(got.Precision), string(got.BoundKind), lo, at, hi, hi-lo > 2.1, p.recipe())
+	if len(truth.x) > fewRows {
+		_, size := truth.gradient()
+		p.gradient(t, "gradient by probes, bias", got.Gradient, tight.Gradient, size, float64(tight.Upper-tight.Lower))
+	}
 	if got.Precision != "f32" {
 		return
 	}

@@ -80,6 +80,8 @@ type Options struct {
 	Product     string  // auto, dense or h2
 	Tolerance   float64 // of h2 in float32; 0 lets the noise choose
 	Gradient    bool
+	// Reported says that the gradient is for others than a training: of many rows, too, bounds are far closer than Eps.
+	Reported bool
 	// After is the Eps of the last evaluation, in dense float64 products and not rejected, if this one is of the same
 	// place, preconditioner and probes and goes on from it; 0 for one of its own.
 	After float64

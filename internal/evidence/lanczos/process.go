@@ -152,25 +152,40 @@ func (r *process) warm() (known float64, err error) {
 	return along * (along / size), nil
 }
 
-// gradientRows is up to how many rows gradients have bounds gradientPart of eps apart, as far as half of the
-// passes again bring them. Derivatives are off by the root of what the value is: of 361 random tables of 20
-// to 300 rows one in a hundred by 14 nats at eps 1, by .9 at .01, for 1.13 times the passes.
+// Gradients have bounds a part of eps apart, as far as half of the passes again bring them: of up to gradientRows rows
+// gradientPart, above that reportedPart where they are reported, for a training pays by its passes. Derivatives are off
+// by the root of what the value is: of 361 random tables of 20 to 300 rows one in a hundred by 14 nats at eps 1, by .9
+// at .01, for 1.13 times the passes.
 const (
 	gradientRows = cost.DenseRows
 	gradientPart = 0.01
+	reportedPart = 0.001
 )
+
+// gradientEps is how near each other bounds are to be for the gradient. Below n² more passes are dear, and n is large.
+func (r *process) gradientEps() float64 {
+	switch {
+	case !r.opt.Gradient || r.h2 && r.o.n > gradientRows:
+		return r.opt.Eps
+	case r.o.n <= gradientRows:
+		return gradientPart * r.opt.Eps
+	case r.opt.Reported:
+		return reportedPart * r.opt.Eps
+	}
+	return r.opt.Eps
+}
 
 // near reports that the bounds are as near each other as is asked for; reached is the pass at which they
 // were eps apart, 0 before it.
 func (r *process) near(reached *int) bool {
-	gap := r.o.b.gap()
-	if gap > r.opt.Eps || !r.opt.Gradient || r.o.n > gradientRows {
+	gap, want := r.o.b.gap(), r.gradientEps()
+	if gap > r.opt.Eps || want == r.opt.Eps {
 		return gap <= r.opt.Eps
 	}
 	if *reached == 0 {
 		*reached = r.passes
 	}
-	return gap <= gradientPart*r.opt.Eps || r.passes >= *reached+max(2, *reached/2)
+	return gap <= want || r.passes >= *reached+max(2, *reached/2)
 }
 
 // takeOver goes on from the last evaluation, if that is asked for and its process is there.

@@ -152,40 +152,40 @@ func (r *process) warm() (known float64, err error) {
 	return along * (along / size), nil
 }
 
-// Gradients have bounds a part of eps apart, as far as half of the passes again bring them: of up to gradientRows rows
-// gradientPart, above that reportedPart where they are reported, for a training pays by its passes. Derivatives are off
-// by the root of what the value is: of 361 random tables of 20 to 300 rows one in a hundred by 14 nats at eps 1, by .9
-// at .01, for 1.13 times the passes.
+// Gradients have bounds a part of eps apart: of up to gradientRows rows gradientPart, as far as half of the passes again
+// bring them, above that reportedPart where they are reported, by as many passes again, for a training pays by its
+// passes. Derivatives are off by the root of what the value is: of 361 random tables of 20 to 300 rows one in a hundred
+// by 14 nats at eps 1, by .9 at .01, for 1.13 times the passes.
 const (
 	gradientRows = cost.DenseRows
 	gradientPart = 0.01
 	reportedPart = 0.001
 )
 
-// gradientEps is how near each other bounds are to be for the gradient. Below n² more passes are dear, and n is large.
-func (r *process) gradientEps() float64 {
+// forGradient is how near each other bounds are to be for the gradient, and for how many passes beyond those that
+// brought them to eps. Below n² passes are dear.
+func (r *process) forGradient(reached int) (eps float64, more int) {
 	switch {
-	case !r.opt.Gradient || r.h2 && r.o.n > gradientRows:
-		return r.opt.Eps
-	case r.o.n <= gradientRows:
-		return gradientPart * r.opt.Eps
-	case r.opt.Reported:
-		return reportedPart * r.opt.Eps
+	case r.opt.Gradient && r.o.n <= gradientRows:
+		return gradientPart * r.opt.Eps, max(2, reached/2)
+	case r.opt.Gradient && r.opt.Reported && !r.h2:
+		return reportedPart * r.opt.Eps, max(2, reached)
 	}
-	return r.opt.Eps
+	return r.opt.Eps, 0
 }
 
 // near reports that the bounds are as near each other as is asked for; reached is the pass at which they
 // were eps apart, 0 before it.
 func (r *process) near(reached *int) bool {
-	gap, want := r.o.b.gap(), r.gradientEps()
-	if gap > r.opt.Eps || want == r.opt.Eps {
-		return gap <= r.opt.Eps
+	gap := r.o.b.gap()
+	if gap > r.opt.Eps {
+		return false
 	}
 	if *reached == 0 {
 		*reached = r.passes
 	}
-	return gap <= want || r.passes >= *reached+max(2, *reached/2)
+	eps, more := r.forGradient(*reached)
+	return gap <= eps || r.passes >= *reached+more
 }
 
 // takeOver goes on from the last evaluation, if that is asked for and its process is there.

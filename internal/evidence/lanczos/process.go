@@ -154,8 +154,8 @@ func (r *process) warm() (known float64, err error) {
 
 // Gradients have bounds a part of eps apart: of up to gradientRows rows gradientPart, as far as half of the passes
 // again bring them, above that reportedPart where they are reported, by as many passes again, for a training pays by
-// its passes. Derivatives are off by the root of what the value is: of 361 random tables of 20 to 300 rows one in a hundred
-// by 14 nats at eps 1, by .9 at .01, for 1.13 times the passes.
+// its passes. Derivatives are off by the root of what the value is: of 361 random tables of 20 to 300 rows one in a
+// hundred by 14 nats at eps 1, by .9 at .01, for 1.13 times the passes.
 const (
 	gradientRows = cost.DenseRows
 	gradientPart = 0.01

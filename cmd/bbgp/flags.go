@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
@@ -294,14 +295,14 @@ func autoNumber(flag, s string) (int, error) {
 // budget.
 const memoryShare = 0.8
 
-// defaultMemory returns 0, no budget, where the system does not tell.
-func defaultMemory() int64 {
+// defaultMemory returns 0, no budget, where the system does not tell, which is asked once.
+var defaultMemory = sync.OnceValue(func() int64 {
 	limit, err := memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSystem)()
 	if err != nil {
 		return 0
 	}
 	return int64(memoryShare * float64(min(limit, 1<<60)))
-}
+})
 
 // ownMemory is what the process has beside the collector's: the parts of its file that it uses.
 const ownMemory = 21 << 20

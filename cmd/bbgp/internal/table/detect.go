@@ -19,6 +19,8 @@ type sample struct {
 	recs  []record
 	cells [][][]byte // of each record, by the delimiter
 	usual int        // number of cells that most records have
+	cut   []record   // the records that have been cut, by
+	mark  byte       // this
 	place layout     // columns by position, nil for a delimiter
 }
 
@@ -81,6 +83,10 @@ func splitCopy(rec []byte, delimiter byte) [][]byte {
 
 // by cuts all records.
 func (s *sample) by(delimiter byte) {
+	if s.place == nil && delimiter == s.mark && len(s.cut) > 0 && len(s.cut) == len(s.recs) && &s.cut[0] == &s.recs[0] {
+		return
+	}
+	s.cut, s.mark = s.recs, delimiter
 	s.cells = make([][][]byte, len(s.recs))
 	count, first := map[int]int{}, map[int]int{}
 	for i, r := range s.recs {
@@ -205,21 +211,18 @@ func (s *sample) detectDelimiter() (delimiter byte, titles int) {
 // detectDecimal tells a decimal comma: some cell is a number only with a comma, and none
 // is one only with a point.
 func (s *sample) detectDecimal() byte {
-	points, commas := 0, 0
+	mark := byte('.')
 	for _, cells := range s.cells {
 		for _, c := range cells {
 			switch strongMark(c) {
 			case '.':
-				points++
+				return '.'
 			case ',':
-				commas++
+				mark = ','
 			}
 		}
 	}
-	if commas > 0 && points == 0 {
-		return ','
-	}
-	return '.'
+	return mark
 }
 
 // strongMark returns the decimal mark of a number that can have no other one.

@@ -63,7 +63,8 @@ func findHead(s *sample, opt *ReadOptions) *head {
 			drop(titles)
 		}
 	}
-	if rows := slices.DeleteFunc(slices.Clone(s.recs), func(r record) bool { return isRule(r.text) }); len(rows) > 0 {
+	rows := slices.DeleteFunc(slices.Clone(s.recs), func(r record) bool { return isRule(r.text) })
+	if len(rows) > 0 && len(rows) < len(s.recs) {
 		s.recs = rows
 	}
 	s.by(h.delimiter)

@@ -33,6 +33,10 @@ func (p *Posterior) extended(xs linalg.Matrix) (*kernelmv.Op, error) {
 	return kernelmv.NewOp(p.e, x, p.kernel(), noise)
 }
 
+// settledWidth is how many times as wide as without rounding bounds are of which that is what is left. Below it more
+// rows gain more, and cost less than an iteration.
+const settledWidth = 1.25
+
 // A regression is a block of rows to predict that are bracketed by regressions and the
 // gapProbes.
 type regression struct {
@@ -45,7 +49,7 @@ type regression struct {
 	kg   linalg.Matrix // [V'k*, (ω - V V'ε)'k*]
 	own  []float64     // rounding of entries
 	tol  float64
-	// settled says of a row that rounding alone keeps its bounds apart: more rows would not help.
+	// settled says of a row that its bounds would be narrow but for rounding: more rows would not help.
 	settled []bool
 }
 
@@ -190,8 +194,8 @@ func (r *regression) bracket(c int, variance float64, near []int32, coef []float
 		return // coefficients that are nothing but rounding
 	}
 	r.v.meet(i, lo, hi)
-	lo, hi = g.between(variance, 0, sum, 0)
-	r.settled[c] = narrow(r.tol, max(lo, 0), max(hi, 0))
+	exactLo, exactHi := g.between(variance, 0, sum, 0)
+	r.settled[c] = hi-lo >= settledWidth*(exactHi-exactLo) && narrow(r.tol, max(exactLo, 0), max(exactHi, 0))
 	gap := g.most * sum
 	size := comb.size
 	if g.rank > 0 {

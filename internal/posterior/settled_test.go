@@ -187,3 +187,41 @@ func TestSettledBounds(t *testing.T) {
 		}
 	}
 }
+
+// TestBarelyWide: a row that the least of rounding keeps from being narrow is regressed on near rows as any other,
+// since there is more to gain than rounding; iterating for it costs as much as for a block of rows.
+func TestBarelyWide(t *testing.T) {
+	const n = 300
+	ctx, d := context.Background(), gptest.SmoothTable(n, 2, 0)
+	p := gp.Params{Kernel: "matern32", Variance: 30, Noise: 0.1, Lengthscales: []float64{3, 4}}
+	m := New(d, p, PrecondSpec{Rank: 30, Node: 1}, nil, Weights{MeanError: math.Inf(1)})
+	if err := m.prepare(ctx, gptest.Engine(t), true); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.makeProbes(ctx, true); err != nil || m.probes == nil || m.probes.rank == 0 {
+		t.Fatal(err, m.probes)
+	}
+	xs := d.X.Sub(0, 20, 0, 2).Clone()
+	for i := range xs.Data {
+		xs.Data[i] += 0.1
+	}
+	v := newVarianceBounds(xs.Rows, p.Variance)
+	rows := span(0, xs.Rows)
+	alone := func(tol float64, c int) *regression {
+		r, err := m.newRegression(ctx, xs, rows, tol, v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		own := r.kg.Row(c)[:m.probes.rank]
+		r.bracket(c, p.Variance-m.e.Dot(own, own), nil, nil)
+		return r
+	}
+	for c := range rows {
+		alone(1, c)
+		lo, hi := math.Sqrt(v.lo[c]), math.Sqrt(v.hi[c])
+		width := (hi - lo) / (hi + lo)
+		if barely := width * (1 - 1e-12); narrow(barely, v.lo[c], v.hi[c]) || alone(barely, c).settled[c] {
+			t.Errorf("row %d, of relative half width %g, is settled below it by rounding", c, width)
+		}
+	}
+}

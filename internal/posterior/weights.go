@@ -253,8 +253,8 @@ func (p *Posterior) needDelta(ctx context.Context) error {
 	return nil
 }
 
-// checkPairs is the work of checkWeights: 2 ms.
-const checkPairs = 1_000_000
+// checkPairs and checkRows bound the work of checkWeights: half a millisecond for 2000 rows, 2 for many.
+const checkPairs, checkRows = 1_000_000, 128
 
 // checkWeights tells whether the weights of a model from a file solve K̂α = y - c in a
 // sample of the rows, of all where they are few. With σ_f² r'K̂⁻¹r <= e², e the error
@@ -271,7 +271,7 @@ func (p *Posterior) checkWeights(ctx context.Context, op *kernelmv.Op) error {
 	for _, a := range p.weights {
 		sum += math.Abs(a)
 	}
-	rows := max(min(n, checkPairs/n), 1)
+	rows := max(min(n, checkPairs/n, checkRows), 1)
 	xs, out := linalg.NewMatrix(rows, p.D()), linalg.NewMatrix(rows, 1)
 	for k := range rows {
 		copy(xs.Row(k), p.data.X.Row(k*n/rows))

@@ -53,9 +53,9 @@ func main() {
 
 // collectAt is the growth of the heap, per cent, after which garbage is collected:
 // large arrays without pointers cost the collector nothing, and memory is dear.
-// Until it is collected for the first time, collectFirst stands: at 8 MiB and not at 2, which
+// Until it is collected for the first time, collectFirst stands: at 16 MiB and not at 2, which
 // a quick command passes a dozen times.
-const collectAt, collectFirst = 50, 200
+const collectAt, collectFirst = 50, 400
 
 // collect sets when garbage is collected, until the function that it returns is called.
 func collect() (end func()) {

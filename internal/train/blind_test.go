@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"bbgp.dev/internal/cost"
@@ -57,6 +58,15 @@ func TestContinued(t *testing.T) {
 	if !math.IsInf(got.Lengthscales[2], 1) {
 		t.Error("an input that is out came in")
 	}
+	// The variance would go to e⁴: both stop at three quarters of the way, at one σ_f²/ℓ³.
+	p, q = startAt(1e-3, 1), startAt(1e-3, math.Exp(2./3))
+	p.Variance, q.Variance = 1, math.Exp(2)
+	got = continued(p, q, cost.LevelGrowth*cost.LevelGrowth)
+	for i, want := range []float64{5, 5. / 3} {
+		if is := math.Log([]float64{got.Variance, got.Lengthscales[0]}[i]); math.Abs(is-want) > 1e-9 {
+			t.Errorf("number %d: e^%v, want e^%v", i, is, want)
+		}
+	}
 }
 
 // Random rows lead large tables of which neighbours leave hundreds of nats open, but only where a tenth of a nat a row
@@ -74,6 +84,62 @@ func TestLeavesOpen(t *testing.T) {
 		if lead, blind := leavesOpen(c.rows, c.open, p); lead != c.lead || blind != c.blind {
 			t.Errorf("%d rows of %d inputs, %v nats open: random rows lead %v, blind %v", c.rows, c.inputs, c.open,
 				lead, blind)
+		}
+	}
+}
+
+// Random rows whose end neighbours see, and see too far behind, do not lead: what neighbours have found is there as it
+// was. Where neighbours are blind their word does not count.
+func TestRandomLead(t *testing.T) {
+	const open, name = 20, "by neighbours"
+	r := rand.New(rand.NewPCG(3, 4))
+	d := filled(1000, 5, func(_ int, x []float64) float64 {
+		for j := range x {
+			x[j] = r.NormFloat64()
+		}
+		return math.Sin(2*x[0]) + 0.5*x[1] + 0.3*r.NormFloat64()
+	})
+	lead := func(blind bool, value float64) (f *Search, found []*Candidate, seen float64) {
+		f = searchOf(t, d, true)
+		f.blind = blind
+		f.Starts = []Candidate{
+			{From: "all ones", By: "subset", Rows: 100, Parameters: gp.DefaultParams("matern32", 5)},
+			{From: name, By: "vecchia", Parameters: gp.DefaultParams("matern32", 5)},
+		}
+		c, err := newComparer(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found, err = f.randomLead(context.Background(), c, f.Starts, value, open); err != nil {
+			t.Fatal(err)
+		}
+		if found != nil {
+			parts, err := c.at(context.Background(), found[0].Parameters, screenNear)
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen = sum(parts)
+		}
+		return f, found, seen
+	}
+	_, _, seen := lead(false, math.Inf(-1))
+	edge := seen + screenBehind*open
+	for _, k := range []struct {
+		blind bool
+		value float64
+		leads bool
+	}{{false, edge - 1, true}, {false, edge + 1, false}, {true, edge + 1, true}} {
+		f, found, _ := lead(k.blind, k.value)
+		first, second := f.Starts[0], f.Starts[1]
+		if first.Evaluations == 0 {
+			t.Errorf("%+v: the fits of random rows are not counted", k)
+		}
+		if k.leads && (len(found) != 1 || found[0].By != "subset" || first.Rows != 300 || second.Dropped == "") {
+			t.Errorf("%+v: leads %d candidates, from %d rows; of the other: %q", k, len(found), first.Rows, second.Dropped)
+		}
+		same := slices.Equal(first.Parameters.Lengthscales, gp.DefaultParams("matern32", 5).Lengthscales)
+		if !k.leads && (found != nil || first.Rows != 100 || !same || second.Dropped != "") {
+			t.Errorf("%+v: %d candidates lead, from %d rows; of the other: %q", k, len(found), first.Rows, second.Dropped)
 		}
 	}
 }

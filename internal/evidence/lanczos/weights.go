@@ -25,6 +25,9 @@ const (
 	// the weights of a residual are known, relative, in squares.
 	slack, leftTol = 0.25, 1e-2
 	weightPasses   = 400
+	// Means at training rows are off by about r. Where |r| is below rowPart of what means may be off by, all that
+	// counts is r'K̂⁻¹r, and a solution that leaves as much of that as rounding is not followed by another.
+	rowPart = 0.1
 )
 
 // A knownInverse is F⁻ᵀ(T H⁻¹T' + I - TT')F⁻¹, or P⁻¹ where the basis is not stored.
@@ -54,12 +57,15 @@ type solvedFor struct {
 }
 
 // better says whether s is nearer than b, and far: so much so that it pays to go on. Rounding makes both sizes of a
-// residual go up and down.
-func (s *solvedFor) better(b *solvedFor) (better, far bool) {
-	const scatter = 2
+// residual go up and down. Of r'r no more is asked than fine.
+func (s *solvedFor) better(b *solvedFor, fine float64) (better, far bool) {
+	const scatter, enough = 2, 4
 	product, was := s.rest*s.square, b.rest*b.square
 	better = product < was && s.rest <= scatter*b.rest && s.square <= scatter*b.square
-	return better, better && product < was/4
+	if b.square <= fine {
+		return better, better && s.rest < b.rest/enough
+	}
+	return better, better && product < was/enough
 }
 
 // solveWeights brings the weights of ev to r'K̂⁻¹r <= opt.Weights, as far as rounding allows.
@@ -82,7 +88,7 @@ func (r *process) solveWeights(ev *evidence.Value) error {
 		if err = fault; err != nil {
 			break
 		}
-		better, far := next.better(best)
+		better, far := next.better(best, rowPart*rowPart*r.p.Variance*r.opt.Weights)
 		if rough && !(next.rest < roughLeast*best.rest) {
 			op, rough, far = o.op.With(kernelmv.F64), false, true
 		}

@@ -144,3 +144,21 @@ func TestPreconditionerServes(t *testing.T) {
 		t.Error("the preconditioner of another request")
 	}
 }
+
+// A solution is followed by another where it has gained much: in r'K̂⁻¹r or r'r by four, and in r'K̂⁻¹r alone once r'r
+// is as fine as means need. One that has lost in either by more than scatter is not taken.
+func TestBetterWeights(t *testing.T) {
+	for _, k := range []struct {
+		rest, square float64 // of a solution after (1, 1)
+		fine         float64
+		better, far  bool
+	}{
+		{0.9, 0.1, 0.5, true, true}, {0.9, 0.1, 2, true, false}, {0.2, 0.9, 2, true, true}, {0.6, 0.6, 0.5, true, false},
+		{3, 0.1, 0.5, false, false}, {1.5, 0.9, 0.5, false, false},
+	} {
+		s, b := solvedFor{rest: k.rest, square: k.square}, solvedFor{rest: 1, square: 1}
+		if better, far := s.better(&b, k.fine); better != k.better || far != k.far {
+			t.Errorf("%+v: better %v, far %v", k, better, far)
+		}
+	}
+}

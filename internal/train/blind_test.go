@@ -135,11 +135,11 @@ func TestRandomLead(t *testing.T) {
 			t.Errorf("%+v: the fits of random rows are not counted", k)
 		}
 		if k.leads && (len(found) != 1 || found[0].By != "subset" || first.Rows != 300 || second.Dropped == "") {
-			t.Errorf("%+v: leads %d candidates, from %d rows; of the other: %q", k, len(found), first.Rows, second.Dropped)
+			t.Errorf("%+v: %d candidates, %d rows; of the other: %q", k, len(found), first.Rows, second.Dropped)
 		}
 		same := slices.Equal(first.Parameters.Lengthscales, gp.DefaultParams("matern32", 5).Lengthscales)
 		if !k.leads && (found != nil || first.Rows != 100 || !same || second.Dropped != "") {
-			t.Errorf("%+v: %d candidates lead, from %d rows; of the other: %q", k, len(found), first.Rows, second.Dropped)
+			t.Errorf("%+v: %d candidates, %d rows; of the other: %q", k, len(found), first.Rows, second.Dropped)
 		}
 	}
 }

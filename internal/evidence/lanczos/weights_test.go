@@ -153,8 +153,8 @@ func TestBetterWeights(t *testing.T) {
 		fine         float64
 		better, far  bool
 	}{
-		{0.9, 0.1, 0.5, true, true}, {0.9, 0.1, 2, true, false}, {0.2, 0.9, 2, true, true}, {0.6, 0.6, 0.5, true, false},
-		{3, 0.1, 0.5, false, false}, {1.5, 0.9, 0.5, false, false},
+		{0.9, 0.1, 0.5, true, true}, {0.9, 0.1, 2, true, false}, {0.2, 0.9, 2, true, true},
+		{0.6, 0.6, 0.5, true, false}, {3, 0.1, 0.5, false, false}, {1.5, 0.9, 0.5, false, false},
 	} {
 		s, b := solvedFor{rest: k.rest, square: k.square}, solvedFor{rest: 1, square: 1}
 		if better, far := s.better(&b, k.fine); better != k.better || far != k.far {

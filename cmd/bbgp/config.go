@@ -65,6 +65,9 @@ func checkEmpty(flags *pflag.FlagSet, fromFile bool) (err error) {
 			err = usagef("--%s has no value (a variable of the shell that is not set?): give one, or leave it out",
 				f.Name)
 		}
+		if _, ok := f.Value.(*span); ok && !fromFile && err == nil && f.Value.String() == noSpan {
+			err = usagef("--%s %s: %v", f.Name, noSpan, errNoTime)
+		}
 	})
 	return err
 }

@@ -87,6 +87,8 @@ type cvReport struct {
 	Notes      []string          `json:"notes"`      // what was found in the table
 
 	time  allowance
+	asked *modelling
+	quiet bool
 	short int // models whose training the time ended
 }
 
@@ -140,7 +142,7 @@ func (a *app) crossValidate(ctx context.Context, data string, f *cvFlags) error 
 	if f.loo {
 		run = a.runLOO
 	}
-	r.time = w
+	r.time, r.asked, r.quiet = w, &f.fit.model, f.fit.progress.quiet
 	ctx, done := w.within(ctx, opt.Engine)
 	defer done()
 	res, err := run(ctx, f, ts, opt, r)
@@ -163,10 +165,19 @@ func (r *cvReport) fit(ctx context.Context, a *app, d *bbgp.Data, opt bbgp.Optio
 	}
 	opt.Time = left * 4 / time.Duration(5*models) // a fifth is for the predictions
 	m, err := bbgp.Fit(ctx, d, opt)
-	if err == nil && m.Result.Stopped == "time" {
+	if err != nil {
+		return nil, err
+	}
+	if m.Result.Stopped == "time" {
 		r.short++
 	}
-	return m, err
+	if note := r.asked.unusedNote(m.Result.Method); note != "" && !slices.Contains(r.Notes, note) {
+		r.Notes = append(r.Notes, note)
+		if !r.quiet {
+			a.say("%s", note)
+		}
+	}
+	return m, nil
 }
 
 // finishCV scores, writes and prints what was predicted.

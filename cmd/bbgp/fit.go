@@ -80,6 +80,8 @@ func (a *app) fitCommand() *cobra.Command {
 func (f *fitFlags) addTraining(fl *pflag.FlagSet) {
 	fl.StringVar(&f.model.kernel, "kernel", "", "covariance function: "+strings.Join(gp.Families(), ", ")+
 		" (default: that of --start, or matern32)")
+	fl.Float64Var(&f.model.lmlStdErr, "lml-se", usualStdErr,
+		"standard error per row of the likelihood that a fit reports; smaller takes more probes at its end")
 	fl.StringVar(&f.optimizer, "optimizer", "", "levenberg, lbfgs or adam (default: by method)")
 	fl.IntVar(&f.maxSteps, "max-steps", 400, "most evaluations on all rows")
 	fl.StringVar(&f.start, "start", "", "parameters (JSON) to start from")
@@ -153,6 +155,9 @@ func (a *app) fit(ctx context.Context, data string, f *fitFlags) error {
 			return err
 		}
 		ended = err
+	}
+	if note := f.model.unusedNote(m.Result.Method); note != "" {
+		rep.Notes, rep.learnt = append(rep.Notes, note), append(rep.learnt, note)
 	}
 	rep.Result, rep.Total = m.Result, usage.CPUSeconds()
 	return a.closeFit(f, m, rep, ended)
@@ -333,14 +338,23 @@ func (a *app) afterFit(ctx context.Context, f *fitFlags, ts *trainingSet, m *bbg
 			}
 		}
 	}
-	if f.blanks == "" || len(ts.set.Blank) == 0 {
+	return a.predictBlanks(ctx, f, ts, m, opt)
+}
+
+// predictBlanks writes the predictions of rows without a target to the file of --blanks; where there are none, it holds
+// no row, and not what an earlier run has left.
+func (a *app) predictBlanks(ctx context.Context, f *fitFlags, ts *trainingSet, m *bbgp.Model, opt *bbgp.Options) error {
+	if f.blanks == "" {
 		return nil
 	}
-	deviating(m, opt.Memory)
-	x := ts.plan.Matrix(ts.table, ts.set.Blank)
-	p, err := predictRows(ctx, m, ts.plan, opt.Engine, x, bbgp.PredictOptions{SD: true})
-	if err != nil {
-		return located(err, ts.table, ts.set.Blank)
+	p := new(bbgp.Prediction)
+	if len(ts.set.Blank) > 0 {
+		deviating(m, opt.Memory)
+		x := ts.plan.Matrix(ts.table, ts.set.Blank)
+		var err error
+		if p, err = predictRows(ctx, m, ts.plan, opt.Engine, x, bbgp.PredictOptions{SD: true}); err != nil {
+			return located(err, ts.table, ts.set.Blank)
+		}
 	}
 	return writeFile(f.blanks, a.out, func(w *rowWriter) error {
 		w.header("row", "mean", "sd", "sd_obs")

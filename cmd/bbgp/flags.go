@@ -215,11 +215,9 @@ func (m *modelling) add(f *pflag.FlagSet) {
 	f.StringVar(&m.method, "method", "",
 		"bbgp, exact, sgpr, cglb, iterative or rr (default: bbgp, or exact where that is cheaper)")
 	f.Float64Var(&m.eps, "eps", 1, "bound of the bias of an evaluation, in nats")
-	f.StringVar(&m.probes, "probes", "auto", "random probes, 1 to 63; 7, with the target, fill a block of 8 columns")
-	f.Float64Var(&m.lmlStdErr, "lml-se", 1e-3,
-		"standard error per row of the likelihood that a fit reports; smaller takes more probes at its end")
-	f.StringVar(&m.rank, "rank", "auto", "rank of the preconditioner, 0 for none")
-	f.StringVar(&m.neighbours, "neighbours", "auto", "neighbours per row in the preconditioner, 0 for none")
+	f.StringVar(&m.probes, "probes", auto, "random probes, 1 to 63; 7, with the target, fill a block of 8 columns")
+	f.StringVar(&m.rank, "rank", auto, "rank of the preconditioner, 0 for none")
+	f.StringVar(&m.neighbours, "neighbours", auto, "neighbours per row in the preconditioner, 0 for none")
 	f.StringVar(&m.costs, "costs", standardCosts, "what method, rank, neighbours and probes are chosen by: standard "+
 		"(the same on every machine), measured, or a file of bbgp bench costs --json")
 	f.Uint64Var(&m.seed, "seed", 0, "start of every random stream")
@@ -258,7 +256,7 @@ func (m *modelling) options(e *linalg.Engine) (bbgp.Options, error) {
 	if !(m.tolerance >= 0 && m.tolerance < 1) {
 		return o, usagef("--tolerance %v is not between 0 and 1", m.tolerance)
 	}
-	if m.probes != "auto" {
+	if m.probes != auto {
 		if o.Probes, err = strconv.Atoi(m.probes); err != nil || o.Probes < 1 {
 			return o, usagef("--probes %s is not auto or between 1 and 63", m.probes)
 		}
@@ -272,13 +270,19 @@ func (m *modelling) options(e *linalg.Engine) (bbgp.Options, error) {
 	if o.Neighbours, err = autoNumber("neighbours", m.neighbours); err != nil {
 		return o, err
 	}
+	if err := m.checkUnused(); err != nil {
+		return o, err
+	}
 	o.Memory, err = memoryBudget(m.memory)
 	return o, err
 }
 
+// auto leaves a number to the program.
+const auto = "auto"
+
 // autoNumber reads auto as 0 (choose) and 0 as -1 (none), as bbgp.Options have it.
 func autoNumber(flag, s string) (int, error) {
-	if s == "auto" {
+	if s == auto {
 		return 0, nil
 	}
 	v, err := strconv.Atoi(s)

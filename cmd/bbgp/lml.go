@@ -24,7 +24,7 @@ type lmlFlags struct {
 }
 
 func (a *app) lmlCommand() *cobra.Command {
-	var f lmlFlags
+	f := lmlFlags{model: modelling{lmlStdErr: usualStdErr}} // of fits alone
 	c := &cobra.Command{
 		Use:   "lml DATA.csv --target NAME --params P.json",
 		Short: "The log marginal likelihood at given parameters: value, bounds, gradient",
@@ -96,6 +96,9 @@ func (a *app) lml(ctx context.Context, data string, f *lmlFlags) error {
 	rep, err := bbgp.LogMarginalLikelihood(ctx, ts.data, *p, opt)
 	if err != nil {
 		return ts.locate(ofParams(f.params, err))
+	}
+	if note := f.model.unusedNote(rep.Method); note != "" && !f.quiet {
+		a.say("%s", note)
 	}
 	if f.json {
 		return writeJSON(a.out, rep)

@@ -61,6 +61,9 @@ func (a *app) plan(ctx context.Context, data string, f *fitFlags, on *clusterFla
 	if err != nil {
 		return ts.locate(err)
 	}
+	if note := f.model.unusedNote(p.Method); note != "" && !f.progress.quiet {
+		a.say("%s", note)
+	}
 	short := opt.Memory > 0 && p.LeastBytes > opt.Memory
 	if short {
 		p.Bytes = p.LeastBytes // what is predicted within a budget is that at most

@@ -12,7 +12,8 @@ import (
 	"bbgp.dev/cmd/bbgp/internal/table"
 )
 
-// A span is the value of --time: 90s, 10m, or a number, of seconds.
+// A span is the value of --time: 90s, 10m, or a number, of seconds. It is 0, no end, where the flag is left out; a file
+// of flags may say so, and checkEmpty refuses it on a command line, where 0 is what a script has left.
 type span time.Duration
 
 func (s *span) Set(text string) error {
@@ -23,15 +24,22 @@ func (s *span) Set(text string) error {
 	if err != nil {
 		return errors.New("a time is a number with a unit, such as 90s, 10m or 1h30m; a number alone counts seconds")
 	}
+	if d == 0 && text != noSpan && text != noSpan+"s" {
+		return errNoTime
+	}
 	*s = span(d)
 	return nil
 }
+
+const noSpan = "0"
+
+var errNoTime = errors.New("this is no time; leave the flag out for no end")
 
 func (s *span) Type() string { return "duration" }
 
 func (s *span) String() string {
 	if *s == 0 {
-		return "0"
+		return noSpan
 	}
 	return time.Duration(*s).String()
 }

@@ -231,12 +231,17 @@ func (o *Budget) Check(n, rows, d int) error {
 // FitsMemory refuses what would go beyond Go's limit of memory, where one is set, with a
 // *gp.MemoryError.
 func FitsMemory(what string, bytes float64) error {
-	limit := debug.SetMemoryLimit(-1)
-	if limit == math.MaxInt64 {
-		limit = 1 << 46 // 64 TiB: no machine
-	}
+	limit := memoryLimit()
 	if !(bytes <= float64(limit)) {
 		return &gp.MemoryError{What: what, Needed: int64(min(bytes, math.MaxInt64/2)), Budget: limit}
 	}
 	return nil
+}
+
+// memoryLimit is Go's limit of memory, or where none is set what no machine has, 64 TiB.
+func memoryLimit() int64 {
+	if limit := debug.SetMemoryLimit(-1); limit != math.MaxInt64 {
+		return limit
+	}
+	return 1 << 46
 }

@@ -2,7 +2,6 @@ package cost
 
 import (
 	"math"
-	"runtime/debug"
 
 	"bbgp.dev/internal/gp"
 )
@@ -43,11 +42,7 @@ const (
 
 // MemoryRoom is what Go's limit of memory leaves for answers of a model of n rows and d inputs, beside the rows and P.
 func MemoryRoom(n, d int, p Size) float64 {
-	limit := debug.SetMemoryLimit(-1)
-	if limit == math.MaxInt64 {
-		limit = 1 << 46 // 64 TiB: no machine
-	}
-	return float64(limit) - float64(heapBytes+TableBytes(n, d)+inputBytes(n, d)+p.bytes(n))
+	return float64(memoryLimit()) - float64(heapBytes+TableBytes(n, d)+inputBytes(n, d)+p.bytes(n))
 }
 
 // FindDeviations returns the sizes for a model of n rows and d inputs with such a P.
@@ -138,6 +133,7 @@ func Fits(what string, n, d int, bytes float64) error {
 	if bytes <= room {
 		return nil
 	}
-	limit := debug.SetMemoryLimit(-1)
-	return &gp.MemoryError{What: what, Needed: limit + int64(min(bytes-room, math.MaxInt64/4)), Budget: limit}
+	limit := memoryLimit()
+	needed := min(float64(limit)+bytes-room, math.MaxInt64/2)
+	return &gp.MemoryError{What: what, Needed: int64(needed), Budget: limit}
 }

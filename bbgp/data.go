@@ -133,7 +133,7 @@ func (d *Data) check(needY bool) error {
 		}
 	}
 	for j := range d.X.Cols {
-		if err := gp.CheckSpread(d.Name(j), n, func(i int) float64 { return d.X.At(i, j) }); err != nil {
+		if err := gp.CheckInput(d.Name(j), n, func(i int) float64 { return d.X.At(i, j) }); err != nil {
 			return err
 		}
 	}

@@ -142,7 +142,7 @@ func (m *Model) checkNumbers() error {
 		}
 	}
 	for j := range m.D() {
-		if err := gp.CheckSpread(m.Names[j], m.N(), func(i int) float64 { return t.X.At(i, j) }); err != nil {
+		if err := gp.CheckInput(m.Names[j], m.N(), func(i int) float64 { return t.X.At(i, j) }); err != nil {
 			return fault("%v", err)
 		}
 	}

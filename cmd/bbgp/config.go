@@ -93,6 +93,9 @@ func setFlags(flags *pflag.FlagSet, path string, text io.Reader) error {
 	flags.Visit(func(f *pflag.Flag) { given[f.Name] = true })
 	sc := bufio.NewScanner(text)
 	for line := 1; sc.Scan(); line++ {
+		if strings.IndexByte(sc.Text(), 0) >= 0 {
+			return usagef("%s: line %d holds zero bytes: this is no file of flags", path, line)
+		}
 		name, value, ok := configLine(sc.Text())
 		if name == "" && !ok {
 			continue

@@ -36,7 +36,7 @@ func readCosts(ctx context.Context, e *linalg.Engine, from string) (*bbgp.Costs,
 			"--costs %s: no such file; standard, measured, or a file that bbgp bench costs --json has printed", from)
 	}
 	if err != nil {
-		return nil, usagef("--costs: %s", oneLine(err.Error()))
+		return nil, usagef("--costs %s: %s", from, oneLine(err.Error()))
 	}
 	c, err := cost.ReadCosts(b)
 	if err != nil {

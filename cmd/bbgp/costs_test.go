@@ -66,7 +66,7 @@ func TestCostsRefused(t *testing.T) {
 		says string
 	}{
 		{exitUsage, []string{"--costs", "measurd"}, "--costs measurd: no such file; standard, measured, or"},
-		{exitUsage, []string{"--costs", dir}, "--costs: "},
+		{exitUsage, []string{"--costs", dir}, "--costs "},
 		{exitData, []string{"--costs", data}, "holds no costs"},
 		{exitData, []string{"--costs", write(t, dir, "c.json", `{"name": "mine"}`)},
 			"pair32.fixed is 0, not a positive number"},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -47,6 +48,28 @@ func TestHugeEverywhere(t *testing.T) {
 				if r.code != exitData || strings.Count(r.err, "\n") != 1 || !place || !mend {
 					t.Errorf("%s in column %s: %q ends with %d: %s", v, name, args, r.code, r.err)
 				}
+			}
+		}
+	}
+}
+
+// Values too close together to be scaled are refused with their column by every command that trains, as those too far
+// apart are: reciprocals of what is below 1e-308 are no numbers.
+func TestTinyEverywhere(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct{ column, x, y string }{{"x", "%de-310", "%d"}, {"x", "%de-322", "%d"},
+		{"y", "%d", "%de-200"}} {
+		var b strings.Builder
+		b.WriteString("x,y\n")
+		for i := range 20 {
+			fmt.Fprintf(&b, c.x+","+c.y+"\n", i+1, (7*i)%11)
+		}
+		file := write(t, dir, "tiny.csv", b.String())
+		for _, command := range []string{"check", "fit", "cv", "plan"} {
+			r := bbgpRun(t, "", command, file, "--target", "y")
+			if r.code != exitData || !strings.Contains(r.err, "column "+c.column+": values from ") ||
+				!strings.Contains(r.err, "give the column in other units") {
+				t.Errorf("%s of %s: %d, %s", command, c.x, r.code, r.err)
 			}
 		}
 	}

@@ -93,6 +93,30 @@ func CheckSpread(column string, n int, at func(i int) float64) error {
 	return nil
 }
 
+// LeastInput is the least difference of two values of an input that is not constant: what is much smaller has no
+// reciprocal, or few digits.
+const LeastInput = 1e-300
+
+// CheckInput returns a *DataError, as CheckSpread does, also where n values of an input are different and all closer
+// together than LeastInput.
+func CheckInput(column string, n int, at func(i int) float64) error {
+	if n == 0 {
+		return nil
+	}
+	if err := CheckSpread(column, n, at); err != nil {
+		return err
+	}
+	lo, hi := at(0), at(0)
+	for i := range n {
+		lo, hi = min(lo, at(i)), max(hi, at(i))
+	}
+	if d := hi - lo; d == 0 || d >= LeastInput {
+		return nil
+	}
+	return &DataError{Row: -1, Column: column, Reason: fmt.Sprintf("values from %g to %g are too close together to be "+
+		"scaled; give the column in other units", lo, hi)}
+}
+
 // LeastSpread is the least difference of two targets: squares of what is smaller, times the least
 // noise, are 0, and so would be the deviations of observations.
 const LeastSpread = 1e-145

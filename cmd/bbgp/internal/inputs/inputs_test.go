@@ -149,6 +149,9 @@ func TestColumnChoice(t *testing.T) {
 		!slices.Equal(p.Names(), []string{"b", "a"}) {
 		t.Errorf("features: %v, %v", p, err)
 	}
+	if _, _, err = Make(tab, Options{Target: "y", Features: []string{"a", "b"}, Ignore: []string{"b"}}); err == nil {
+		t.Error("a column that is asked for and left out")
+	}
 	if _, _, err = Make(tab, Options{Target: "y", Features: []string{"y"}}); err == nil {
 		t.Error("the target is taken as an input")
 	}

@@ -193,12 +193,13 @@ func choose(t *table.Table, names []string, opt Options, p *Plan) ([]int, error)
 				Text: "is the target and cannot tell the noise of its rows as well"}
 		}
 	}
+	ignored := make([]bool, len(names))
 	for _, name := range opt.Ignore {
 		i, err := table.Find(t.File, names, name)
 		if err != nil {
 			return nil, err
 		}
-		out[i] = true
+		out[i], ignored[i] = true, true
 	}
 	var chosen []int
 	for _, name := range opt.Features {
@@ -208,6 +209,9 @@ func choose(t *table.Table, names []string, opt Options, p *Plan) ([]int, error)
 		}
 		if names[i] == p.Target {
 			return nil, &table.Error{File: t.File, Column: name, Text: "is the target and cannot be an input"}
+		}
+		if ignored[i] {
+			return nil, &table.Error{File: t.File, Column: name, Text: "stands in --features and in --ignore"}
 		}
 		if !slices.Contains(chosen, i) {
 			chosen = append(chosen, i)

@@ -44,8 +44,12 @@ func (p *Plan) Computable(t *table.Table, s *Set) error {
 		if in.Kind != Number {
 			continue
 		}
-		if err := check(in.Column, "", s.X.Rows, func(i int) float64 { return s.X.At(i, j) }); err != nil {
-			return err
+		var bad *gp.DataError
+		if errors.As(gp.CheckInput(in.Column, s.X.Rows, func(i int) float64 { return s.X.At(i, j) }), &bad) {
+			if bad.Row < 0 {
+				return &table.Error{File: t.File, Column: in.Column, Text: bad.Reason}
+			}
+			return s.fault(t, bad.Row, in.Column, bad.Reason)
 		}
 	}
 	if len(s.Y) > 0 {

@@ -99,8 +99,9 @@ func List(names []string, n int) string {
 }
 
 // makeUnique gives names that stand there more than once the suffixes .2, .3, …,
-// passing over those that other columns bear: columns are found by their names.
-func makeUnique(names []string) {
+// passing over those that other columns bear: columns are found by their names. It returns how many
+// it has changed, and of the first what it was and is.
+func makeUnique(names []string) (changed int, was, is string) {
 	taken := make(map[string]bool, len(names)) // by a column, from the start or by now
 	for _, n := range names {
 		taken[n] = true
@@ -115,6 +116,10 @@ func makeUnique(names []string) {
 		for ; taken[name]; next[n]++ {
 			name = fmt.Sprintf("%s.%d", n, next[n])
 		}
+		if changed++; changed == 1 {
+			was, is = n, name
+		}
 		names[i], taken[name] = name, true
 	}
+	return changed, was, is
 }

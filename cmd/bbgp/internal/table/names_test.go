@@ -24,6 +24,19 @@ func TestUniqueNames(t *testing.T) {
 			t.Errorf("%s: %s, want %s", header, got, want)
 		}
 	}
+	for header, want := range map[string]string{
+		"y,y,a":   "the name y is that of several columns: the first keeps it, the next is called y.2",
+		"a,b,b,b": "the name b is that of several columns: the first keeps it, the next is called b.2; 2 columns are renamed so",
+		"a,A,y":   "",
+	} {
+		r, err := NewReader("f", strings.NewReader(header+"\n"), ReadOptions{Header: HeaderYes, Delimiter: ','})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(r.Notes(), "; "); got != want {
+			t.Errorf("%s: %q, want %q: who chooses a column by a name has to know which", header, got, want)
+		}
+	}
 	many := slices.Repeat([]string{"x", "x.2", "x.2.2", "x.3"}, 5000)
 	makeUnique(many)
 	slices.Sort(many)

@@ -3,6 +3,7 @@ package table
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"errors"
 	"io"
@@ -57,6 +58,13 @@ func (w windowed) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// What packed files begin with.
+const (
+	gzipMagic = "\x1f\x8b"
+	zstdMagic = "\x28\xb5\x2f\xfd"
+	zipMagic  = "PK\x03\x04"
+)
+
 // Label is how a file is called in messages.
 func Label(name string) string {
 	if name == Stdin {
@@ -89,13 +97,13 @@ func unpack(label string, in io.Reader, c io.Closer, opt ReadOptions) (io.ReadCl
 	}
 	closing := c.Close
 	switch {
-	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
+	case bytes.HasPrefix(head, []byte(gzipMagic)):
 		z, err := gzip.NewReader(br)
 		if err != nil {
 			return nil, &Error{File: label, Text: "damaged gzip data: " + err.Error()}
 		}
 		br = bufio.NewReaderSize(z, 1<<16)
-	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+	case bytes.HasPrefix(head, []byte(zstdMagic)):
 		z, err := zstd.NewReader(br, zstd.WithDecoderConcurrency(1))
 		if err != nil {
 			return nil, &Error{File: label, Text: "damaged zstd data: " + err.Error()}
@@ -103,16 +111,33 @@ func unpack(label string, in io.Reader, c io.Closer, opt ReadOptions) (io.ReadCl
 		br, closing = bufio.NewReaderSize(windowed{z, label}, 1<<16), func() error { z.Close(); return c.Close() }
 	case bytes.HasPrefix(head, []byte(parquetMagic)):
 		return openParquet(label, br, c, opt)
-	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
+	case bytes.HasPrefix(head, []byte(zipMagic)):
 		return openWorkbook(label, br, c, opt)
 	}
 	if opt.Sheet != "" {
 		return nil, &Error{File: label, Text: "is no workbook (.xlsx); leave --sheet out"}
 	}
 	head, _ = br.Peek(20) // an error comes again with the first read
-	if kind := foreign(head); kind != "" {
+	if kind := cmp.Or(packedInside(head), foreign(head)); kind != "" {
 		return nil, &Error{File: label, Text: kind}
 	}
 	text, notes, err := decode(label, br, opt.Encoding)
 	return readCloser{text, closing, notes}, err
+}
+
+// packedInside says what is wrong where data that were unpacked are packed still.
+func packedInside(head []byte) string {
+	for magic, text := range map[string]string{
+		gzipMagic: "is packed twice; unpack it once: gzip -dc FILE | bbgp … -, or zstd -dc",
+		zstdMagic: "is packed twice; unpack it once: zstd -dc FILE | bbgp … -, or gzip -dc",
+		parquetMagic: "is a Parquet file that is packed once more; unpack it: gzip -dc FILE > table.parquet, " +
+			"or zstd -dc",
+		zipMagic: "is a workbook or archive that is packed once more; unpack it: gzip -dc FILE > table.xlsx, " +
+			"or zstd -dc",
+	} {
+		if bytes.HasPrefix(head, []byte(magic)) {
+			return text
+		}
+	}
+	return ""
 }

@@ -184,7 +184,13 @@ func (r *Reader) nameColumns(names []string, s *sample) error {
 		}
 		r.Names = append(r.Names, name)
 	}
-	makeUnique(r.Names)
+	if n, was, is := makeUnique(r.Names); n > 0 {
+		note := fmt.Sprintf("the name %s is that of several columns: the first keeps it, the next is called %s", was, is)
+		if n > 1 {
+			note += fmt.Sprintf("; %d columns are renamed so", n)
+		}
+		r.head = append(r.head, note)
+	}
 	r.Marks = make([]byte, len(names))
 	for _, cells := range s.cells {
 		if r.rowNames && len(cells) == len(names)+1 {

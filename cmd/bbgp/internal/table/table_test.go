@@ -217,6 +217,25 @@ func TestOpen(t *testing.T) {
 	}
 }
 
+// What is packed still once it was unpacked is no text, and the refusal says what to do.
+func TestPackedTwice(t *testing.T) {
+	pack := func(b []byte) []byte {
+		var gz bytes.Buffer
+		zw := gzip.NewWriter(&gz)
+		zw.Write(b)
+		zw.Close()
+		return gz.Bytes()
+	}
+	for inner, want := range map[string]string{string(pack([]byte("a,b\n1,2\n"))): "packed twice: gzip",
+		zstdMagic: "packed twice: zstd", parquetMagic: "Parquet: gzip", zipMagic: "workbook: gzip"} {
+		_, err := Open(Stdin, bytes.NewReader(pack([]byte(inner))), ReadOptions{})
+		kind, tool, _ := strings.Cut(want, ": ")
+		if err == nil || !strings.Contains(err.Error(), kind) || !strings.Contains(err.Error(), tool+" -dc") {
+			t.Errorf("%.4q in gzip: %v, want %s", inner, err, want)
+		}
+	}
+}
+
 // Every number is read as strconv reads it, bit for bit.
 func TestParseIsExact(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -28,7 +28,7 @@ func splitOf(t *testing.T, text string, f foldFlags) ([][]int, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ts := &trainingSet{table: tab, set: &inputs.Set{}, data: nil}
+	ts := &trainingSet{table: tab, set: &inputs.Set{}, plan: new(inputs.Plan)}
 	for i := range tab.Rows {
 		ts.set.Rows = append(ts.set.Rows, i)
 	}

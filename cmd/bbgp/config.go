@@ -92,11 +92,16 @@ func setFlags(flags *pflag.FlagSet, path string, text io.Reader) error {
 	given := map[string]bool{}
 	flags.Visit(func(f *pflag.Flag) { given[f.Name] = true })
 	sc := bufio.NewScanner(text)
+	lines := map[string]int{}
 	for line := 1; sc.Scan(); line++ {
-		if strings.IndexByte(sc.Text(), 0) >= 0 {
+		text := sc.Text()
+		if line == 1 {
+			text = strings.TrimPrefix(text, "\ufeff")
+		}
+		if strings.IndexByte(text, 0) >= 0 {
 			return usagef("%s: line %d holds zero bytes: this is no file of flags", path, line)
 		}
-		name, value, ok := configLine(sc.Text())
+		name, value, ok := configLine(text)
 		if name == "" && !ok {
 			continue
 		}
@@ -111,11 +116,18 @@ func setFlags(flags *pflag.FlagSet, path string, text io.Reader) error {
 			}
 			return usagef("%s: line %d: there is no flag %s%s", path, line, name, near)
 		}
+		if before := lines[name]; before > 0 && !isList(flag.Value) {
+			return usagef("%s: line %d: %s stands in line %d, too", path, line, name, before)
+		}
+		lines[name] = line
 		if given[name] {
 			continue
 		}
 		if err := flags.Set(name, value); err != nil {
 			return usagef("%s: line %d: %s", path, line, oneLine(err.Error()))
+		}
+		if flag.Value.String() == flag.DefValue { // as in files that --print-config has written
+			flag.Changed = false
 		}
 	}
 	switch err := sc.Err(); {
@@ -125,6 +137,13 @@ func setFlags(flags *pflag.FlagSet, path string, text io.Reader) error {
 		return usagef("%s: %s", path, oneLine(err.Error()))
 	}
 	return nil
+}
+
+// isList says whether a flag may stand more than once, each time with more of its values.
+func isList(v pflag.Value) bool {
+	_, slice := v.(pflag.SliceValue)
+	_, missing := v.(*naList)
+	return slice || missing
 }
 
 // configLine divides a line; a comment begins with # at its start or behind a blank, unless

@@ -86,7 +86,14 @@ func (a *app) checkFiles(c *cobra.Command, args []string) error {
 			outs = append(outs, n)
 		}
 	}
+	once := 0
 	for _, in := range ins {
+		if in.path == table.Stdin {
+			once++
+		}
+		if once > 1 {
+			return usagef("standard input can be read once: only one of the files can be -")
+		}
 		if in.path != table.Stdin && sameOpen(a.out.w, in.path) {
 			return usagef("standard output goes to %v, which is read; send it to another file", in)
 		}

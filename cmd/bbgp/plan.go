@@ -64,6 +64,9 @@ func (a *app) plan(ctx context.Context, data string, f *fitFlags, on *clusterFla
 	if note := f.model.unusedNote(p.Method); note != "" && !f.progress.quiet {
 		a.say("%s", note)
 	}
+	if t := f.model.time; t > 0 && p.Seconds > t.Seconds() && !f.progress.quiet {
+		a.say("a fit is foreseen to take more than --time %v, which would end it with the best that it has found", t)
+	}
 	short := opt.Memory > 0 && p.LeastBytes > opt.Memory
 	if short {
 		p.Bytes = p.LeastBytes // what is predicted within a budget is that at most

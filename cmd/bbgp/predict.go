@@ -48,6 +48,9 @@ func (a *app) predictCommand() *cobra.Command {
 		Args: exactly("MODEL", "NEW.csv"),
 		RunE: func(c *cobra.Command, args []string) error {
 			a.started = true
+			if f.level == 0 && c.Flags().Changed("interval") {
+				return usagef("--interval 0 holds nothing: 0.95, or 95 for 95 %%")
+			}
 			return a.predict(c.Context(), args[0], args[1], &f)
 		},
 	}

@@ -38,11 +38,11 @@ func (w allowance) within(ctx context.Context, e *linalg.Engine) (context.Contex
 	return comm.WithDeadlineCause(ctx, e.Comm, w.began.Add(w.all), errTimeOver)
 }
 
-// timed begins the allowance of a command, and ends the program if it is over before the
+// timed begins the allowance of a command, and ends the program if it is over before parameters and
 // tables are read, which may wait for a pipe; read tells that they are.
 func (a *app) timed(d time.Duration) (w allowance, read func()) {
 	w = allowance{time.Now(), d}
-	if d == 0 || a.quit == nil || a.together() {
+	if d <= 0 || a.quit == nil || a.together() {
 		return w, func() {}
 	}
 	t := time.AfterFunc(d, func() {

@@ -114,6 +114,8 @@ func (r *cvResult) spreads() (mean, sd []float64) {
 }
 
 func (a *app) crossValidate(ctx context.Context, data string, f *cvFlags) error {
+	w, read := a.timed(f.fit.model.time)
+	defer read()
 	opt, err := f.fit.options(ctx, a)
 	if err != nil {
 		return err
@@ -121,8 +123,6 @@ func (a *app) crossValidate(ctx context.Context, data string, f *cvFlags) error 
 	if g := f.split.group; g != "" && !slices.Contains(f.fit.read.features, g) {
 		f.fit.read.ignore = append(f.fit.read.ignore, g)
 	}
-	w, read := a.timed(opt.Time)
-	defer read()
 	ts, err := a.training(data, &f.fit.read, false)
 	if err != nil {
 		return err

@@ -105,12 +105,12 @@ type fitReport struct {
 }
 
 func (a *app) fit(ctx context.Context, data string, f *fitFlags) error {
+	w, read := a.timed(f.model.time)
+	defer read()
 	opt, err := f.options(ctx, a)
 	if err != nil {
 		return err
 	}
-	w, read := a.timed(opt.Time)
-	defer read()
 	ts, err := a.fitTables(data, f, opt.Seed)
 	if err != nil {
 		return err
@@ -141,7 +141,7 @@ func (a *app) fit(ctx context.Context, data string, f *fitFlags) error {
 	scored := ended == nil && ts.held != nil && m.Result.Stopped != "time" // the model will tell how
 	saved := !scored || outfile.Replaces(f.out)
 	if f.out != "" && saved {
-		if err := m.Save(f.out); err != nil {
+		if err := a.save(f.out, m); err != nil {
 			return err
 		}
 	}
@@ -149,7 +149,7 @@ func (a *app) fit(ctx context.Context, data string, f *fitFlags) error {
 		a.keeps.Store(f.out != "" && !saved)
 		err := a.afterFit(work, f, ts, m, &opt, rep)
 		if err != nil && rep.Holdout == nil && f.out != "" && !saved {
-			err = errors.Join(err, m.Save(f.out)) // without the scores
+			err = errors.Join(err, a.save(f.out, m)) // without the scores
 		}
 		if err != nil && (ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded)) {
 			return err
@@ -333,7 +333,7 @@ func (a *app) afterFit(ctx context.Context, f *fitFlags, ts *trainingSet, m *bbg
 		}
 		m.Extra = ts.plan.Encode()
 		if f.out != "" {
-			if err := m.Save(f.out); err != nil {
+			if err := a.save(f.out, m); err != nil {
 				return err
 			}
 		}

@@ -53,6 +53,8 @@ func (a *app) lml(ctx context.Context, data string, f *lmlFlags) error {
 	if f.params == "" {
 		return usagef("--params is missing: name a file with the parameters")
 	}
+	w, read := a.timed(f.model.time)
+	defer read()
 	e, err := f.machine.engine(a)
 	if err != nil {
 		return err
@@ -69,8 +71,6 @@ func (a *app) lml(ctx context.Context, data string, f *lmlFlags) error {
 	if err != nil {
 		return err
 	}
-	w, read := a.timed(f.model.time)
-	defer read()
 	ts, err := a.training(data, &f.read, true)
 	if err != nil {
 		return err

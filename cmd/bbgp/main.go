@@ -78,6 +78,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errw io.Writer) 
 }
 
 func (a *app) run(ctx context.Context, args []string) (code int) {
+	a.ends = ctx
 	if os.Getenv("GOGC") == "" {
 		defer collect()()
 	}
@@ -145,8 +146,9 @@ type app struct {
 	started  bool        // a command's own code runs: flags and arguments were right
 	keeps    atomic.Bool // there is or will be something that an interrupt must not lose
 	farewell sync.Once
-	quit     func(code int) // ends the process; nil where it is not ours to end
-	ranks    *team          // nil alone
+	ends     context.Context // by a signal
+	quit     func(code int)  // ends the process; nil where it is not ours to end
+	ranks    *team           // nil alone
 }
 
 func newApp(in io.Reader, out, errw io.Writer) *app {

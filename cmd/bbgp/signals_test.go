@@ -67,6 +67,46 @@ func TestSignalsWhileReading(t *testing.T) {
 	}
 }
 
+// A fit whose model nobody reads ends at the first signal, at whatever moment that comes.
+func TestSignalAtUnreadFIFO(t *testing.T) {
+	dir := t.TempDir()
+	fifo, d := filepath.Join(dir, "fifo"), sample(t, dir, "d.csv", 60, 3)
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Skip(err)
+	}
+	for _, more := range [][]string{nil, {"--holdout", "20%"}} {
+		for _, after := range []time.Duration{200 * time.Millisecond, time.Second} {
+			args := append([]string{"fit", d, "--target", "y", "--out", fifo, "--quiet"}, more...)
+			c, errw := command(t, "bbgp", args...)
+			c.Stderr = errw
+			if err := c.Start(); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(after)
+			if code := interrupt(t, c, syscall.SIGTERM); code != 143 || errw.String() != "bbgp: interrupted\n" {
+				t.Errorf("%q after %v: exit %d: %s", more, after, code, errw)
+			}
+		}
+	}
+}
+
+// The time is over while parameters or costs are waited for.
+func TestTimeOfParameters(t *testing.T) {
+	dir := t.TempDir()
+	fifo, d := filepath.Join(dir, "fifo"), sample(t, dir, "d.csv", 60, 3)
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Skip(err)
+	}
+	for _, args := range [][]string{{"fit", "--start"}, {"fit", "--costs"}, {"lml", "--params"}, {"cv", "--start"}} {
+		c, errw := command(t, "bbgp", args[0], d, "--target", "y", args[1], fifo, "--time", "0.3")
+		c.Stderr = errw
+		err := c.Run()
+		if c.ProcessState.ExitCode() != exitBudget || !strings.Contains(errw.String(), "tables were read") {
+			t.Errorf("%q: %v, %s", args, err, errw)
+		}
+	}
+}
+
 // A FIFO gets one model, with the scores of the rows that were held out.
 func TestModelThroughFIFO(t *testing.T) {
 	dir := t.TempDir()

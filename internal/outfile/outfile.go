@@ -1,6 +1,7 @@
 package outfile
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -15,7 +16,12 @@ import (
 // Write lets fill write the file at path. After an error, or a kill, the file is what
 // it was before. It fails with the error of fill or of the system.
 func Write(path string, fill func(io.Writer) error) error {
-	f, st, target, err := open(path)
+	return WriteUntil(context.Background(), path, fill)
+}
+
+// WriteUntil is Write, but waits for the first reader of a FIFO no longer than ctx lasts.
+func WriteUntil(ctx context.Context, path string, fill func(io.Writer) error) error {
+	f, st, target, err := open(ctx, path)
 	if err != nil {
 		return err
 	}
@@ -87,7 +93,7 @@ var errFolder = errors.New("it is a folder")
 
 // open returns an open file to write through, or, for a file that is replaced, its
 // place and what is there now (nil: nothing).
-func open(path string) (f *os.File, st fs.FileInfo, target string, err error) {
+func open(ctx context.Context, path string) (f *os.File, st fs.FileInfo, target string, err error) {
 	if fd, ok := descriptor(path); ok {
 		f, err := duplicate(fd, path)
 		return f, nil, "", err
@@ -98,6 +104,8 @@ func open(path string) (f *os.File, st fs.FileInfo, target string, err error) {
 		return nil, nil, "", err
 	case st != nil && st.IsDir():
 		return nil, nil, "", &fs.PathError{Op: "write", Path: path, Err: errFolder}
+	case st != nil && st.Mode()&fs.ModeNamedPipe != 0:
+		f, err = openFIFO(ctx, target)
 	case st != nil && !st.Mode().IsRegular():
 		f, err = os.OpenFile(target, os.O_WRONLY, 0)
 	}

@@ -3,12 +3,16 @@
 package outfile
 
 import (
+	"context"
 	"io/fs"
 	"os"
 )
 
 // duplicate opens a name: there are no descriptors.
 func duplicate(_ int, path string) (*os.File, error) { return os.OpenFile(path, os.O_WRONLY, 0) }
+
+// openFIFO opens what is no regular file.
+func openFIFO(_ context.Context, path string) (*os.File, error) { return os.OpenFile(path, os.O_WRONLY, 0) }
 
 // lock does nothing: a file that is open cannot be removed.
 func lock(*os.File) bool { return true }

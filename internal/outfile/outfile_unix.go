@@ -3,9 +3,12 @@
 package outfile
 
 import (
+	"context"
+	"errors"
 	"io/fs"
 	"os"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -17,6 +20,23 @@ func duplicate(fd int, path string) (*os.File, error) {
 		return nil, &fs.PathError{Op: "write", Path: path, Err: err}
 	}
 	return os.NewFile(uintptr(d), path), nil
+}
+
+// askReader is how often a FIFO is asked for its reader.
+const askReader = 10 * time.Millisecond
+
+// openFIFO waits for a reader until ctx ends.
+func openFIFO(ctx context.Context, path string) (*os.File, error) {
+	for {
+		f, err := os.OpenFile(path, os.O_WRONLY|unix.O_NONBLOCK, 0)
+		if !errors.Is(err, unix.ENXIO) {
+			return f, err
+		}
+		if ctx.Err() != nil {
+			return nil, &fs.PathError{Op: "write", Path: path, Err: ctx.Err()}
+		}
+		time.Sleep(askReader)
+	}
 }
 
 // lock marks a draft as being written, until it is closed or its process ends.

@@ -3,12 +3,15 @@
 package outfile
 
 import (
+	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
 	"strconv"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // Modes and the umask hold; links are followed; hard links are counted.
@@ -111,4 +114,29 @@ func TestThrough(t *testing.T) {
 		t.Error("a device keeps nothing that could be lost")
 	}
 	only(t, dir, "fifo")
+}
+
+// A FIFO that nobody reads is waited for until the context ends, one with a reader is written to even then.
+func TestFIFOUntil(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "fifo")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Skip(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	if err := WriteUntil(ctx, path, say("x")); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("no reader: %v", err)
+	}
+	r, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if err := WriteUntil(ctx, path, say("late")); err != nil {
+		t.Error(err)
+	}
+	b := make([]byte, 9)
+	if n, err := r.Read(b); string(b[:n]) != "late" {
+		t.Errorf("%q, %v", b[:n], err)
+	}
 }

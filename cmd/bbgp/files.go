@@ -165,7 +165,9 @@ func (d dataWriter) Write(b []byte) (int, error) {
 }
 
 // save writes a model; a signal ends the wait for the reader of a FIFO.
-func (a *app) save(path string, m *bbgp.Model) error { return outfile.WriteUntil(a.ends, path, m.Write) }
+func (a *app) save(path string, m *bbgp.Model) error {
+	return outfile.WriteUntil(a.ends, path, m.Write)
+}
 
 // openJournal opens the file of --checkpoint.
 func openJournal(f *fitFlags) (*bbgp.Journal, error) {

@@ -102,7 +102,8 @@ func (ts *trainingSet) column(name string) (*table.Column, error) {
 	}
 	c := ts.table.Columns[j]
 	if c.Name == ts.plan.Target {
-		return nil, &table.Error{File: ts.table.File, Column: c.Name, Text: "is the target: new rows are in no fold by it"}
+		return nil, &table.Error{File: ts.table.File, Column: c.Name,
+			Text: "is the target: new rows are in no fold by it"}
 	}
 	for _, i := range ts.set.Rows {
 		if c.MissingAt(i) {

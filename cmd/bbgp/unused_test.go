@@ -65,7 +65,8 @@ func TestConfigOnce(t *testing.T) {
 	head, _, _ := strings.Cut(string(b), "\n")
 	names := strings.Split(head, ",")
 	twice := write(t, dir, "twice", "target = "+names[0]+"\n# again\ntarget = y\n")
-	if r := want(t, exitUsage, "fit", data, "--config", twice); !strings.Contains(r.err, "line 3: target stands in line 1") {
+	const says = "line 3: target stands in line 1"
+	if r := want(t, exitUsage, "fit", data, "--config", twice); !strings.Contains(r.err, says) {
 		t.Error(r.err)
 	}
 	list := write(t, dir, "list", "\ufefftarget = y\nignore = "+names[0]+"\nignore = "+names[1]+"\n")

@@ -185,7 +185,8 @@ func (r *Reader) nameColumns(names []string, s *sample) error {
 		r.Names = append(r.Names, name)
 	}
 	if n, was, is := makeUnique(r.Names); n > 0 {
-		note := fmt.Sprintf("the name %s is that of several columns: the first keeps it, the next is called %s", was, is)
+		note := fmt.Sprintf("the name %s is that of several columns: the first keeps it, the next is called %s",
+			was, is)
 		if n > 1 {
 			note += fmt.Sprintf("; %d columns are renamed so", n)
 		}

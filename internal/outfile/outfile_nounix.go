@@ -12,7 +12,9 @@ import (
 func duplicate(_ int, path string) (*os.File, error) { return os.OpenFile(path, os.O_WRONLY, 0) }
 
 // openFIFO opens what is no regular file.
-func openFIFO(_ context.Context, path string) (*os.File, error) { return os.OpenFile(path, os.O_WRONLY, 0) }
+func openFIFO(_ context.Context, path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_WRONLY, 0)
+}
 
 // lock does nothing: a file that is open cannot be removed.
 func lock(*os.File) bool { return true }

@@ -25,10 +25,10 @@ func TestUniqueNames(t *testing.T) {
 		}
 	}
 	for header, want := range map[string]string{
-		"y,y,a":   "the name y is that of several columns: the first keeps it, the next is called y.2",
+		"y,y,a": "the name y is that of several columns: the first keeps it, the next is called y.2",
 		"a,b,b,b": "the name b is that of several columns: the first keeps it, the next is called b.2; " +
 			"2 columns are renamed so",
-		"a,A,y":   "",
+		"a,A,y": "",
 	} {
 		r, err := NewReader("f", strings.NewReader(header+"\n"), ReadOptions{Header: HeaderYes, Delimiter: ','})
 		if err != nil {

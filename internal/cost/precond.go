@@ -81,15 +81,24 @@ const rowPower, mapPower = 0.6, 0.4
 
 // nearPower: passes fall like neighbours^-0.75 (kin40k: 60, 33, 22, 16 with 32,
 // 64, 128, 192; pol: 10, 8, 7, 5 with 48, 64, 96, 128).
-const nearPower = 0.75
+// In three inputs more of them reach as far as in the plane: 7, 6, 3, 2 passes with 64, 96, 128, 192 at n = 1e5, 9 and
+// 3 with 96 and 192 at 1e6.
+const nearPower, spaceNearPower = 0.75, 1.4
+
+// inSpace says whether rows are of a map of three inputs.
+func inSpace(n, d int, work float64) bool { return d == mapInputs && work < float64(n) }
 
 // predictedPasses is how many passes an evaluation of n rows with nn neighbours will take.
 // Without neighbours then or now it is as many as s says, but for the rows. A product costs so many pairs a row: less
 // than n on maps.
-func (s History) predictedPasses(n, nn int, work float64) float64 {
+func (s History) predictedPasses(n, d, nn int, work float64) float64 {
 	passes := float64(s.Passes)
 	if s.Neighbours > 0 && nn > 0 {
-		passes *= math.Pow(float64(s.Neighbours)/float64(nn), nearPower)
+		power := nearPower
+		if inSpace(n, d, work) {
+			power = spaceNearPower
+		}
+		passes *= math.Pow(float64(s.Neighbours)/float64(nn), power)
 	}
 	if s.Rows > 0 {
 		power := rowPower
@@ -113,16 +122,33 @@ func (c *Costs) build(d, nn, m int) float64 {
 // neighbours, nearly half of it the search; a product of 8 columns 1.8.
 const searchShare = 2
 
+// In three inputs both are counted, as the factor of the search falls from 6 to 1.2 with the neighbours there: n = 1e5,
+// 32, 64, 96, 128, 192, 256 neighbours, search 11, 18, 22, 25, 34, 36 µs a row, factor 2.3, 7.9, 18, 34, 77, 198. Blocks
+// are mostly their entries. The search is in Neighbour, which is in caches' time, too.
+const (
+	spaceFactor, spaceEntry     = 0.25, 4
+	spaceSearch, spaceSearchRow = 32, 2500
+)
+
+// spaceBuild is the cost a row of making nn neighbours in three inputs.
+func (c *Costs) spaceBuild(nn int) float64 {
+	k := float64(nn)
+	return k*k*(spaceFactor*c.Factor*k+spaceEntry*c.Entry.At(mapInputs)) + c.Neighbour*(spaceSearch*k+spaceSearchRow)
+}
+
 // nearCost is the cost a row of a preconditioner with nn neighbours and m columns
 // and of the passes of uses evaluations with it. A pass costs a tile row and the
 // preconditioner's two solves (the standard costs are fitted to pol and kin40k).
 func nearCost(n int, work float64, d, nn, m, uses int, prec kernelmv.Precision, s History, c *Costs) float64 {
 	build := c.build(d, nn, m)
-	if work < float64(n) {
+	switch {
+	case inSpace(n, d, work) && m == 0:
+		build = c.spaceBuild(nn)
+	case work < float64(n):
 		build *= searchShare
 	}
 	pass := c.pair(d, prec)*work + c.Column*float64(m) + c.Neighbour*float64(nn)
-	return build + float64(uses)*(s.predictedPasses(n, nn, work)+1)*pass
+	return build + float64(uses)*(s.predictedPasses(n, d, nn, work)+1)*pass
 }
 
 // A Request says what a preconditioner and probes are chosen for.

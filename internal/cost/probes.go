@@ -41,7 +41,7 @@ func Probes(n, d, columns, near int, prec kernelmv.Precision, opt Request) (prob
 	pass, wide := products+solves, products+wider+2*solves
 	// The value is not to change with the gradient's being asked for: that counts always.
 	rest := c.build(d, near, columns) + gradProducts*products
-	passes := s.predictedPasses(n, near, opt.rowWork(n))
+	passes := s.predictedPasses(n, d, near, opt.rowWork(n))
 	fewer := passes - max(passes-wideFrom, 0)*wideSaves
 	ratio := ((fewer+1)*wide + rest) / ((passes+1)*pass + rest)
 	reason = fmt.Sprintf("%d probes are foreseen to take %.1f passes in float64, %d to take %.1f at %.2f of the "+

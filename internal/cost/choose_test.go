@@ -47,23 +47,27 @@ func TestStandardChoices(t *testing.T) {
 	}
 }
 
-// In three inputs below n² the costs are those that were measured: 96 neighbours at 1e5 places of ℓ .22 of the side, 128
-// at 1e6 with ℓ .1, where 96 take 9 passes and 192 take 3. Without products below n² nothing is as there.
-func TestNeighboursInSpace(t *testing.T) {
+// On maps the costs are those that were measured: in three inputs 96 neighbours at 1e5 places of ℓ .22 of the side, 128 at
+// 1e6 with ℓ .1, where 96 take 9 passes and 192 take 3; 48 for the rough function of 1.7e6 places in the plane. Without
+// products below n² nothing is as there.
+func TestNeighboursOfMaps(t *testing.T) {
 	for _, k := range []struct {
 		n, d, uses, passes, near int
+		rough                    bool
 		work                     float64
 		want                     int
 	}{
-		{99707, 3, 1, 3, 64, 30541, 96},
-		{99707, 3, 1, 2, 96, 30541, 96},
-		{1000000, 3, 1, 3, 96, 39492, 128},
-		{99707, 3, 5, 3, 64, 30541, 128},
-		{1000000, 2, 1, 3, 96, 5549, 48},
-		{99707, 8, 1, 3, 64, 99707, 128},
+		{99707, 3, 1, 3, 64, false, 30541, 96},
+		{99707, 3, 1, 2, 96, false, 30541, 96},
+		{1000000, 3, 1, 3, 96, false, 39492, 128},
+		{99707, 3, 5, 3, 64, false, 30541, 128},
+		{1000000, 2, 1, 3, 96, false, 5549, 64},
+		{1723137, 2, 1, 2, 48, false, 13000, 64},
+		{1723137, 2, 1, 2, 48, true, 13000, 48},
+		{99707, 8, 1, 3, 64, false, 99707, 128},
 	} {
 		opt := Request{Uses: k.uses, RowWork: k.work, H2: k.d <= 3,
-			Seen: History{Passes: k.passes, Neighbours: k.near, Rows: min(k.n/6, 30000)}}
+			Seen: History{Passes: k.passes, Neighbours: k.near, Rows: min(k.n/6, 30000), Rough: k.rough}}
 		if nn := Neighbours(k.n, k.d, 0, kernelmv.F32, opt); nn != k.want {
 			t.Errorf("%+v: %d neighbours", k, nn)
 		}

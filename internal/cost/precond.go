@@ -54,6 +54,7 @@ var nearSizes = []int{32, 48, 64, 96, 128, 192, 256}
 type History struct {
 	Passes, Neighbours, Rows int
 	Unsure, Float32FailedAt  float64
+	Rough                    bool // Matérn 1/2, of which near rows tell nearly all
 }
 
 // Unsure32 is what float32 products of n rows will leave unsure, in nats: it grows
@@ -76,8 +77,8 @@ var noHistory = History{Passes: 12, Neighbours: 48}
 // rowPower: passes grow like n^0.6 (kin40k at fixed parameters: 8 and 26 with 3333 and
 // 20000 rows and 96 neighbours, 10 and 30 with 6667 and 40000 rows and 128).
 // Those of maps grow less: from 3 of 16666 rows with 64 neighbours to 4 of 1e5 and 5 of 5e5 in three inputs, and to 12
-// of 1e6 with 96 in the plane.
-const rowPower, mapPower = 0.6, 0.4
+// of 1e6 with 96 in the plane. With Matérn 1/2 in the plane: 2 of 30000 rows and 4 of 1.7e6.
+const rowPower, mapPower, roughPower = 0.6, 0.4, 0.2
 
 // nearPower: passes fall like neighbours^-0.75 (kin40k: 60, 33, 22, 16 with 32,
 // 64, 128, 192; pol: 10, 8, 7, 5 with 48, 64, 96, 128).
@@ -102,7 +103,10 @@ func (s History) predictedPasses(n, d, nn int, work float64) float64 {
 	}
 	if s.Rows > 0 {
 		power := rowPower
-		if work < float64(n) {
+		switch {
+		case s.Rough && d < mapInputs && work < float64(n):
+			power = roughPower
+		case work < float64(n):
 			power = mapPower
 		}
 		passes *= math.Pow(float64(n)/float64(s.Rows), power)
@@ -122,18 +126,29 @@ func (c *Costs) build(d, nn, m int) float64 {
 // neighbours, nearly half of it the search; a product of 8 columns 1.8.
 const searchShare = 2
 
-// In three inputs both are counted, as the factor of the search falls from 6 to 1.2 with the neighbours there: n = 1e5,
-// 32, 64, 96, 128, 192, 256 neighbours, search 11, 18, 22, 25, 34, 36 µs a row, factor 2.3, 7.9, 18, 34, 77, 198. Blocks
-// are mostly their entries. The search is in Neighbour, which is in caches' time, too.
+// In the plane and in space both are counted, as what the search is of that falls from 6 to 1.2. n = 1e5, 32, 64, 96, 128,
+// 192, 256 neighbours, µs a row: search 5, 8, 12, 12, 17, 25 in the plane and 11, 18, 22, 25, 34, 36 in three inputs,
+// factors 1.8, 6.3, 14, 27, 77, 200 in both. Blocks are mostly their entries. The search is in Neighbour, which is time
+// of caches, too.
 const (
-	spaceFactor, spaceEntry     = 0.25, 4
-	spaceSearch, spaceSearchRow = 32, 2500
+	mapFactor, mapEntry     = 0.25, 4
+	mapSearch, mapSearchRow = 25, 830
+	spaceSearch             = 2 // times that in three inputs
 )
 
-// spaceBuild is the cost a row of making nn neighbours in three inputs.
-func (c *Costs) spaceBuild(nn int) float64 {
+// onMap says whether the costs of a P of neighbours are those of maps.
+func onMap(n, d, m int, work float64) bool {
+	return m == 0 && d >= 2 && d <= mapInputs && work < float64(n)
+}
+
+// mapBuild is the cost a row of making nn neighbours on a map.
+func (c *Costs) mapBuild(d, nn int) float64 {
 	k := float64(nn)
-	return k*k*(spaceFactor*c.Factor*k+spaceEntry*c.Entry.At(mapInputs)) + c.Neighbour*(spaceSearch*k+spaceSearchRow)
+	search := mapSearch*k + mapSearchRow
+	if d == mapInputs {
+		search *= spaceSearch
+	}
+	return k*k*(mapFactor*c.Factor*k+mapEntry*c.Entry.At(d)) + c.Neighbour*search
 }
 
 // nearCost is the cost a row of a preconditioner with nn neighbours and m columns
@@ -142,8 +157,8 @@ func (c *Costs) spaceBuild(nn int) float64 {
 func nearCost(n int, work float64, d, nn, m, uses int, prec kernelmv.Precision, s History, c *Costs) float64 {
 	build := c.build(d, nn, m)
 	switch {
-	case inSpace(n, d, work) && m == 0:
-		build = c.spaceBuild(nn)
+	case onMap(n, d, m, work):
+		build = c.mapBuild(d, nn)
 	case work < float64(n):
 		build *= searchShare
 	}

@@ -125,6 +125,7 @@ func (ev *Value) Learn(s *cost.History, p gp.Params) {
 		return
 	}
 	ev.Note(s)
+	s.Rough = p.Kernel == "matern12"
 	if ev.Precision == "f64" {
 		s.Float32FailedAt = max(s.Float32FailedAt, p.Noise/p.Variance)
 	}

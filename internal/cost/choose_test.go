@@ -48,8 +48,8 @@ func TestStandardChoices(t *testing.T) {
 }
 
 // On maps the costs are those that were measured: in three inputs 96 neighbours at 1e5 places of ℓ .22 of the side, 128
-// at 1e6 with ℓ .1, where 96 take 9 passes and 192 take 3; 48 for the rough function of 1.7e6 places in the plane. Without
-// products below n² nothing is as there.
+// at 1e6 with ℓ .1, where 96 take 9 passes and 192 take 3; 48 for the rough function of 1.7e6 places in the plane.
+// Without products below n² nothing is as there.
 func TestNeighboursOfMaps(t *testing.T) {
 	for _, k := range []struct {
 		n, d, uses, passes, near int

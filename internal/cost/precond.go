@@ -127,9 +127,9 @@ func (c *Costs) build(d, nn, m int) float64 {
 const searchShare = 2
 
 // In the plane and in space both are counted, as what the search is of that falls from 6 to 1.2. n = 1e5, 32, 64, 96,
-// 128, 192, 256 neighbours, µs a row: search 5, 8, 12, 12, 17, 25 in the plane and 11, 18, 22, 25, 34, 36 in three inputs,
-// factors 1.8, 6.3, 14, 27, 77, 200 in both. Blocks are mostly their entries. The search is in Neighbour, which is time
-// of caches, too.
+// 128, 192, 256 neighbours, µs a row: search 5, 8, 12, 12, 17, 25 in the plane and 11, 18, 22, 25, 34, 36 in three
+// inputs, factors 1.8, 6.3, 14, 27, 77, 200 in both. Blocks are mostly their entries. The search is in Neighbour, which
+// is time of caches, too.
 const (
 	mapFactor, mapEntry     = 0.25, 4
 	mapSearch, mapSearchRow = 25, 830

@@ -51,7 +51,11 @@ type ClusterTime struct {
 	Fit            float64 `json:"fit_seconds"`             // all of it
 	Bottleneck     string  `json:"bottleneck"`              // the part of an evaluation that takes longest
 	Share          float64 `json:"bottleneck_share"`        // of an evaluation
-	Bytes          int64   `json:"bytes_per_rank"`          // of memory, at the peak
+	Bytes          int64   `json:"bytes_per_rank"`          // of memory, at the peak: 1.5 times its parts and 30 MiB
+	LowRankBytes   int64   `json:"low_rank_bytes"`          // a part: of P that of low rank, rows by rank
+	NearBytes      int64   `json:"neighbour_bytes"`         // a part: of P that of neighbours, rows by rank
+	BasisBytes     int64   `json:"basis_bytes"`             // a part: rows by rank
+	WholeBytes     int64   `json:"whole_bytes"`             // a part: the table, blocks of columns, rows that pass by
 	Speedup        float64 `json:"speedup_over_one_rank"`   // of an evaluation
 	Pairs          float64 `json:"pairs_per_second_of_all"` // of rows, in a product, ordered
 }
@@ -138,7 +142,7 @@ func (c Cluster) time(w Work) ClusterTime {
 	}
 	t.Share = last / t.Evaluation
 	t.Fit = (float64(w.Evaluations) + finalEvaluations) * t.Evaluation
-	t.Bytes = c.bytes(w)
+	c.bytes(w, &t)
 	return t
 }
 
@@ -174,16 +178,25 @@ func (c Cluster) toReceive(bytes float64) float64 {
 }
 
 // bytes predicts the memory of a rank: data and blocks of columns on each, what has rows by rank shared.
-func (c Cluster) bytes(w Work) int64 {
-	n := int64(w.Rows)
-	shared := Size{w.Rank, w.Neighbours, w.Latents}.bytes(w.Rows) + 4*n*int64(w.Columns*w.Passes)
-	each := KrylovBytes(w.Rows, w.Inputs, w.Columns, Size{}) + TableBytes(w.Rows, w.Inputs)
-	if c.Ranks > 1 {
-		shared += bytesPerColumn * n * int64(w.Neighbours)
-		each += bytesPerFound * n * int64(w.Neighbours)
+func (c Cluster) bytes(w Work, t *ClusterTime) {
+	n, ranks := int64(w.Rows), int64(c.Ranks)
+	near := Size{w.Rank, w.Neighbours, w.Latents}.bytes(w.Rows)
+	if w.Latents == 0 {
+		low := int64(max(w.Rank, 0)) * n * bytesPerRank
+		if w.Neighbours == 0 {
+			low = near
+		}
+		near -= low
+		t.LowRankBytes = low / ranks
+	}
+	whole := KrylovBytes(w.Rows, w.Inputs, w.Columns, Size{}) + TableBytes(w.Rows, w.Inputs)
+	if ranks > 1 {
+		near += bytesPerColumn * n * int64(w.Neighbours)
+		whole += bytesPerFound * n * int64(w.Neighbours)
 		if w.Rank > 0 && w.Neighbours > 0 {
-			each += 2 * 8 * n * panelColumns
+			whole += 2 * 8 * n * panelColumns
 		}
 	}
-	return ProgramBytes + int64(garbage*float64(each+shared/int64(c.Ranks)))
+	t.NearBytes, t.BasisBytes, t.WholeBytes = near/ranks, 4*n*int64(w.Columns*w.Passes)/ranks, whole
+	t.Bytes = ProgramBytes + int64(garbage*float64(t.LowRankBytes+t.NearBytes+t.BasisBytes+whole))
 }

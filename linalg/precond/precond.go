@@ -26,7 +26,7 @@ import (
 // No eigenvalues, and no difference of large numbers: R may be as large as
 // (K_ii / noise)^1/2 without harm.
 
-// PrecondOptions says which parts P has.
+// Options says which parts P has.
 type Options struct {
 	Rank       int    // most columns of L; 0 for none
 	Neighbours int    // nn of the Vecchia part; 0 for none

@@ -129,20 +129,35 @@ func (h *BlockTri) MulTo(dst, src linalg.Matrix) {
 // addMul adds dst[do:] += f m src[so:], the rows that m needs.
 func addMul(dst linalg.Matrix, do int, m, src linalg.Matrix, so int, f float64) {
 	for r := range m.Rows {
-		out := dst.Row(do + r)
-		for c, x := range m.Row(r) {
-			axpyRow(out, f*x, src.Row(so+c))
-		}
+		addRows(dst.Row(do+r), f, m.Row(r), 1, m.Cols, src, so)
 	}
 }
 
 // addMulTrans adds dst[do:] += f m' src[so:].
 func addMulTrans(dst linalg.Matrix, do int, m, src linalg.Matrix, so int, f float64) {
-	for r := range m.Rows {
-		in := src.Row(so + r)
-		for c, x := range m.Row(r) {
-			axpyRow(dst.Row(do+c), f*x, in)
+	for c := range m.Cols {
+		addRows(dst.Row(do+c), f, m.Data[c:], m.Stride, m.Rows, src, so)
+	}
+}
+
+// addRows adds f coef_k times row from + k of x to y, for one k < n after the other, coef with that stride: four of
+// them while an element of y is at hand, with the bits of one at a time.
+func addRows(y []float64, f float64, coef []float64, stride, n int, x linalg.Matrix, from int) {
+	k := 0
+	for ; k+4 <= n; k += 4 {
+		a0, a1, a2, a3 := f*coef[k*stride], f*coef[(k+1)*stride], f*coef[(k+2)*stride], f*coef[(k+3)*stride]
+		x0, x1, x2, x3 := x.Row(from+k), x.Row(from+k+1), x.Row(from+k+2), x.Row(from+k+3)
+		y, x1, x2, x3 := y[:len(x0)], x1[:len(x0)], x2[:len(x0)], x3[:len(x0)]
+		for i, v := range x0 {
+			sum := y[i] + float64(a0*v)
+			sum += float64(a1 * x1[i])
+			sum += float64(a2 * x2[i])
+			sum += float64(a3 * x3[i])
+			y[i] = sum
 		}
+	}
+	for ; k < n; k++ {
+		axpyRow(y, f*coef[k*stride], x.Row(from+k))
 	}
 }
 
@@ -252,11 +267,8 @@ func (f *BlockLDL) SchurTo(dst linalg.Matrix) {
 
 // subGram sets s -= g'g.
 func subGram(s, g linalg.Matrix) {
-	for l := range g.Rows {
-		row := g.Row(l)
-		for i, x := range row {
-			axpyRow(s.Row(i), -x, row)
-		}
+	for i := range g.Cols {
+		addRows(s.Row(i), -1, g.Data[i:], g.Stride, g.Rows, g, 0)
 	}
 }
 
@@ -289,9 +301,7 @@ func cholSmall(s linalg.Matrix, offset int) *linalg.NotPDError {
 func solveLower(l, x linalg.Matrix, o int) {
 	for i := range l.Rows {
 		out := x.Row(o + i)
-		for j, v := range l.Row(i)[:i] {
-			axpyRow(out, -v, x.Row(o+j))
-		}
+		addRows(out, -1, l.Row(i), 1, i, x, o)
 		scaleRow(out, 1/l.At(i, i))
 	}
 }
@@ -300,8 +310,8 @@ func solveLower(l, x linalg.Matrix, o int) {
 func solveLowerTrans(l, x linalg.Matrix, o int) {
 	for i := l.Rows - 1; i >= 0; i-- {
 		out := x.Row(o + i)
-		for j := i + 1; j < l.Rows; j++ {
-			axpyRow(out, -l.At(j, i), x.Row(o+j))
+		if below := l.Rows - i - 1; below > 0 {
+			addRows(out, -1, l.Data[(i+1)*l.Stride+i:], l.Stride, below, x, o+i+1)
 		}
 		scaleRow(out, 1/l.At(i, i))
 	}

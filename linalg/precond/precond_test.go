@@ -104,6 +104,13 @@ func checkPrecond(t *testing.T, e *linalg.Engine, name string, k scalarCov, nois
 	if d := math.Abs(p.LogDet() - logDet); !(d <= 1e-9*(1+math.Abs(logDet))) {
 		t.Errorf("%s: log det P %g, want %g", name, p.LogDet(), logDet)
 	}
+	if opt.Rank > 0 {
+		_, _, trace, err := PivotedCholesky(context.Background(), e, k,
+			PivotOptions{MaxRank: opt.Rank, Greedy: opt.Greedy, Seed: opt.Seed})
+		if got := p.ResidualTrace(); err != nil || !(math.Abs(got-trace) <= 1e-11*float64(n)) {
+			t.Errorf("%s: residual trace %g, want %g, %v", name, got, trace, err)
+		}
+	}
 	khat := linalg.NewMatrix(n, n)
 	for i := range n {
 		for j := range n {

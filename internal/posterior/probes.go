@@ -32,7 +32,11 @@ import (
 //
 // The probes are ω = F⁻ᵀ A^-1/2 z, A = F⁻¹K̂F⁻ᵀ, z standard normal, by block Lanczos;
 // their ε is one exact product, so that an error in the root changes the
-// covariance of ω by a few per cent and nothing else (rootSlack).
+// covariance of ω and nothing else: by a few per cent (rootSlack), and along an eigenvector
+// of A that the process has not found, of which a residual of all n directions tells nothing, by
+// what the ends of H are off. A row may be all along one. So the process goes on until its smallest
+// eigenvalue is at most endSlack times the lower end of A, or has come to rest, and what is left
+// of that makes the bounds wider, as does what the largest has grown by of late.
 //
 // Where the function is smooth, nearest rows explain too little. Then a basis V,
 // n×m, V'K̂V = I, of the span of the low-rank factor takes part: f* is regressed on
@@ -50,6 +54,9 @@ const (
 	probeTol    = 0.1
 	rootSlack   = 1.05
 	probePasses = 64
+	// endSlack is how much larger the smallest Ritz value may be than the spectrum, restSlack what it may
+	// have lost in the last of at least three passes where it is taken to be at rest.
+	endSlack, restSlack = 1.6, 1.1
 	// probeFormTol is the tolerance of products below n² by which probes are drawn. probeForm
 	// bounds what it may do to their covariance, relative, by probeFormCols of them.
 	probeFormTol  = 2e-7
@@ -68,6 +75,8 @@ type gapProbes struct {
 	vr          []float64     // V'r, m
 	rest        float64       // bound of r'K̂⁻¹r
 	least, most float64       // gap / Σ_s (ω_s'ρ)² lies between, but for probeRisk
+	below       float64       // times as small as it should be, and
+	above       float64       // as large, the variance of ω may be along an end of the spectrum
 	passes      int
 
 	reach      float64 // σ_f² n^1/2 (|ω| + ‖V‖_F |s|), the largest
@@ -117,9 +126,10 @@ func (p *Posterior) newGapProbes(ctx context.Context, basis bool) (*gapProbes, e
 func (p *Posterior) gapProbesBy(ctx context.Context, basis bool, prec kernelmv.Precision) (*gapProbes, error) {
 	n := p.N()
 	g := &gapProbes{round: p.round, size: p.sizes()}
-	lowQ, highQ := chiSquareBounds(probeCount, probeRisk)
-	g.least, g.most = 1/(highQ*rootSlack), rootSlack/lowQ
+	g.above, g.below = 1, 1
 	omega, err := p.drawProbes(ctx, g, prec)
+	lowQ, highQ := chiSquareBounds(probeCount, probeRisk)
+	g.least, g.most = 1/(highQ*rootSlack*g.above), rootSlack*g.below/lowQ
 	if errors.Is(err, krylov.ErrNotDefinite) {
 		return nil, fmt.Errorf("%w: %w", errNoProbes, err)
 	}
@@ -196,62 +206,6 @@ func (p *Posterior) checkForm(ctx context.Context, omega, exact linalg.Matrix) e
 		return errProbeForm
 	}
 	return nil
-}
-
-// drawProbes returns Ω, n×S, by products in prec: of as many probes at a time as there is room for, which are
-// halved where they take more passes than were foreseen.
-func (p *Posterior) drawProbes(ctx context.Context, g *gapProbes, prec kernelmv.Precision) (linalg.Matrix, error) {
-	n := p.N()
-	rng := rand.New(rand.NewPCG(p.spec.Seed, 0x6761756765)) // the second word is the stream of this use
-	z := linalg.NewMatrix(n, probeCount)
-	for i := range z.Data {
-		z.Data[i] = rng.NormFloat64()
-	}
-	for c := 0; c < probeCount; {
-		some := z.Sub(0, n, c, c+g.size.Probes)
-		fits, err := p.drawSome(ctx, g, some, prec)
-		switch {
-		case err != nil:
-			return z, err
-		case fits:
-			c += g.size.Probes
-		default:
-			g.size.Halve(n)
-		}
-	}
-	return z, nil
-}
-
-// drawSome makes probes of the standard normal z, n×s; without any change where they do not fit.
-func (p *Posterior) drawSome(ctx context.Context, g *gapProbes, z linalg.Matrix, prec kernelmv.Precision) (fits bool,
-	err error) {
-	l := krylov.NewLanczos(p.e, p.N(), z.Cols, krylov.LanczosOptions{MaxCols: g.size.Columns})
-	l.Start(p.op.With(prec), p.pre, z)
-	for passes := 1; ; passes++ {
-		if err := l.Step(ctx); err != nil {
-			return false, err
-		}
-		g.passes = max(g.passes, passes)
-		worst, err := krylov.SolveResidual(l.H)
-		switch {
-		case err != nil:
-			return false, err
-		case worst <= probeTol || l.Exhausted():
-			root, err := krylov.InvSqrt(l.H, 1e-3)
-			if err != nil {
-				return false, err
-			}
-			if err := l.MulBasisTo(ctx, z, root); err != nil {
-				return false, err
-			}
-			p.pre.FInvTransTo(z, z)
-			return true, nil
-		case passes == probePasses:
-			return false, errNoProbes
-		case passes >= g.size.Passes:
-			return false, nil
-		}
-	}
 }
 
 // spanBasis makes V and B. Where the span of the factor is degenerate, the probes does

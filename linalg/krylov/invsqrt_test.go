@@ -40,6 +40,11 @@ func TestInvSqrt(t *testing.T) {
 		t.Errorf("root is off by %g of %g", d, maxNorm(want))
 	}
 
+	if low, high, err := Ends(l.H); err != nil || !(low >= values[0]*(1-1e-9) && low <= 1.1*values[0]) ||
+		!(high <= values[k-1]*(1+1e-9) && high >= values[k-1]/1.1) {
+		t.Errorf("ends %g and %g (%v) of %g and %g", low, high, err, values[0], values[k-1])
+	}
+
 	var ldl BlockLDL
 	ldl.Reset(l.H, 0)
 	x := linalg.NewMatrix(k, 4)

@@ -132,6 +132,9 @@ func (p *Plan) products(ctx context.Context, set *Options, fit *Model, d, sub *D
 	}
 	r := &fit.Result
 	_, evals, _ := p.evaluations(set, r)
+	if set.onMap(p.Distinct, p.Inputs) { // with dense products, too
+		evals = math.Min(evals, mapEvaluations)
+	}
 	at, power, err := evaluateLarger(ctx, d, sub, fit.Parameters, opt)
 	if err != nil {
 		return size, err

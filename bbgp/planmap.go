@@ -21,8 +21,9 @@ import (
 
 const (
 	fitPatches = 10
-	// One patch: cells of latents that have rows of two fit neither.
+	// One patch: cells of latents that have rows of two fit neither. Fewer rows are evaluated as they are.
 	tryRows = 20000
+	mapRows = 8000 // from which on tables are planned so
 	// A fit takes so many evaluations of all rows (4 to 7 were measured from 1e5 to 1e6 places), and its end is worth
 	// so many.
 	mapEvaluations, mapFinal = 7, 2.5
@@ -32,7 +33,7 @@ const (
 
 // onMap says whether a fit of these rows is planned as that of a map.
 func (o *Options) onMap(n, d int) bool {
-	return o.Method == enum.MethodBBGP && o.Product != enum.ProductDense && (d == 2 || d == 3) && n >= tryRows
+	return o.Method == enum.MethodBBGP && o.Product != enum.ProductDense && (d == 2 || d == 3) && n >= mapRows
 }
 
 // patches returns about m rows of x, standardised: those around count of them, in increasing order.
@@ -84,7 +85,7 @@ func (p *Plan) onMap(ctx context.Context, set *Options, fit *Model,
 	std := s.Apply(d.table())
 	q := rescaled(fit.Parameters, fit.Scaling, s)
 	began, before := time.Now(), usage.CPUSeconds()
-	t, err := lanczos.Try(ctx, set.Engine, std, patches(std.X, tryRows, 1, set.Seed+2), q, set.evalOptions())
+	t, err := lanczos.Try(ctx, set.Engine, std, patches(std.X, min(tryRows, std.X.Rows), 1, set.Seed+2), q, set.evalOptions())
 	if err != nil || t == nil {
 		return size, false, err
 	}
@@ -94,7 +95,7 @@ func (p *Plan) onMap(ctx context.Context, set *Options, fit *Model,
 	at := larger{LMLReport: &LMLReport{Seconds: v.Seconds, CPUSeconds: perSecond * v.Seconds,
 		Passes:         v.Passes - v.Wasted,
 		SecondsByPhase: v.SecondsByPhase, Product: enum.ProductH2}}
-	grow := n / float64(tryRows)
+	grow := n / math.Min(tryRows, n)
 	p.Precision, p.Rank, p.Neighbours, p.Latents = enum.Precision(v.Precision), t.Size.Rank, t.Size.Neighbours,
 		t.Size.Latents
 	p.Product = at.Product

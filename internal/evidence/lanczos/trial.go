@@ -21,7 +21,7 @@ type Trial struct {
 
 // Try evaluates some rows of d at p as all would be: in patches where they are as near each other as all are, with as
 // many latents or neighbours a row, the same tolerance, and their part of eps, since what a P leaves to the passes
-// grows with the rows. It returns nil where products of all rows are dense.
+// grows with the rows. All rows are evaluated as they are. It returns nil where products of all rows are dense.
 func Try(ctx context.Context, e *linalg.Engine, d *gp.Table, some []int, p gp.Params,
 	eval evidence.Options) (*Trial, error) {
 	all, err := New(e, d, p)
@@ -34,7 +34,15 @@ func Try(ctx context.Context, e *linalg.Engine, d *gp.Table, some []int, p gp.Pa
 	if err != nil || !h2 {
 		return nil, err
 	}
-	t, foreseen := new(Trial), eval
+	t := new(Trial)
+	if len(some) == d.X.Rows {
+		t.Products = 1
+		if t.Value, err = all.Evaluate(ctx, p, eval); err == nil {
+			t.Size = all.size()
+		}
+		return t, err
+	}
+	foreseen := eval
 	foreseen.RowWork = work / float64(d.X.Rows)
 	if t.Size, err = Foresee(ctx, e, d, p, foreseen); err != nil {
 		return nil, err

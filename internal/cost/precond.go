@@ -193,8 +193,8 @@ func (o *Request) rowWork(n int) float64 {
 // roomFor says whether there is room for such a P.
 func (o *Request) roomFor(n int, p Size) bool { return o.Room <= 0 || p.bytes(n) <= o.Room }
 
-// moreCost is what more neighbours than those of the least cost may take where a likelihood of a map is all that they are
-// for, as they make its standard error less: 1.7e6 places with 32 of them 17 nats in 5 passes, with 48 half of that.
+// moreCost is what more neighbours than those of the least cost may take where a likelihood of a map is all that they
+// are for, as they make its standard error less: 1.7e6 places with 32 of them 17 nats in 5 passes, half with 48.
 const moreCost = 1.1
 
 // Neighbours returns the number of Neighbours of the least cost, on maps for one use the largest of about that cost.

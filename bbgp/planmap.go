@@ -11,6 +11,7 @@ import (
 	"bbgp.dev/internal/cost"
 	"bbgp.dev/internal/evidence/lanczos"
 	"bbgp.dev/internal/gp"
+	"bbgp.dev/internal/train"
 	"bbgp.dev/internal/usage"
 	"bbgp.dev/linalg"
 )
@@ -85,7 +86,10 @@ func (p *Plan) onMap(ctx context.Context, set *Options, fit *Model,
 	std := s.Apply(d.table())
 	q := rescaled(fit.Parameters, fit.Scaling, s)
 	began, before := time.Now(), usage.CPUSeconds()
-	t, err := lanczos.Try(ctx, set.Engine, std, patches(std.X, min(tryRows, std.X.Rows), 1, set.Seed+2), q, set.evalOptions())
+	eval := set.evalOptions()
+	eval.Uses = train.StageStepsOf(string(set.Method))
+	some := patches(std.X, min(tryRows, std.X.Rows), 1, set.Seed+2)
+	t, err := lanczos.Try(ctx, set.Engine, std, some, q, eval)
 	if err != nil || t == nil {
 		return size, false, err
 	}

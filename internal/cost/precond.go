@@ -175,7 +175,7 @@ type Request struct {
 	Latents          int     // of the preconditioner, instead of both; 0: to be chosen, with them
 	Probes           int     // 0: to be chosen
 	Costs            *Costs  // by which to choose; nil means StandardCosts
-	Uses             int     // evaluations that the preconditioner is for, at least 1
+	Uses             int     // evaluations of a training that the preconditioner is for; 0: a likelihood by itself
 	Seen             History // what the last evaluation took
 	RowWork          float64 // of a product, in entries of a dense one a row; 0: n
 	H2               bool    // products are of form H2
@@ -197,14 +197,15 @@ func (o *Request) roomFor(n int, p Size) bool { return o.Room <= 0 || p.bytes(n)
 // are for, as they make its standard error less: 1.7e6 places with 32 of them 17 nats in 5 passes, half with 48.
 const moreCost = 1.1
 
-// Neighbours returns the number of Neighbours of the least cost, on maps for one use the largest of about that cost.
+// Neighbours returns the number of Neighbours of the least cost, on maps for a likelihood by itself the largest of
+// about that cost.
 func Neighbours(n, d, m int, prec kernelmv.Precision, opt Request) int {
 	s, costs := opt.Seen, OrStandard(opt.Costs)
 	if s.Passes == 0 || s.Neighbours == 0 {
 		s = noHistory
 	}
 	best, least, more := 0, math.Inf(1), 1.0
-	if opt.Uses <= 1 && onMap(n, d, m, opt.rowWork(n)) {
+	if opt.Uses == 0 && onMap(n, d, m, opt.rowWork(n)) {
 		more = moreCost
 	}
 	for _, nn := range nearSizes {

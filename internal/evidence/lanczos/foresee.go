@@ -59,7 +59,7 @@ func Foresee(ctx context.Context, e *linalg.Engine, d *gp.Table, p gp.Params,
 	}
 	if (size.Neighbours > 0 || onMap) && eval.Neighbours < 0 {
 		if eval.Seen.Rows == 0 && inputs < spaceInputs { // the first evaluations will tell that fewer do
-			eval.Uses = 1
+			eval.Uses = min(eval.Uses, 1)
 		}
 		size.Neighbours = cost.Neighbours(n, inputs, size.Rank, prec, eval.Request)
 	}

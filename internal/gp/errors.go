@@ -75,10 +75,17 @@ const MostSpread = 1e151
 // CheckSpread returns a *DataError if n values of a column are too far apart to be computed
 // with: more than MostSpread. The row is that of the value furthest from 0.
 func CheckSpread(column string, n int, at func(i int) float64) error {
+	_, _, err := spread(column, n, at)
+	return err
+}
+
+// spread is CheckSpread, and returns the least and the greatest value.
+func spread(column string, n int, at func(i int) float64) (lo, hi float64, err error) {
 	if n == 0 {
-		return nil
+		return 0, 0, nil
 	}
-	lo, hi, far := at(0), at(0), 0
+	far := 0
+	lo, hi = at(0), at(0)
 	for i := range n {
 		v := at(i)
 		lo, hi = min(lo, v), max(hi, v)
@@ -87,10 +94,19 @@ func CheckSpread(column string, n int, at func(i int) float64) error {
 		}
 	}
 	if !(hi/2-lo/2 <= MostSpread/2) {
-		return &DataError{Row: far, Column: column, Reason: fmt.Sprintf("values from %g to %g are too far apart to be "+
-			"squared; correct this one, or give the column in other units, or its logarithm", lo, hi)}
+		return lo, hi, &DataError{Row: far, Column: column, Reason: fmt.Sprintf("values from %g to %g are too far "+
+			"apart to be squared; correct this one, or give the column in other units, or its logarithm", lo, hi)}
 	}
-	return nil
+	return lo, hi, nil
+}
+
+// checkClose returns a *DataError if values from lo to hi are different and closer than least to be done so with.
+func checkClose(column string, lo, hi, least float64, done string) error {
+	if d := hi - lo; d == 0 || d >= least {
+		return nil
+	}
+	return &DataError{Row: -1, Column: column, Reason: fmt.Sprintf("values from %g to %g are too close together to be "+
+		"%s; give the column in other units", lo, hi, done)}
 }
 
 // LeastInput is the least difference of two values of an input that is not constant: what is much smaller has no
@@ -100,21 +116,11 @@ const LeastInput = 1e-300
 // CheckInput returns a *DataError, as CheckSpread does, also where n values of an input are different and all closer
 // together than LeastInput.
 func CheckInput(column string, n int, at func(i int) float64) error {
-	if n == 0 {
-		return nil
-	}
-	if err := CheckSpread(column, n, at); err != nil {
+	lo, hi, err := spread(column, n, at)
+	if err != nil {
 		return err
 	}
-	lo, hi := at(0), at(0)
-	for i := range n {
-		lo, hi = min(lo, at(i)), max(hi, at(i))
-	}
-	if d := hi - lo; d == 0 || d >= LeastInput {
-		return nil
-	}
-	return &DataError{Row: -1, Column: column, Reason: fmt.Sprintf("values from %g to %g are too close together to be "+
-		"scaled; give the column in other units", lo, hi)}
+	return checkClose(column, lo, hi, LeastInput, "scaled")
 }
 
 // LeastSpread is the least difference of two targets: squares of what is smaller, times the least
@@ -123,12 +129,7 @@ const LeastSpread = 1e-145
 
 // CheckTarget returns a *DataError if targets are different and all closer together than LeastSpread.
 func CheckTarget(column string, y []float64) error {
-	lo, hi := slices.Min(y), slices.Max(y)
-	if d := hi - lo; d == 0 || d >= LeastSpread {
-		return nil
-	}
-	return &DataError{Row: -1, Column: column, Reason: fmt.Sprintf("values from %g to %g are too close together to "+
-		"be squared; give the column in other units", lo, hi)}
+	return checkClose(column, slices.Min(y), slices.Max(y), LeastSpread, "squared")
 }
 
 // TooFar is the reason why a row with such a value cannot be predicted.

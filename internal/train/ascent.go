@@ -66,7 +66,7 @@ func (s *coarse) climb(ctx context.Context, a *ascent, evals int) error {
 			continue
 		}
 		delta, gain := s.step(a)
-		if gain < coarseWorth {
+		if gain < s.worth() {
 			break
 		}
 		z := slices.Clone(a.z)
@@ -80,6 +80,14 @@ func (s *coarse) climb(ctx context.Context, a *ascent, evals int) error {
 		a.judge(z, score, delta, gain)
 	}
 	return nil
+}
+
+// worth is the gain that is worth a step: with all terms of a map they are many, and dear.
+func (s *coarse) worth() float64 {
+	if s.terms == allTerms {
+		return allWorth
+	}
+	return coarseWorth
 }
 
 // apart tells how far the ratios of the lengthscales at y and z are from each other, in

@@ -94,6 +94,9 @@ func (f *Search) coarseCandidates(ctx context.Context, extra []Candidate) ([]Can
 	if err := s.round(ctx, low, floorRound); err != nil {
 		return nil, err
 	}
+	if _, err = s.byAllTerms(ctx, live); err != nil {
+		return nil, err
+	}
 	return s.candidates(ctx, all)
 }
 
@@ -251,7 +254,11 @@ func (s *coarse) candidates(ctx context.Context, all []*ascent) ([]Candidate, er
 			c.Parameters = c.Parameters.Clone()
 			c.Parameters.Noise = noise * s.scale
 			c.From = fmt.Sprintf("%s, noise raised to %.2g", a.start, c.Parameters.Noise)
+			if err := s.raised(ctx, a, &c); err != nil {
+				return nil, err
+			}
 			out = append(out, c)
+			c.Dropped = ""
 		}
 	}
 	return out, nil

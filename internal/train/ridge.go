@@ -37,6 +37,7 @@ type ridge struct {
 	twoNu   float64
 	moves   []bool // the inputs that have influence
 	fixMean bool
+	told    float64 // what other rows lose at x, over x²/2
 }
 
 // ridgeOf returns the ridge through p, nil where there is none or too few rows would tell of it.
@@ -79,17 +80,19 @@ func (s *coarse) tops(ctx context.Context, all []*ascent) ([]ridgeTop, error) {
 		left = len(all)
 	}
 	return linalg.Tasks(ctx, s.f.Config.Engine, left, func(ctx context.Context, i int) (ridgeTop, error) {
-		p, gain, err := s.atTop(ctx, s.params(all[i].z))
+		p, gain, err := s.atTop(ctx, s.params(all[i].z), s.toldByAll(all[i]))
 		return ridgeTop{p, gain}, err
 	})
 }
 
-// atTop returns the top of the ridge through p and what it gains there, in nats of the random rows.
-func (s *coarse) atTop(ctx context.Context, p gp.Params) (gp.Params, float64, error) {
+// atTop returns the top of the ridge through p and what it gains there, in nats of the random rows, less what all
+// others lose that have the Fisher information told, if that is known.
+func (s *coarse) atTop(ctx context.Context, p gp.Params, told linalg.Matrix) (gp.Params, float64, error) {
 	r, err := s.ridgeOf(p)
 	if r == nil || err != nil {
 		return p, 0, err
 	}
+	r.told = r.curvature(told)
 	top, start, err := r.at(ctx, 0)
 	if err != nil {
 		return p, 0, err
@@ -130,7 +133,7 @@ func (f *Search) upRidge(ctx context.Context, t *Trainer) (bool, error) {
 	}
 	s.admit(p)
 	s.hi[d] = math.Log(maxVariance)
-	top, gain, err := s.atTop(ctx, p)
+	top, gain, err := s.atTop(ctx, p, linalg.Matrix{})
 	if err != nil || !(gain > max(ridgeWorth, t.worth())) {
 		return false, err
 	}
@@ -138,6 +141,22 @@ func (f *Search) upRidge(ctx context.Context, t *Trainer) (bool, error) {
 		Parameters: top, Value: evidence.Bound(gain), Rows: min(ridgeRows, f.Std.X.Rows/ridgeShare), LML: unasked})
 	t.Cur, t.fresh, t.measured = Iterate{P: top}, false, nil
 	return true, nil
+}
+
+// curvature is u'F u for the direction u of the ridge, 0 without F.
+func (r *ridge) curvature(f linalg.Matrix) (sum float64) {
+	u := make([]float64, f.Rows)
+	for j, m := range r.moves {
+		if m && f.Rows > 0 {
+			u[j], u[len(r.moves)] = 1, r.twoNu
+		}
+	}
+	for i := range f.Rows {
+		for j, v := range f.Row(i) {
+			sum += u[i] * v * u[j]
+		}
+	}
+	return sum
 }
 
 // along returns θ(x).
@@ -165,7 +184,7 @@ func (s *coarse) within(p gp.Params) bool {
 }
 
 // at returns θ(x), with the most likely mean unless that is fixed, and the log likelihood of the
-// rows there, up to a constant; -Inf where float64 has none.
+// rows there less what others lose, up to a constant; -Inf where float64 has none.
 func (r *ridge) at(ctx context.Context, x float64) (gp.Params, float64, error) {
 	p, d, n := r.along(x), r.chol.Table, len(r.chol.Table.Y)
 	if err := r.chol.Factor(ctx, p); evidence.NotFinite(err) {
@@ -188,5 +207,5 @@ func (r *ridge) at(ctx context.Context, x float64) (gp.Params, float64, error) {
 		p.Mean += both / one
 		square -= both * both / one
 	}
-	return p, -(square + r.chol.Chol.LogDet()) / 2, nil
+	return p, -(square + r.chol.Chol.LogDet() + r.told*x*x) / 2, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"bbgp.dev/internal/evidence"
 	"bbgp.dev/internal/gp"
+	"bbgp.dev/linalg"
 )
 
 // roughRows returns n rows of d inputs and a draw of Matérn 1/2 with ℓ = .5 in the first two, of mean 3.
@@ -48,7 +49,7 @@ func TestRidge(t *testing.T) {
 	far := truth.Clone()
 	far.Variance, far.Lengthscales[0], far.Lengthscales[1], far.Mean = 50, 25, 25, 0
 	at := func(p gp.Params) (gp.Params, float64) {
-		top, gain, err := s.atTop(context.Background(), p)
+		top, gain, err := s.atTop(context.Background(), p, linalg.Matrix{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,6 +62,15 @@ func TestRidge(t *testing.T) {
 	}
 	if back, more := at(top); math.Abs(math.Log(back.Lengthscales[0]/top.Lengthscales[0])) > 0.2 || more > 0.1 {
 		t.Errorf("from the top: %+v, %.3g nats", back, more)
+	}
+	// Other rows that tell the lengthscales hold it back, and those that tell the noise alone do not.
+	told := linalg.NewMatrix(7, 7)
+	told.Set(5, 5, 1e6)
+	free, _, err := s.atTop(context.Background(), far, told)
+	told.Set(0, 0, 1e4)
+	held, _, err2 := s.atTop(context.Background(), far, told)
+	if err != nil || err2 != nil || free.Variance != top.Variance || math.Abs(held.Variance/far.Variance-1) > 0.1 {
+		t.Errorf("beside rows that tell the noise %+v, the first length %+v", free, held)
 	}
 	smooth, all := far.Clone(), far.Clone()
 	smooth.Kernel = "gaussian"

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"bbgp.dev/bbgp/enum"
+	"bbgp.dev/internal/cost"
 	"bbgp.dev/internal/gp"
 	"bbgp.dev/linalg"
 )
@@ -144,11 +145,12 @@ func (c *formCase) both(t *testing.T, opt Options) (dense, fast *LMLReport) {
 }
 
 // With the same P and probes, likelihoods by products of form h2, their bounds and their gradients by
-// logarithms are those by dense ones to eps/10. BBGP_LONG=1 takes all fifty cases.
+// logarithms are those by dense ones to eps/10. BBGP_LONG=1 takes all fifty cases. Of more rows than cost.DenseRows
+// reported gradients have more passes with dense products, and are no measure of the form.
 func TestProductForms(t *testing.T) {
 	n, every := 2500, 5
 	if os.Getenv("BBGP_LONG") != "" {
-		n, every = 4000, 1
+		n, every = cost.DenseRows, 1
 	}
 	for i := 0; i < 50; i += every {
 		t.Run(fmt.Sprint(i), func(t *testing.T) { compareForms(t, formCaseOf(i, n)) })
@@ -161,7 +163,7 @@ func compareForms(t *testing.T, c formCase) {
 	near := func(what string, got, want, scale float64) {
 		most := eps / 10
 		if strings.HasPrefix(what, "by") {
-			most += 0.01 * math.Abs(want) * scale // what the columns of a gradient leave in either
+			most += 0.02 * math.Abs(want) * scale // twice what the columns of a gradient leave in either
 		}
 		if off := math.Abs(got-want) * scale; !(off <= most) {
 			t.Errorf("%s: %s: %v, dense %v", c.name, what, got, want)

@@ -247,6 +247,11 @@ func (o *Op) mulTo(ctx context.Context, prec Precision, dst, src linalg.Matrix) 
 		}
 		return f.mulTo(ctx, dst, src)
 	}
+	return o.tilesTo(ctx, prec, dst, src, false)
+}
+
+// tilesTo is mulTo by tiles; by rows it sets dst to this rank's rows.
+func (o *Op) tilesTo(ctx context.Context, prec Precision, dst, src linalg.Matrix, byRows bool) error {
 	for c := 0; c < src.Cols; c += maxCols {
 		end := min(c+maxCols, src.Cols)
 		d, s := dst.Sub(0, dst.Rows, c, end), src.Sub(0, src.Rows, c, end)
@@ -255,12 +260,12 @@ func (o *Op) mulTo(ctx context.Context, prec Precision, dst, src linalg.Matrix) 
 			if o.p32 == nil {
 				o.p32 = newProduct(o, &o.engine.Impl.F32)
 			}
-			err = o.p32.mulTo(ctx, d, s)
+			err = o.p32.mulTo(ctx, d, s, byRows)
 		} else {
 			if o.p64 == nil {
 				o.p64 = newProduct(o, &o.engine.Impl.F64)
 			}
-			err = o.p64.mulTo(ctx, d, s)
+			err = o.p64.mulTo(ctx, d, s, byRows)
 		}
 		if err != nil {
 			return err

@@ -28,6 +28,7 @@ type product[T asm.Float] struct {
 	spare  [][]float64 // of each worker: for routines whose yi is not wanted
 
 	dst, src  linalg.Matrix
+	first     int              // row of K that dst begins with
 	blockMax  []float64        // [superblock][maxCols]
 	invert    [maxCols]float64 // V is multiplied by these powers of two,
 	factor    [maxCols]float64 // and Y by s2 over them
@@ -52,8 +53,8 @@ func newProduct[T asm.Float](o *Op, kit *asm.Kit[T]) *product[T] {
 	return t
 }
 
-// mulTo sets dst = K̂ src for at most maxCols columns.
-func (t *product[T]) mulTo(ctx context.Context, dst, src linalg.Matrix) error {
+// mulTo sets dst = K̂ src for at most maxCols columns, or by rows to this rank's rows of it.
+func (t *product[T]) mulTo(ctx context.Context, dst, src linalg.Matrix, byRows bool) error {
 	if src.Cols == 0 {
 		return ctx.Err()
 	}
@@ -62,7 +63,10 @@ func (t *product[T]) mulTo(ctx context.Context, dst, src linalg.Matrix) error {
 		t.grid.pack(o, t.kit)
 		t.fresh = true
 	}
-	t.dst, t.src = dst, src
+	t.dst, t.src, t.first = dst, src, 0
+	if byRows {
+		t.first, _ = o.engine.OwnRows(o.Dim())
+	}
 	t.layOut(src.Cols)
 	par.For(o.sched.count, t.maxBody)
 	t.setScale()
@@ -72,7 +76,9 @@ func (t *product[T]) mulTo(ctx context.Context, dst, src linalg.Matrix) error {
 		t.exchangeSums()
 		groups, blocks := o.sched.groups()
 		o.engine.ForShareTo(groups, blocks, o.sched.count, t.storeBody)
-		o.completeRows(dst)
+		if !byRows {
+			o.completeRows(dst)
+		}
 	}
 	t.dst, t.src = linalg.Matrix{}, linalg.Matrix{}
 	return err
@@ -224,7 +230,7 @@ func (t *product[T]) store(_, b int) {
 func (t *product[T]) storeRow(q, j0, cols int) {
 	o, n, w := t.op, t.op.sched.padded, t.width
 	i := o.row(q)
-	dst, src, noise := t.dst.Row(i), t.src.Row(i), o.noise[i]
+	dst, src, noise := t.dst.Row(i-t.first), t.src.Row(i), o.noise[i]
 	for g := range t.groups {
 		first := g * w
 		yi, yj := (g*n+q)*w, (g*n+j0)*w+q-j0

@@ -1,6 +1,34 @@
 package kernelmv
 
-import "bbgp.dev/linalg"
+import (
+	"context"
+
+	"bbgp.dev/linalg"
+)
+
+// ByRows says whether MulRowsTo may be called: where more than three inputs are in the distance, or every tile is
+// evaluated. Otherwise points have an order of their own, in which ranks have other rows.
+func (o *Op) ByRows() bool { return o.line == nil && !o.unsorted && o.order == nil }
+
+// MulRowsTo sets dst to this rank's rows of K̂ src (Engine.OwnRows), src n×p for any p, whole on each rank.
+func (o *Op) MulRowsTo(ctx context.Context, dst, src linalg.Matrix) error {
+	return o.mulRowsTo(ctx, o.precision, dst, src)
+}
+
+func (v *view) ByRows() bool { return v.op.ByRows() }
+
+func (v *view) MulRowsTo(ctx context.Context, dst, src linalg.Matrix) error {
+	return v.op.mulRowsTo(ctx, v.precision, dst, src)
+}
+
+func (o *Op) mulRowsTo(ctx context.Context, prec Precision, dst, src linalg.Matrix) error {
+	checkCall(ctx, dst, src)
+	lo, hi := o.engine.OwnRows(o.Dim())
+	if dst.Rows != hi-lo || src.Rows != o.Dim() || dst.Cols != src.Cols || !o.ByRows() {
+		panic("kernelmv: MulRowsTo: bad shapes or order")
+	}
+	return o.tilesTo(ctx, prec, dst, src, true)
+}
 
 // completeRows gathers the rows of m that the ranks have made for the positions of their superblocks.
 func (o *Op) completeRows(m linalg.Matrix) {

@@ -48,18 +48,10 @@ func (e *Engine) GramTo(dst, x, y Matrix) {
 	if x.Rows == 0 || dst.Rows == 0 || dst.Cols == 0 {
 		return
 	}
-	if e.gram == nil {
-		e.gram = &gramJob{kit: &e.Impl.F64, packed: make([][]float64, e.Par.Threads())}
-		e.gram.groupSum = e.gram.sumGroup
-	}
-	g := e.gram
-	g.x, g.y, g.size = x, y, groupRows(x.Rows)
-	g.ps, g.qs = room.RoundUp(x.Cols, gemmMR), room.RoundUp(y.Cols, gemmNR)
+	g := e.gramFor(x, y)
+	g.size = groupRows(x.Rows)
 	groups := (x.Rows + g.size - 1) / g.size
-	g.sums = room.Reserve(g.sums, groups*g.ps*g.qs)
-	for w := range g.packed {
-		g.packed[w] = room.Reserve(g.packed[w], groupUnit*(g.ps+g.qs))
-	}
+	g.sums = g.roomFor(groups)
 	e.Par.For(groups, g.groupSum)
 	for k := range groups {
 		part := g.sums[k*g.ps*g.qs:]
@@ -73,21 +65,51 @@ func (e *Engine) GramTo(dst, x, y Matrix) {
 	g.x, g.y = Matrix{}, Matrix{}
 }
 
+// gramFor returns the work areas for x'y.
+func (e *Engine) gramFor(x, y Matrix) *gramJob {
+	if e.gram == nil {
+		e.gram = &gramJob{kit: &e.Impl.F64, packed: make([][]float64, e.Par.Threads())}
+		e.gram.groupSum = e.gram.sumGroup
+	}
+	g := e.gram
+	g.x, g.y = x, y
+	g.ps, g.qs = room.RoundUp(x.Cols, gemmMR), room.RoundUp(y.Cols, gemmNR)
+	for w := range g.packed {
+		g.packed[w] = room.Reserve(g.packed[w], groupUnit*(g.ps+g.qs))
+	}
+	return g
+}
+
+// roomFor returns room for so many sums.
+func (g *gramJob) roomFor(count int) []float64 { return room.Reserve(g.sums, count*g.ps*g.qs) }
+
+// unpad copies sum k to dst, p×q.
+func (g *gramJob) unpad(dst []float64, k int) {
+	sum, q := g.sums[k*g.ps*g.qs:], g.y.Cols
+	for i := range g.x.Cols {
+		copy(dst[i*q:(i+1)*q], sum[i*g.qs:])
+	}
+}
+
 // sumGroup computes the partial sum of one group of rows.
 func (g *gramJob) sumGroup(worker, k int) {
 	sum := g.sums[k*g.ps*g.qs:][:g.ps*g.qs]
 	clear(sum)
 	end := min((k+1)*g.size, g.x.Rows)
 	for r := k * g.size; r < end; r += groupUnit {
-		depth := min(groupUnit, end-r)
-		a := g.packed[worker][:depth*g.ps]
-		b := g.packed[worker][groupUnit*g.ps:][:depth*g.qs]
-		packAlong(a, gemmMR, g.x, 0, g.x.Cols, r, depth)
-		packAlong(b, gemmNR, g.y, 0, g.y.Cols, r, depth)
-		for i := 0; i < g.ps; i += gemmMR {
-			for j := 0; j < g.qs; j += gemmNR {
-				g.kit.Gemm(sum[i*g.qs+j:], g.qs, 1, a[i*depth:][:gemmMR*depth], b[j*depth:][:gemmNR*depth], depth, true)
-			}
+		g.addUnit(worker, sum, g.x, g.y, r, min(groupUnit, end-r))
+	}
+}
+
+// addUnit adds the products of depth rows of x and y, from r on, to sum.
+func (g *gramJob) addUnit(worker int, sum []float64, x, y Matrix, r, depth int) {
+	a := g.packed[worker][:depth*g.ps]
+	b := g.packed[worker][groupUnit*g.ps:][:depth*g.qs]
+	packAlong(a, gemmMR, x, 0, x.Cols, r, depth)
+	packAlong(b, gemmNR, y, 0, y.Cols, r, depth)
+	for i := 0; i < g.ps; i += gemmMR {
+		for j := 0; j < g.qs; j += gemmNR {
+			g.kit.Gemm(sum[i*g.qs+j:], g.qs, 1, a[i*depth:][:gemmMR*depth], b[j*depth:][:gemmNR*depth], depth, true)
 		}
 	}
 }

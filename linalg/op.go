@@ -77,6 +77,26 @@ type Preconditioner interface {
 	FInvTransTo(dst, src Matrix)
 }
 
+// A RowsOp can leave each rank its own rows of a product (Engine.OwnRows).
+type RowsOp interface {
+	SymOp
+	// ByRows says whether MulRowsTo may be called now.
+	ByRows() bool
+	// MulRowsTo sets dst to this rank's rows of A src; src, n×s, is whole on each. Otherwise as MulTo.
+	MulRowsTo(ctx context.Context, dst, src Matrix) error
+}
+
+// A RowsPreconditioner can do with the rows that each rank has (Engine.OwnRows), of dst and of src.
+type RowsPreconditioner interface {
+	Preconditioner
+	// ByRows says whether the others may be called.
+	ByRows() bool
+	// FInvRowsTo sets dst to this rank's rows of F^-1 src; dst may be src.
+	FInvRowsTo(dst, src Matrix)
+	// FInvTransRowsTo sets dst to this rank's rows of F'^-1 src; dst may be src.
+	FInvTransRowsTo(dst, src Matrix)
+}
+
 // TriangleRoom is the length of the dst of ColOp.TrianglesTo: whole units of the
 // routines that evaluate covariance functions.
 func TriangleRoom(n int) int { return room.RoundUp(n*(n+1)/2*asm.CholLanes, asm.Pad) }

@@ -12,7 +12,7 @@ import (
 //	               n p numbers of 8 bytes for the rows of others, half as many sums in float32, as many in float64
 //	below n²       measured on one machine; chunks of the tree are divided, a part is not; as many numbers of boxes
 //	               as of rows at most
-//	gather         n p numbers in passGathers besides
+//	gather         n p numbers in each of Work.gathers besides
 //	low rank       the rows of its factor by rank; all of them pass by on each
 //	neighbours     found, factorised and solved with by rows; columns of the low-rank part come some at a time
 //	basis          rows by rank
@@ -55,20 +55,21 @@ type ClusterTime struct {
 	LowRankBytes   int64   `json:"low_rank_bytes"`          // a part: of P that of low rank, rows by rank
 	NearBytes      int64   `json:"neighbour_bytes"`         // a part: of P that of neighbours, rows by rank
 	BasisBytes     int64   `json:"basis_bytes"`             // a part: rows by rank
-	WholeBytes     int64   `json:"whole_bytes"`             // a part: the table, blocks of columns, rows that pass by
+	BlockBytes     int64   `json:"block_bytes"`             // a part: blocks of columns, rows by rank
+	WholeBytes     int64   `json:"whole_bytes"`             // a part: the table, blocks that products gather, rows that pass by
 	Speedup        float64 `json:"speedup_over_one_rank"`   // of an evaluation
 	Pairs          float64 `json:"pairs_per_second_of_all"` // of rows, in a product, ordered
 }
 
 const (
+	// rowBlocks are the blocks of a process that are by rows, gathered those that are whole beside what a product packs.
+	rowBlocks, gathered = 7, 1
 	// busy is the share of the cores' time that work takes in one machine.
 	busy = 0.9
 	// useful is the share of a network's bits that large messages get: 8.75 GB/s of 100 Gb/s.
 	useful = 0.7
 	// latency of a message, and the gathers of a pass that are of few numbers.
 	latency, smallGathers = 20e-6, 4
-	// passGathers of a block are in a pass beside the product: two of the basis, one for P and one for each part of it.
-	passGathers = 3
 	// copied is what a number that is brought to all ranks takes a thread of each, in nanoseconds: in and out of the
 	// memory of the gather.
 	copied = 8
@@ -77,7 +78,7 @@ const (
 	// panelColumns of the low-rank part are on every rank at a time, and as many numbers of triangles.
 	panelColumns = 48
 	// bytesPerColumn is what each entry of W takes a second time, by columns; bytesPerFound what the search leaves.
-	bytesPerColumn, bytesPerFound = 16, 4
+	bytesPerColumn, bytesPerFound = 12, 4
 	finalEvaluations              = 3.5 // that the end of a fit is worth
 )
 
@@ -110,13 +111,6 @@ func (c Cluster) time(w Work) ClusterTime {
 	basis := u.Dense * n * math.Pow(float64(w.Columns*w.Passes), 2) * second / ranks
 	factor := n * u.Dense * float64(w.Rank*w.Rank) * second / ranks
 	neighbours := searchShare * n * u.build(w.Inputs, w.Neighbours, w.Rank) * second / ranks
-	gathers := float64(passGathers)
-	if w.Rank > 0 {
-		gathers++
-	}
-	if w.Neighbours > 0 {
-		gathers++
-	}
 	if c.Ranks > 1 {
 		factor += n * float64(w.Rank) * 8 / c.bytesPerSecond()
 		turns := math.Ceil(float64(w.Neighbours*w.Neighbours) / (2 * panelColumns * ranks))
@@ -131,7 +125,7 @@ func (c Cluster) time(w Work) ClusterTime {
 		seconds float64
 	}{
 		{"covariance function and products in the cores", (passes + gradProducts) * pairs},
-		{"network and copies", passes * (t.Gather + gathers*gather)},
+		{"network and copies", passes * (t.Gather + w.gathers()*gather)},
 		{"low-rank factor", factor}, {"neighbours", neighbours},
 		{"preconditioner, its solves", passes * solves}, {"re-orthogonalisation", basis},
 	} {
@@ -144,6 +138,21 @@ func (c Cluster) time(w Work) ClusterTime {
 	t.Fit = (float64(w.Evaluations) + finalEvaluations) * t.Evaluation
 	c.bytes(w, &t)
 	return t
+}
+
+// gathers of a block are in a pass beside the product: two for W, which picks rows. Below n², and with latents, rows
+// have orders of their own: the block, what F⁻ᵀ and what F⁻¹ make are gathered, and what W' picks from.
+func (w *Work) gathers() float64 {
+	gathers := 0.0
+	if w.Below > 0 || w.Latents > 0 {
+		gathers = 3
+		if w.Neighbours > 0 {
+			gathers++
+		}
+	} else if w.Neighbours > 0 {
+		gathers = 2
+	}
+	return gathers
 }
 
 // second is what a nanosecond of a thread takes a rank, in seconds.
@@ -177,7 +186,7 @@ func (c Cluster) toReceive(bytes float64) float64 {
 	return bytes/c.bytesPerSecond() + (1+smallGathers)*math.Ceil(math.Log2(float64(c.Ranks)))*latency
 }
 
-// bytes predicts the memory of a rank: data and blocks of columns on each, what has rows by rank shared.
+// bytes predicts the memory of a rank: data and what products gather on each, what has rows by rank shared.
 func (c Cluster) bytes(w Work, t *ClusterTime) {
 	n, ranks := int64(w.Rows), int64(c.Ranks)
 	near := Size{w.Rank, w.Neighbours, w.Latents}.bytes(w.Rows)
@@ -189,8 +198,10 @@ func (c Cluster) bytes(w Work, t *ClusterTime) {
 		near -= low
 		t.LowRankBytes = low / ranks
 	}
-	whole := KrylovBytes(w.Rows, w.Inputs, w.Columns, Size{}) + TableBytes(w.Rows, w.Inputs)
+	block := 8 * n * int64(w.Columns)
+	whole := KrylovBytes(w.Rows, w.Inputs, w.Columns, Size{}) + TableBytes(w.Rows, w.Inputs) - rowBlocks*block
 	if ranks > 1 {
+		whole += gathered * block
 		near += bytesPerColumn * n * int64(w.Neighbours)
 		whole += bytesPerFound * n * int64(w.Neighbours)
 		if w.Rank > 0 && w.Neighbours > 0 {
@@ -198,5 +209,6 @@ func (c Cluster) bytes(w Work, t *ClusterTime) {
 		}
 	}
 	t.NearBytes, t.BasisBytes, t.WholeBytes = near/ranks, 4*n*int64(w.Columns*w.Passes)/ranks, whole
-	t.Bytes = ProgramBytes + int64(garbage*float64(t.LowRankBytes+t.NearBytes+t.BasisBytes+whole))
+	t.BlockBytes = rowBlocks * block / ranks
+	t.Bytes = ProgramBytes + int64(garbage*float64(t.LowRankBytes+t.NearBytes+t.BasisBytes+t.BlockBytes+whole))
 }

@@ -63,7 +63,7 @@ func TestClusterOrder(t *testing.T) {
 	}
 }
 
-// The parts of P and the basis are divided by the ranks, whatever P is of; the peak is of them and of what every rank
+// The parts of P, blocks and the basis are divided by the ranks, whatever P is of; the peak is of them and of what every rank
 // has.
 func TestClusterBytes(t *testing.T) {
 	for _, p := range []Size{{Rank: 96, Neighbours: 64}, {Rank: 300}, {Neighbours: 40}, {Latents: 5000}} {
@@ -71,19 +71,20 @@ func TestClusterBytes(t *testing.T) {
 		w.Rank, w.Neighbours, w.Latents = p.Rank, p.Neighbours, p.Latents
 		one := Cluster{1, 8, 100}.Time(w)
 		if got := one.LowRankBytes + one.NearBytes; got != p.bytes(1e6) || (p.Rank == 0) != (one.LowRankBytes == 0) ||
-			one.BasisBytes != 4*1e6*8*20 {
+			one.BasisBytes != 4*1e6*8*20 || one.BlockBytes < 4*8*1e6*8 {
 			t.Errorf("%v: %d and %d bytes of P on one rank, %d of the basis", p, one.LowRankBytes, one.NearBytes,
 				one.BasisBytes)
 		}
 		for _, ranks := range []int{2, 4, 16} {
 			c := Cluster{ranks, 8, 100}.Time(w)
 			r := int64(ranks)
-			byColumns := 16 * int64(1e6) * int64(p.Neighbours)
+			byColumns := 12 * int64(1e6) * int64(p.Neighbours)
 			if c.LowRankBytes != one.LowRankBytes/r || c.NearBytes != (one.NearBytes+byColumns)/r ||
-				c.BasisBytes != one.BasisBytes/r || c.WholeBytes < one.WholeBytes {
+				c.BasisBytes != one.BasisBytes/r || c.BlockBytes != one.BlockBytes/r ||
+				c.WholeBytes < one.WholeBytes+8*8*1e6 {
 				t.Errorf("%v on %d ranks: %+v, on one %+v", p, ranks, c, one)
 			}
-			parts := c.LowRankBytes + c.NearBytes + c.BasisBytes + c.WholeBytes
+			parts := c.LowRankBytes + c.NearBytes + c.BasisBytes + c.BlockBytes + c.WholeBytes
 			if c.Bytes != ProgramBytes+int64(garbage*float64(parts)) {
 				t.Errorf("%v on %d ranks: %d bytes, parts have %d", p, ranks, c.Bytes, parts)
 			}

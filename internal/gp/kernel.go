@@ -44,10 +44,16 @@ func MeanInfo(e *linalg.Engine, n int, solve func(dst, src linalg.Matrix)) float
 
 // SignProbes returns n×s random signs: of all probes with independent entries of
 // unit variance, signs make the least variance of w'log(A)w.
-func SignProbes(n, s int, seed uint64) linalg.Matrix {
+func SignProbes(n, s int, seed uint64) linalg.Matrix { return SignRows(n, s, seed, 0, n) }
+
+// SignRows returns the rows from..to-1 of SignProbes.
+func SignRows(n, s int, seed uint64, from, to int) linalg.Matrix {
 	rng := rand.New(rand.NewPCG(seed, 0x70726f6265))
-	w := linalg.NewMatrix(n, s)
-	for i := range n {
+	w := linalg.NewMatrix(to-from, s)
+	for range from * ((s + 63) / 64) {
+		rng.Uint64()
+	}
+	for i := range to - from {
 		bits := uint64(0)
 		for j := range s {
 			if j%64 == 0 {

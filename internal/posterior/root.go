@@ -40,7 +40,8 @@ func (p *Posterior) drawProbes(ctx context.Context, g *gapProbes, prec kernelmv.
 func (p *Posterior) drawSome(ctx context.Context, g *gapProbes, z linalg.Matrix, prec kernelmv.Precision) (fits bool,
 	err error) {
 	l := krylov.NewLanczos(p.e, p.N(), z.Cols, krylov.LanczosOptions{MaxCols: g.size.Columns})
-	l.Start(p.op.With(prec), p.pre, z)
+	lo, hi := p.e.OwnRows(p.N())
+	l.Start(p.op.With(prec), p.pre, z.Sub(lo, hi, 0, z.Cols))
 	ends := rootEnds{node: p.node}
 	for passes := 1; ; passes++ {
 		if err := l.Step(ctx); err != nil {

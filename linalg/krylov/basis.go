@@ -15,7 +15,7 @@ const (
 	basisSpan = linalg.BlockUnit // rows of one float32 sum, as in a kernel product
 )
 
-// A krylovBasis stores the columns of T, n×k, orthonormal.
+// A krylovBasis stores the columns of T, n×k, orthonormal. Over ranks, each has its own rows of T and of every block.
 type krylovBasis interface {
 	// Reset empties the basis; its memory stays.
 	Reset()
@@ -54,23 +54,24 @@ type krylovBasis interface {
 // all round the same way, so their norm, unlike their angles, would be off by
 // the whole 6e-8.
 type basis[F asm.Float] struct {
-	e       *linalg.Engine
-	kit     *asm.Kit[F]
-	n, rows int
-	lo, hi  int // rows that this rank holds, hi with the padding
-	k       int
-	chunks  [][]F     // of these rows
-	norms   []float64 // of columns that are not stored
-	scale   []float64 // column j of T is scale[j] times the stored one
-	vi      []F       // [rows][pc] w in F
-	part    []float64 // [groups][chunks][pc][basisCols] partial sums of T'w
-	vj      []F       // [chunks][pc][basisCols] T'w, for the stored columns
-	yj      [][]F     // per worker [pc][basisCols]
-	yi      [][]float64
-	wide    [][]float64 // per worker, a chunk's tile in float64
-	coef    []float64   // [chunks][qc][basisCols]
-	job     basisJob
-	bodies  [5]func(worker, i int)
+	e      *linalg.Engine
+	kit    *asm.Kit[F]
+	n      int
+	own    int // rows that this rank holds, from lo on
+	lo, hi int // hi with the padding to whole tiles
+	k      int
+	chunks [][]F     // of these rows
+	norms  []float64 // of columns that are not stored
+	scale  []float64 // column j of T is scale[j] times the stored one
+	vi     []F       // [hi-lo][pc] w in F
+	part   []float64 // [groups][chunks][pc][basisCols] partial sums of T'w
+	vj     []F       // [chunks][pc][basisCols] T'w, for the stored columns
+	yj     [][]F     // per worker [pc][basisCols]
+	yi     [][]float64
+	wide   [][]float64 // per worker, a chunk's tile in float64
+	coef   []float64   // [chunks][qc][basisCols]
+	job    basisJob
+	bodies [5]func(worker, i int)
 }
 
 // A basisJob holds the arguments of the running sweep: bodies that are made
@@ -88,11 +89,10 @@ func newBasis(e *linalg.Engine, n int, wide bool) krylovBasis {
 }
 
 func makeBasis[F asm.Float](e *linalg.Engine, kit *asm.Kit[F], n int) *basis[F] {
-	b := &basis[F]{e: e, kit: kit, n: n, rows: room.RoundUp(n, asm.RowUnit)}
-	if b.lo, b.hi = e.OwnRows(n); b.hi == n {
-		b.hi = b.rows
-	}
-	b.lo = min(b.lo, b.hi)
+	b := &basis[F]{e: e, kit: kit, n: n}
+	b.lo, b.hi = e.OwnRows(n)
+	b.own = b.hi - b.lo
+	b.hi = b.lo + room.RoundUp(b.own, asm.RowUnit)
 	threads := e.Par.Threads()
 	b.yj, b.yi, b.wide = make([][]F, threads), make([][]float64, threads), make([][]float64, threads)
 	b.bodies = [5]func(int, int){b.narrowTile, b.gramTask, b.sumTask, b.subTile, b.mulTile}
@@ -120,7 +120,7 @@ func (b *basis[F]) Reserve(more int) {
 func (b *basis[F]) used() int { return (b.k + basisCols - 1) / basisCols }
 
 func (b *basis[F]) Append(w linalg.Matrix) {
-	if w.Rows != b.n {
+	if w.Rows != b.own {
 		panic("krylov: basis.Append: wrong rows")
 	}
 	b.Reserve(w.Cols)
@@ -130,31 +130,33 @@ func (b *basis[F]) Append(w linalg.Matrix) {
 			clear(b.chunks[(b.k+c)/basisCols])
 		}
 	}
-	for i := b.lo; i < min(b.hi, b.n); i++ {
+	for i := range b.own {
 		for c, v := range w.Row(i) {
-			b.chunks[(b.k+c)/basisCols][(i-b.lo)*basisCols+(b.k+c)%basisCols] = F(v)
+			b.chunks[(b.k+c)/basisCols][i*basisCols+(b.k+c)%basisCols] = F(v)
 		}
 	}
 	b.scale = b.scale[:b.k+w.Cols]
-	roundUnit[F](w, b.scale[b.k:])
+	roundUnit[F](b.e, w, b.scale[b.k:])
 	b.k += w.Cols
 }
 
 func (b *basis[F]) Round(w linalg.Matrix) {
 	b.norms = growOf(b.norms, w.Cols)
-	roundUnit[F](w, b.norms)
+	roundUnit[F](b.e, w, b.norms)
 }
 
 // roundUnit rounds w to F and makes its columns unit again, multiplying them by
 // scale, which it sets.
-func roundUnit[F asm.Float](w linalg.Matrix, scale []float64) {
+func roundUnit[F asm.Float](e *linalg.Engine, w linalg.Matrix, scale []float64) {
 	clear(scale)
-	for i := range w.Rows {
-		for c, v := range w.Row(i) {
-			f := float64(F(v))
-			scale[c] += f * f
+	e.InTurn(scale, func() {
+		for i := range w.Rows {
+			for c, v := range w.Row(i) {
+				f := float64(F(v))
+				scale[c] += f * f
+			}
 		}
-	}
+	})
 	for c, v := range scale {
 		scale[c] = 1 / math.Sqrt(v)
 	}
@@ -168,13 +170,13 @@ func roundUnit[F asm.Float](w linalg.Matrix, scale []float64) {
 
 // work sizes the work areas for p columns.
 func (b *basis[F]) work(w linalg.Matrix) {
-	if w.Rows != b.n {
+	if w.Rows != b.own {
 		panic("krylov: basis: wrong rows")
 	}
 	pc, m := room.RoundUp(w.Cols, asm.ColUnit), b.used()
 	groups := linalg.Groups(b.n)
 	b.job = basisJob{w: w, pc: pc, groups: groups, tilesGroup: linalg.GroupRows(b.n) / basisSpan}
-	b.vi = growOf(b.vi, b.rows*pc)
+	b.vi = growOf(b.vi, (b.hi-b.lo)*pc)
 	b.part = growOf(b.part, groups*m*pc*basisCols)
 	b.vj = growOf(b.vj, m*pc*basisCols)
 	for i := range b.yj {
@@ -191,13 +193,14 @@ func growOf[F asm.Float](x []F, n int) []F {
 	return x[:n]
 }
 
-func (b *basis[F]) tiles() int { return (b.rows + basisSpan - 1) / basisSpan }
+// tiles is the number of tiles of so many rows that this rank has.
+func (b *basis[F]) tiles(rows int) int { return (b.hi - b.lo + rows - 1) / rows }
 
 // gram leaves T'w, ready for the stored columns, in b.vj.
 func (b *basis[F]) gram(w linalg.Matrix) {
 	b.work(w)
 	m := b.used()
-	b.e.Par.For(b.tiles(), b.bodies[0])
+	b.e.Par.For(b.tiles(basisSpan), b.bodies[0])
 	b.e.ForShare(b.job.groups, m, b.bodies[1])
 	b.e.Complete(b.part, b.job.groups, m*b.job.pc*basisCols)
 	b.e.Par.For(m, b.bodies[2])
@@ -205,10 +208,10 @@ func (b *basis[F]) gram(w linalg.Matrix) {
 
 func (b *basis[F]) narrowTile(_, t int) {
 	w, pc := b.job.w, b.job.pc
-	for i := t * basisSpan; i < min((t+1)*basisSpan, b.rows); i++ {
+	for i := t * basisSpan; i < min((t+1)*basisSpan, b.hi-b.lo); i++ {
 		out := b.vi[i*pc : (i+1)*pc]
 		clear(out)
-		if i < b.n {
+		if i < b.own {
 			for c, v := range w.Row(i) {
 				out[c] = F(v)
 			}
@@ -223,9 +226,9 @@ func (b *basis[F]) gramTask(worker, task int) {
 	size := pc * basisCols
 	sum, yj := b.part[task*size:(task+1)*size], b.yj[worker]
 	clear(sum)
-	first := group * b.job.tilesGroup
-	for t := first; t < min(first+b.job.tilesGroup, b.tiles()); t++ {
-		lo, hi := t*basisSpan, min((t+1)*basisSpan, b.rows)
+	first := group*b.job.tilesGroup - b.lo/basisSpan
+	for t := first; t < min(first+b.job.tilesGroup, b.tiles(basisSpan)); t++ {
+		lo, hi := t*basisSpan, min((t+1)*basisSpan, b.hi-b.lo)
 		clear(yj)
 		b.kit.AccJ(yj, b.chunk(chunk, lo, hi), b.vi[lo*pc:hi*pc], hi-lo, basisCols, pc)
 		addWide(b.e.Impl, sum, yj)
@@ -286,32 +289,23 @@ func (b *basis[F]) ProjectOut(w linalg.Matrix) {
 		return
 	}
 	b.gram(w)
-	b.forTiles(basisSpan, w, b.bodies[3])
+	b.e.Par.For(b.tiles(basisSpan), b.bodies[3])
 }
 
-// forTiles runs body for the tiles of so many rows that this rank holds, and gathers the rows of w that they make.
-func (b *basis[F]) forTiles(rows int, w linalg.Matrix, body func(worker, i int)) {
-	group := linalg.GroupRows(b.n) / rows
-	b.e.ForShareTo(linalg.Groups(b.n), group, (b.rows+rows-1)/rows, body)
-	b.e.CompleteRows(w, linalg.Groups(b.n), linalg.GroupRows(b.n))
-}
-
-// chunk is rows lo..hi-1, of this rank, of a chunk.
-func (b *basis[F]) chunk(c, lo, hi int) []F {
-	return b.chunks[c][(lo-b.lo)*basisCols : (hi-b.lo)*basisCols]
-}
+// chunk is rows lo..hi-1, of those of this rank, of a chunk.
+func (b *basis[F]) chunk(c, lo, hi int) []F { return b.chunks[c][lo*basisCols : hi*basisCols] }
 
 // subTile subtracts T (T'w) from the rows of one tile.
 func (b *basis[F]) subTile(worker, t int) {
 	w, pc := b.job.w, b.job.pc
-	lo, hi := t*basisSpan, min((t+1)*basisSpan, b.rows)
+	lo, hi := t*basisSpan, min((t+1)*basisSpan, b.hi-b.lo)
 	yi := b.yi[worker][:(hi-lo)*pc]
 	clear(yi)
 	size := pc * basisCols
 	for c := range b.used() {
 		b.kit.AccI(yi, b.chunk(c, lo, hi), b.vj[c*size:(c+1)*size], hi-lo, basisCols, pc)
 	}
-	hi = min(hi, b.n)
+	hi = min(hi, b.own)
 	if w.Cols == pc && w.Stride == pc { // the usual case: one vector
 		b.e.Axpy(-1, yi[:(hi-lo)*pc], w.Data[lo*pc:hi*pc])
 		return
@@ -325,7 +319,7 @@ func (b *basis[F]) subTile(worker, t int) {
 }
 
 func (b *basis[F]) MulTo(dst, y linalg.Matrix) {
-	if dst.Rows != b.n || y.Rows > b.k || dst.Cols != y.Cols {
+	if dst.Rows != b.own || y.Rows > b.k || dst.Cols != y.Cols {
 		panic("krylov: basis.MulTo: wrong shape")
 	}
 	qc := room.RoundUp(y.Cols, asm.ColUnit)
@@ -342,7 +336,7 @@ func (b *basis[F]) MulTo(dst, y linalg.Matrix) {
 		b.yi[i] = growOf(b.yi[i], asm.RowUnit*qc)
 	}
 	b.job = basisJob{w: dst, y: y, pc: qc, groups: m}
-	b.forTiles(asm.RowUnit, dst, b.bodies[4])
+	b.e.Par.For(b.tiles(asm.RowUnit), b.bodies[4])
 }
 
 // mulTile computes RowUnit rows of T y. The tile is widened, so that v, which
@@ -355,7 +349,7 @@ func (b *basis[F]) mulTile(worker, t int) {
 		wideTo(b.e.Impl, tile, b.chunk(c, lo, lo+asm.RowUnit))
 		b.e.Impl.F64.AccI(yi, tile, b.coef[c*qc*basisCols:(c+1)*qc*basisCols], asm.RowUnit, basisCols, qc)
 	}
-	for i := lo; i < min(lo+asm.RowUnit, b.n); i++ {
+	for i := lo; i < min(lo+asm.RowUnit, b.own); i++ {
 		copy(b.job.w.Row(i), yi[(i-lo)*qc:(i-lo+1)*qc])
 	}
 }

@@ -59,7 +59,7 @@ func NewCG(e *linalg.Engine, n, p int) *CG {
 		panic("krylov: NewCG: n and p must be positive")
 	}
 	e.Check()
-	s := &CG{e: e, n: n, p: p, orth: newOrthWork(e, p), rpr: make([]float64, p), active: make([]int, 0, p)}
+	s := &CG{e: e, n: n, p: p, orth: newOrthWork(e, p, false), rpr: make([]float64, p), active: make([]int, 0, p)}
 	for i := range s.bufs {
 		s.bufs[i] = make([]float64, n*p)
 	}
@@ -272,7 +272,7 @@ func (s *CG) directions(z, dir, mul, chol linalg.Matrix) linalg.Matrix {
 		s.e.MulSubTo(w, dir, c)
 	}
 	q := view(s.bufs[3], s.n, a)
-	rank := s.orth.run(q, view(s.small[2], a, a), w, 0)
+	rank := s.orth.run(q, view(s.small[2], a, a), w, s.n, 0)
 	// Compact, so that the product sees no unused column.
 	out := view(s.bufs[5], s.n, rank)
 	for i := range s.n {

@@ -31,7 +31,8 @@ type LanczosTimes struct{ Product, Precond, Orth float64 }
 // subspace that holds W0, and everything read off H is exact.
 //
 // It holds 4 n×p float64 blocks and the basis, 4nk bytes (8nk if Wide); 3 blocks
-// more once MaxCols is reached.
+// more once MaxCols is reached. Over ranks, each holds its own rows of all of them
+// (Engine.OwnRows), and one or two blocks whole for products (pass.go).
 type Lanczos struct {
 	H     *BlockTri
 	Times LanczosTimes
@@ -41,10 +42,13 @@ type Lanczos struct {
 	n, p int
 	op   linalg.SymOp
 	f    linalg.Preconditioner
-	t    krylovBasis
-	orth *orthWork
+
+	lo, rows int // of each block on this rank: lo..lo+rows-1 of n
+	t        krylovBasis
+	orth     *orthWork
 
 	bufs      [4][]float64
+	whole     [2][]float64  // see pass.go
 	cur, prev linalg.Matrix // T_j, T_j-1
 	r1, r2    []float64     // p×p
 	diag      []float64
@@ -72,30 +76,32 @@ func NewLanczos(e *linalg.Engine, n, p int, opt LanczosOptions) *Lanczos {
 		panic("krylov: NewLanczos: n and p must be positive")
 	}
 	e.Check()
-	l := &Lanczos{e: e, opt: opt, n: n, p: p, orth: newOrthWork(e, p), t: newBasis(e, n, opt.Wide)}
+	l := &Lanczos{e: e, opt: opt, n: n, p: p, orth: newOrthWork(e, p, true), t: newBasis(e, n, opt.Wide)}
+	lo, hi := e.OwnRows(n)
+	l.lo, l.rows = lo, hi-lo
 	for i := range l.bufs {
-		l.bufs[i] = make([]float64, n*p)
+		l.bufs[i] = make([]float64, l.rows*p)
 	}
 	l.r1, l.r2, l.diag = make([]float64, p*p), make([]float64, p*p), make([]float64, p*p)
 	return l
 }
 
-// Start begins a process with the start block w0, n×p, which is not changed.
+// Start begins a process with the start block w0, n×p, which is not changed; over ranks, with the rows of each.
 func (l *Lanczos) Start(op linalg.SymOp, f linalg.Preconditioner, w0 linalg.Matrix) {
 	if f == nil {
 		f = linalg.Identity(l.n)
 	}
-	if op.Dim() != l.n || f.Dim() != l.n || w0.Rows != l.n || w0.Cols != l.p {
+	if op.Dim() != l.n || f.Dim() != l.n || w0.Rows != l.rows || w0.Cols != l.p {
 		panic("krylov: Lanczos.Start: shapes differ")
 	}
 	l.op, l.f, l.norm, l.Times = op, f, 0, LanczosTimes{}
 	l.spill, l.replayed, l.saved, l.again = spill{}, 0, saved{}, nil
 	l.t.Reset()
-	l.prev = linalg.Matrix{Rows: l.n}
-	w := view(l.bufs[0], l.n, l.p)
+	l.prev = linalg.Matrix{Rows: l.rows}
+	w := view(l.bufs[0], l.rows, l.p)
 	w.CopyFrom(w0)
-	q, r := view(l.bufs[1], l.n, l.p), view(l.r1, l.p, l.p)
-	rank := l.orth.run(q, r, w, 0)
+	q, r := view(l.bufs[1], l.rows, l.p), view(l.r1, l.p, l.p)
+	rank := l.orth.run(q, r, w, l.n, 0)
 	l.H = NewBlockTri(r.Sub(0, rank, 0, l.p))
 	l.accept(q, rank, 1)
 }
@@ -104,10 +110,10 @@ func (l *Lanczos) Start(op linalg.SymOp, f linalg.Preconditioner, w0 linalg.Matr
 // block, compact in its own buffer, and stores them.
 func (l *Lanczos) accept(q linalg.Matrix, rank, at int) {
 	buf := l.bufs[at]
-	for i := range l.n {
+	for i := range l.rows {
 		copy(buf[i*rank:(i+1)*rank], q.Data[i*q.Stride:i*q.Stride+rank])
 	}
-	l.cur = view(buf, l.n, rank)
+	l.cur = view(buf, l.rows, rank)
 	if l.H.Blocks()%basisCols == 0 {
 		l.H.reserve(basisCols*l.p, l.p)
 	}
@@ -136,10 +142,10 @@ func (l *Lanczos) Exhausted() bool { return l.cur.Cols == 0 }
 // Width returns the columns of the current block, which the next Step multiplies.
 func (l *Lanczos) Width() int { return l.cur.Cols }
 
-// Bytes returns the memory held by the basis and the blocks.
+// Bytes returns the memory held by the basis and the blocks, on this rank.
 func (l *Lanczos) Bytes() int64 {
-	blocks := 4*l.n*l.p + len(l.spill.cur.Data) + len(l.spill.prev.Data)
-	return int64(blocks)*8 + l.t.Bytes()
+	blocks := 4*l.rows*l.p + len(l.spill.cur.Data) + len(l.spill.prev.Data)
+	return int64(blocks)*8 + l.t.Bytes() + l.WholeBytes()
 }
 
 // Replayed returns the passes that MulBasisTo has made again for lack of memory.
@@ -156,20 +162,14 @@ func (l *Lanczos) Step(ctx context.Context) error {
 		return ctx.Err()
 	}
 	p := l.cur.Cols
-	z, w := view(l.bufs[2], l.n, p), view(l.bufs[3], l.n, p)
-	start := time.Now()
-	l.f.FInvTransTo(z, l.cur)
-	start = lap(start, &l.Times.Precond)
-	if err := l.op.MulTo(ctx, w, z); err != nil {
+	z, w := view(l.bufs[2], l.rows, p), view(l.bufs[3], l.rows, p)
+	if err := l.pass(ctx, w, z); err != nil {
 		return err
 	}
-	start = lap(start, &l.Times.Product)
-	l.f.FInvTo(w, w)
-	start = lap(start, &l.Times.Precond)
-
+	start := time.Now()
 	// The three-term recurrence in float64: H must not feel the float32 sums.
 	a := view(l.diag, p, p)
-	l.e.GramTo(a, l.cur, w)
+	l.e.GramRowsTo(a, l.cur, w, l.n)
 	for i := range p {
 		for j := range i {
 			v := (a.At(i, j) + a.At(j, i)) / 2
@@ -181,11 +181,11 @@ func (l *Lanczos) Step(ctx context.Context) error {
 	if l.prev.Cols > 0 {
 		l.e.MulSubTo(w, l.prev, l.transposed(l.H.Coupling()))
 	}
-	b, q, rank := l.direction(w, z, a)
+	b, q, rank, inW := l.direction(w, z, a)
 	l.H.Push(a, b)
 	// The free buffer that q is in takes the new block; the old current one becomes previous.
 	at := 2
-	if &q.Data[0] == &l.bufs[3][0] {
+	if inW { // buffer 3
 		at = 3
 	}
 	l.prev = l.cur
@@ -215,8 +215,9 @@ func (l *Lanczos) transposed(b linalg.Matrix) linalg.Matrix {
 // direction turns w, what the recurrence left, into the next block q and its
 // coupling b: projections on everything before alternate with factorisations
 // until no column of q loses more than half of itself (Kahan's "twice is
-// enough", with as many turns as it takes). w and z are free buffers; q is one.
-func (l *Lanczos) direction(w, z, a linalg.Matrix) (b, q linalg.Matrix, rank int) {
+// enough", with as many turns as it takes). w and z are free buffers; q is one, and inW
+// tells which.
+func (l *Lanczos) direction(w, z, a linalg.Matrix) (b, q linalg.Matrix, rank int, inW bool) {
 	const floor, turns = 1e-12, 6
 	p := w.Cols
 	l.norm = max(l.norm, maxNorm(a))
@@ -226,15 +227,16 @@ func (l *Lanczos) direction(w, z, a linalg.Matrix) (b, q linalg.Matrix, rank int
 		b.Set(i, i, 1)
 	}
 	cols := p
+	inW = true
 	for turn := range turns {
-		l.project(w.Sub(0, l.n, 0, cols))
+		l.project(w.Sub(0, l.rows, 0, cols))
 		r := view(l.r2, cols, cols)
 		least := floor * l.norm
 		if turn > 0 {
 			least = 0
 		}
-		rank = l.orth.run(z.Sub(0, l.n, 0, cols), r, w.Sub(0, l.n, 0, cols), least)
-		w, z = z, w
+		rank = l.orth.run(z.Sub(0, l.rows, 0, cols), r, w.Sub(0, l.rows, 0, cols), l.n, least)
+		w, z, inW = z, w, !inW
 		kept := 1.0
 		for i := range rank {
 			kept = min(kept, math.Abs(r.At(i, i)))
@@ -249,7 +251,7 @@ func (l *Lanczos) direction(w, z, a linalg.Matrix) (b, q linalg.Matrix, rank int
 	rank = l.compress(b, w, rank, floor*l.norm)
 	b = b.Sub(0, rank, 0, p)
 	l.norm = max(l.norm, maxNorm(b))
-	return b, w, rank
+	return b, w, rank, inW
 }
 
 // chain sets b = r b, where r is rank×cols.
@@ -275,7 +277,7 @@ func (l *Lanczos) compress(b, q linalg.Matrix, rank int, least float64) int {
 		}
 		if kept < j {
 			copy(b.Row(kept), b.Row(j))
-			for i := range l.n {
+			for i := range l.rows {
 				q.Data[i*q.Stride+kept] = q.Data[i*q.Stride+j]
 			}
 		}
@@ -294,7 +296,7 @@ func (l *Lanczos) project(w linalg.Matrix) {
 	for _, t := range [2]linalg.Matrix{l.prev, l.cur} {
 		if t.Cols > 0 {
 			c := view(l.orth.mix, t.Cols, w.Cols)
-			l.e.GramTo(c, t, w)
+			l.e.GramRowsTo(c, t, w, l.n)
 			l.e.MulSubTo(w, t, c)
 		}
 	}
@@ -320,10 +322,24 @@ func (l *Lanczos) MulBasisTo(ctx context.Context, dst, y linalg.Matrix) error {
 		panic("krylov: MulBasisTo: wrong shape")
 	}
 	stored := min(y.Rows, l.t.Cols())
-	l.t.MulTo(dst, y.Sub(0, stored, 0, y.Cols))
-	if stored == y.Rows {
-		return nil
+	own := dst.Sub(l.lo, l.lo+l.rows, 0, dst.Cols)
+	l.t.MulTo(own, y.Sub(0, stored, 0, y.Cols))
+	if stored < y.Rows {
+		if err := l.mulAgain(ctx, own, y); err != nil {
+			return err
+		}
 	}
+	l.complete(dst)
+	return nil
+}
+
+// complete gathers the rows of dst, n×q.
+func (l *Lanczos) complete(dst linalg.Matrix) {
+	l.e.CompleteRows(dst, linalg.Groups(l.n), linalg.GroupRows(l.n))
+}
+
+// mulAgain adds what blocks that are not stored have to this rank's rows of T y.
+func (l *Lanczos) mulAgain(ctx context.Context, dst, y linalg.Matrix) error {
 	full, last, norm := l.H, l.cur.Clone(), l.norm
 	l.restore(0, l.spill.cur, &l.cur)
 	l.restore(1, l.spill.prev, &l.prev)
@@ -354,12 +370,13 @@ func (l *Lanczos) InverseTo(dst, src linalg.Matrix, f *BlockLDL) bool {
 		return false
 	}
 	c := linalg.NewMatrix(l.t.Cols(), src.Cols)
-	l.t.InnerTo(c, src)
+	l.t.InnerTo(c, src.Sub(l.lo, l.lo+l.rows, 0, src.Cols))
 	c = c.Sub(0, k, 0, src.Cols)
 	x := c.Clone()
 	f.SolveTo(x)
 	l.e.Axpy(-1, c.Data[:k*src.Cols], x.Data)
-	l.t.MulTo(dst, x)
+	l.t.MulTo(dst.Sub(l.lo, l.lo+l.rows, 0, dst.Cols), x)
+	l.complete(dst)
 	for i := range dst.Rows {
 		for j, v := range src.Row(i) {
 			dst.Data[i*dst.Stride+j] += v
@@ -370,7 +387,7 @@ func (l *Lanczos) InverseTo(dst, src linalg.Matrix, f *BlockLDL) bool {
 
 // restore sets *m to a copy of block in buffer number at.
 func (l *Lanczos) restore(at int, block linalg.Matrix, m *linalg.Matrix) {
-	*m = view(l.bufs[at], l.n, block.Cols)
+	*m = view(l.bufs[at], l.rows, block.Cols)
 	if block.Cols > 0 {
 		m.CopyFrom(block)
 	}
@@ -382,11 +399,12 @@ func (l *Lanczos) NextTo(dst linalg.Matrix, y []float64) {
 	if dst.Rows != l.n || dst.Cols != 1 || len(y) != l.cur.Cols {
 		panic("krylov: NextTo: wrong shape")
 	}
-	for i := range l.n {
+	for i := range l.rows {
 		s := 0.0
 		for j, v := range l.cur.Row(i) {
 			s += float64(v * y[j])
 		}
-		dst.Set(i, 0, s)
+		dst.Set(l.lo+i, 0, s)
 	}
+	l.complete(dst)
 }

@@ -12,15 +12,16 @@ import (
 // rounding error of A, of full rank and no meaning.
 type orthWork struct {
 	e              *linalg.Engine
+	spread         bool      // each rank has its own rows of blocks
 	gram, low, mix []float64 // p×p each
 	norm, floor    []float64
 	done           []bool
 	chosen         []int
 }
 
-func newOrthWork(e *linalg.Engine, p int) *orthWork {
+func newOrthWork(e *linalg.Engine, p int, spread bool) *orthWork {
 	return &orthWork{
-		e: e, gram: make([]float64, p*p), low: make([]float64, p*p), mix: make([]float64, p*p),
+		e: e, spread: spread, gram: make([]float64, p*p), low: make([]float64, p*p), mix: make([]float64, p*p),
 		norm: make([]float64, p), floor: make([]float64, p), done: make([]bool, p), chosen: make([]int, 0, p),
 	}
 }
@@ -34,7 +35,16 @@ const (
 	orthTrust    = 1e-6  // of a squared norm: a smaller rest of a Gram matrix is put back
 )
 
-// run factors w = Q R: Q goes to the first rank columns of q, R to the first
+// innerTo sets dst = x'y for blocks of n rows.
+func (o *orthWork) innerTo(dst, x, y linalg.Matrix, n int) {
+	if o.spread {
+		o.e.GramRowsTo(dst, x, y, n)
+		return
+	}
+	o.e.GramTo(dst, x, y)
+}
+
+// run factors w = Q R, blocks of n rows: Q goes to the first rank columns of q, R to the first
 // rank rows of r, both p wide. Columns of w whose part outside the directions
 // found is below max(floor, orthRelative of their norm) bring none. w is
 // overwritten. R is upper triangular unless columns had to be put back.
@@ -42,21 +52,21 @@ const (
 // A round is Cholesky QR: the columns with a well-conditioned new direction are
 // taken by the Cholesky factor of their Gram matrix, the others are cleaned of
 // all that has been found and tried again.
-func (o *orthWork) run(q, r, w linalg.Matrix, floor float64) (rank int) {
-	n, p := w.Rows, w.Cols
+func (o *orthWork) run(q, r, w linalg.Matrix, n int, floor float64) (rank int) {
+	rows, p := w.Rows, w.Cols
 	r.Zero()
 	clear(o.done)
 	for round := 0; ; round++ {
 		if rank > 0 {
-			c, found := view(o.mix, rank, p), q.Sub(0, n, 0, rank)
-			o.e.GramTo(c, found, w)
+			c, found := view(o.mix, rank, p), q.Sub(0, rows, 0, rank)
+			o.innerTo(c, found, w, n)
 			o.e.MulSubTo(w, found, c)
 			for i := range rank {
 				axpyRow(r.Row(i), 1, c.Row(i))
 			}
 		}
 		g := view(o.gram, p, p)
-		o.e.GramTo(g, w, w)
+		o.innerTo(g, w, w, n)
 		for j := range p {
 			o.norm[j] = math.Sqrt(max(g.At(j, j), 0))
 			if round == 0 {
@@ -74,7 +84,7 @@ func (o *orthWork) run(q, r, w linalg.Matrix, floor float64) (rank int) {
 			return rank
 		}
 		// Columns that are done take no part in the rounds that follow.
-		for i := range n {
+		for i := range rows {
 			row := w.Row(i)
 			for j, done := range o.done[:p] {
 				if done {

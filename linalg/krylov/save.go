@@ -70,7 +70,7 @@ func (l *Lanczos) SaveTo(w io.Writer) {
 	if l.spill.on {
 		number(float64(l.spill.blocks), l.spill.norm)
 		for _, m := range []linalg.Matrix{l.spill.cur, l.spill.prev, l.cur, l.prev} {
-			block(m)
+			block(l.e.AllRows(m, l.n))
 		}
 	}
 	out.Flush()
@@ -98,10 +98,10 @@ func (l *Lanczos) ResumeFrom(r io.Reader) error {
 		return errSaved
 	}
 	if !a.spill.on {
-		a.cur = linalg.NewMatrix(l.n, width)
+		a.cur = linalg.NewMatrix(l.rows, width)
 		l.t.ColsTo(a.cur, l.t.Cols()-width)
 		last := a.h.Diag(a.h.Blocks() - 1).Rows
-		a.prev = linalg.NewMatrix(l.n, last)
+		a.prev = linalg.NewMatrix(l.rows, last)
 		l.t.ColsTo(a.prev, l.t.Cols()-width-last)
 	}
 	if a.cur.Cols != width {
@@ -134,8 +134,10 @@ func (l *Lanczos) resumePart(in *reader, a *again, width int) int {
 	a.norm = in.number()
 	if a.spill.on = in.number() == 1; a.spill.on && in.err == nil {
 		a.spill.blocks, a.spill.norm = in.count(blocks), in.number()
-		a.spill.cur, a.spill.prev = in.block(l.n), in.block(l.n)
-		a.cur, a.prev = in.block(l.n), in.block(l.n)
+		for _, m := range []*linalg.Matrix{&a.spill.cur, &a.spill.prev, &a.cur, &a.prev} {
+			all := in.block(l.n)
+			*m = all.Sub(l.lo, l.lo+l.rows, 0, all.Cols).Clone()
+		}
 	}
 	return width
 }
@@ -147,7 +149,7 @@ func (l *Lanczos) Repeats() bool { return l.again != nil }
 func (l *Lanczos) stepAgain() {
 	a := l.again
 	l.H.Push(a.h.a[a.steps], a.h.b[a.steps])
-	l.cur = linalg.Matrix{Rows: l.n, Cols: l.H.Coupling().Rows} // nobody asks for its entries
+	l.cur = linalg.Matrix{Rows: l.rows, Cols: l.H.Coupling().Rows} // nobody asks for its entries
 	if a.steps++; a.steps < a.h.Blocks() {
 		return
 	}
@@ -208,17 +210,16 @@ func (b *basis[F]) Bits() int {
 	return 64
 }
 
-// rawTo sets dst, n×c, to stored columns from j on.
+// rawTo sets dst to this rank's rows of stored columns from j on.
 func (b *basis[F]) rawTo(dst linalg.Matrix, j int) {
-	for i := b.lo; i < min(b.hi, b.n); i++ {
+	for i := range b.own {
 		for c := range dst.Row(i) {
-			dst.Set(i, c, float64(b.chunks[(j+c)/basisCols][(i-b.lo)*basisCols+(j+c)%basisCols]))
+			dst.Set(i, c, float64(b.chunks[(j+c)/basisCols][i*basisCols+(j+c)%basisCols]))
 		}
 	}
-	b.e.CompleteRows(dst, linalg.Groups(b.n), linalg.GroupRows(b.n))
 }
 
-// ColsTo sets dst, n×c, to the columns of T from j on.
+// ColsTo sets dst to this rank's rows of the columns of T from j on.
 func (b *basis[F]) ColsTo(dst linalg.Matrix, j int) {
 	b.rawTo(dst, j)
 	for i := range dst.Rows {
@@ -234,7 +235,8 @@ func (b *basis[F]) SaveTo(w *bufio.Writer, j0, j1 int) {
 		w.Write(binary.LittleEndian.AppendUint64(w.AvailableBuffer(), math.Float64bits(s)))
 	}
 	m := linalg.NewMatrix(b.n, j1-j0)
-	b.rawTo(m, j0)
+	b.rawTo(m.Sub(b.lo, b.lo+b.own, 0, m.Cols), j0)
+	b.e.CompleteRows(m, linalg.Groups(b.n), linalg.GroupRows(b.n))
 	for _, v := range m.Data {
 		if b.Bits() == 32 {
 			w.Write(binary.LittleEndian.AppendUint32(w.AvailableBuffer(), math.Float32bits(float32(v))))
@@ -261,7 +263,7 @@ func (b *basis[F]) ResumeFrom(r *bufio.Reader, c int) error {
 		if err := binary.Read(r, binary.LittleEndian, row); err != nil {
 			return err
 		}
-		if i < b.lo || i >= b.hi {
+		if i < b.lo || i >= b.lo+b.own {
 			continue
 		}
 		for j, v := range row {

@@ -9,7 +9,8 @@ import "bbgp.dev/linalg"
 
 // On returns P on e.
 func (p *Precond) On(e *linalg.Engine) *Precond {
-	o := &Precond{e: e, n: p.n, rank: p.rank, scale: p.scale, logDet: p.logDet, trace: p.trace}
+	o := emptyPrecond(e, p.n)
+	o.rank, o.scale, o.logDet, o.trace = p.rank, p.scale, p.logDet, p.trace
 	if p.latent != nil {
 		o.latent = p.latent.on(e)
 	}

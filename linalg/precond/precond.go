@@ -6,7 +6,6 @@ import (
 
 	"bbgp.dev/asm"
 	"bbgp.dev/linalg"
-	"bbgp.dev/linalg/internal/room"
 )
 
 // The preconditioner P = L L' + (W'W)^-1 of K + diag(noise).
@@ -47,6 +46,7 @@ type Options struct {
 type Precond struct {
 	e       *linalg.Engine
 	n, rank int
+	lo, hi  int       // rows that this rank has of blocks
 	latent  *latent   // P, where it is of that form, which has nothing else
 	vecchia *Vecchia  // nil if there is no such part
 	scale   []float64 // noise^-1/2 otherwise
@@ -71,7 +71,7 @@ func New(ctx context.Context, e *linalg.Engine, k linalg.ColOp, noise []float64,
 		panic("precond: NewPrecond: shapes do not fit")
 	}
 	e.Check()
-	p := &Precond{e: e, n: n}
+	p := emptyPrecond(e, n)
 	if opt.Latents > 0 {
 		var err error
 		if p.latent, err = newLatent(ctx, e, k.(linalg.Placed), noise, min(opt.Latents, n), opt.Seed); err != nil {
@@ -114,6 +114,13 @@ func New(ctx context.Context, e *linalg.Engine, k linalg.ColOp, noise []float64,
 		}
 	}
 	return p, ctx.Err()
+}
+
+// emptyPrecond returns a Precond of no parts.
+func emptyPrecond(e *linalg.Engine, n int) *Precond {
+	p := &Precond{e: e, n: n}
+	p.lo, p.hi = e.OwnRows(n)
+	return p
 }
 
 func (p *Precond) buildW(ctx context.Context, k linalg.ColOp, l linalg.Matrix, noise []float64,
@@ -189,46 +196,14 @@ func (p *Precond) whiten(l linalg.Matrix) {
 	}
 	// Few columns at a time, so that what W picks rows from stays near the processor.
 	most := min(l.Cols, 2*asm.SparseCols)
-	work, all := linalg.NewMatrix(l.Rows, most), linalg.Matrix{}
-	if p.e.Ranks() > 1 {
-		all = linalg.NewMatrix(p.n, most)
-	}
+	work := linalg.NewMatrix(l.Rows, most)
 	for j := 0; j < l.Cols; j += most {
 		part := l.Sub(0, l.Rows, j, min(j+most, l.Cols))
-		src, out := part, work.Sub(0, l.Rows, 0, part.Cols)
-		if p.e.Ranks() > 1 {
-			src = all.Sub(0, p.n, 0, part.Cols)
-			p.e.AllRowsTo(src, part)
-		}
-		p.vecchia.rowsTo(out, src)
+		out := work.Sub(0, l.Rows, 0, part.Cols)
+		p.vecchia.rowsTo(out, part, true)
 		part.CopyFrom(out)
 	}
-}
-
-// mulW sets dst = W src; they do not overlap. Where Q comes next, it sets this rank's rows alone, all that Q needs.
-func (p *Precond) mulW(dst, src linalg.Matrix) {
-	if v := p.vecchia; v != nil && p.q != nil {
-		v.rowsTo(dst.Sub(v.near.lo, v.near.hi, 0, dst.Cols), src)
-		return
-	} else if v != nil {
-		v.MulTo(dst, src)
-		return
-	}
-	for i, s := range p.scale {
-		out := dst.Row(i)
-		for j, v := range src.Row(i) {
-			out[j] = s * v
-		}
-	}
-}
-
-// mulWTrans sets dst = W' src; they do not overlap.
-func (p *Precond) mulWTrans(dst, src linalg.Matrix) {
-	if p.vecchia != nil {
-		p.vecchia.MulTransTo(dst, src)
-		return
-	}
-	p.mulW(dst, src)
+	p.vecchia.apply.block = nil // blocks to come have fewer columns
 }
 
 // Dim returns n.
@@ -263,7 +238,7 @@ func (p *Precond) ResidualTrace() float64 { return p.trace }
 // of F^-1 (K + diag(noise)) F^-T is below 1: so it is for low rank alone.
 func (p *Precond) NodeIsOne() bool { return p.vecchia == nil && p.latent == nil }
 
-// Bytes returns the memory that P holds, work areas included.
+// Bytes returns the memory that P holds on this rank, work areas included.
 func (p *Precond) Bytes() int64 {
 	b := int64(8 * (len(p.scale) + len(p.tall) + len(p.small) + len(p.flat) + len(p.one) + len(p.two)))
 	if p.q != nil {
@@ -278,91 +253,11 @@ func (p *Precond) Bytes() int64 {
 	return b
 }
 
-// begin makes room for q columns and returns the padded tall block as a Matrix.
-func (p *Precond) begin(dst, src linalg.Matrix) (t linalg.Matrix, q int) {
-	if dst.Rows != p.n || src.Rows != p.n || dst.Cols != src.Cols {
-		panic("precond: Precond: shapes do not fit")
+// WholeBytes returns the part of Bytes that each rank has for all rows: the columns that W picks rows from, eight or
+// as many more as a block has.
+func (p *Precond) WholeBytes() int64 {
+	if p.vecchia == nil {
+		return 0
 	}
-	q = room.RoundUp(src.Cols, asm.ColUnit)
-	rows := room.RoundUp(p.n, asm.RowUnit)
-	if q != p.cols || src.Cols != p.colsUsed {
-		p.tall = room.Reserve(p.tall, rows*q)
-		clear(p.tall) // rows and columns of padding stay 0
-		p.cols, p.colsUsed = q, src.Cols
-		if p.q != nil {
-			size := p.q.cp * q
-			p.small, p.flat = room.Reserve(p.small, size), room.Reserve(p.flat, size)
-			p.one, p.two = room.Reserve(p.one, size), room.Reserve(p.two, size)
-		}
-	}
-	return linalg.Matrix{Rows: p.n, Cols: src.Cols, Stride: q, Data: p.tall}, q
-}
-
-// FInvTo sets dst = F^-1 src, n×p. dst may be src.
-func (p *Precond) FInvTo(dst, src linalg.Matrix) {
-	if p.latent != nil {
-		p.latent.fInvTo(dst, src)
-		return
-	}
-	t, q := p.begin(dst, src)
-	if q == 0 {
-		return
-	}
-	p.mulW(t, src)
-	if p.q != nil {
-		p.q.transMul(p.flat, p.tall, q)
-		flatToTall(p.small, p.flat, p.q.cp, q)
-		p.middle.transMul(p.one, p.small, q)
-		p.q.mulAdd(p.tall, p.one, q)
-	}
-	dst.CopyFrom(t)
-}
-
-// FInvTransTo sets dst = F^-T src, n×p. dst may be src.
-func (p *Precond) FInvTransTo(dst, src linalg.Matrix) {
-	if p.latent != nil {
-		p.latent.fInvTransTo(dst, src)
-		return
-	}
-	t, q := p.begin(dst, src)
-	if q == 0 {
-		return
-	}
-	t.CopyFrom(src)
-	if p.q != nil {
-		p.q.transMul(p.flat, p.tall, q)
-		clear(p.small)
-		p.middle.mulAdd(p.small, p.flat, q)
-		tallToFlat(p.one, p.small, p.q.cp, q)
-		p.q.mulAdd(p.tall, p.one, q)
-	}
-	p.mulWTrans(dst, t)
-}
-
-// SolveTo sets dst = P^-1 src, n×p. dst may be src.
-func (p *Precond) SolveTo(dst, src linalg.Matrix) {
-	if p.latent != nil {
-		p.latent.solveTo(dst, src)
-		return
-	}
-	t, q := p.begin(dst, src)
-	if q == 0 {
-		return
-	}
-	p.mulW(t, src)
-	if p.q != nil {
-		// With E = C^-1 - I and s = Q' t: C^-T C^-1 s - s = E s + E'(s + E s).
-		p.q.transMul(p.flat, p.tall, q)
-		flatToTall(p.small, p.flat, p.q.cp, q)
-		p.middle.transMul(p.one, p.small, q)
-		for i, v := range p.flat {
-			p.two[i] = v + p.one[i]
-		}
-		clear(p.small)
-		p.middle.mulAdd(p.small, p.two, q)
-		tallToFlat(p.two, p.small, p.q.cp, q)
-		p.e.Axpy(1, p.two, p.one)
-		p.q.mulAdd(p.tall, p.one, q)
-	}
-	p.mulWTrans(dst, t)
+	return int64(8 * len(p.vecchia.apply.block))
 }

@@ -17,7 +17,8 @@ const (
 // 8·room.RoundUp(r, 24)·room.RoundUp(m, 96) bytes.
 //
 // A block with q columns comes in two forms, q padded to a multiple of ColUnit:
-// tall, [rows padded][q], and flat, [group][q][96].
+// tall, [rows padded][q], and flat, [group][q][96]. Where spread, each rank has its own
+// rows of the matrix and of tall blocks.
 type tiled struct {
 	e          *linalg.Engine
 	rows, cols int // of the matrix
@@ -34,15 +35,14 @@ type tiled struct {
 	sumPart, sumTile, addTile func(worker, i int)
 }
 
-// newTiled returns a matrix of zeros. Where spread, each rank holds its own rows, and products bring them together.
+// newTiled returns a matrix of zeros.
 func newTiled(e *linalg.Engine, rows, cols int, spread bool) *tiled {
 	t := &tiled{e: e, rows: rows, cols: cols, rp: room.RoundUp(rows, asm.RowUnit), cp: room.RoundUp(cols, tileCols),
 		spread: spread}
 	t.hi = t.rp
 	if spread {
-		if t.lo, t.hi = e.OwnRows(rows); t.hi == rows {
-			t.hi = t.rp
-		}
+		lo, hi := e.OwnRows(rows)
+		t.lo, t.hi = lo, lo+room.RoundUp(hi-lo, asm.RowUnit)
 	}
 	t.data = make([]float64, (t.hi-t.lo)*t.cp)
 	t.partRows = linalg.GroupRows(rows)
@@ -68,7 +68,7 @@ func (t *tiled) tile(group, r, h int) []float64 {
 	return t.data[(group*(t.hi-t.lo)+r-t.lo)*tileCols:][:h*tileCols]
 }
 
-// transMul sets flat = (M' tall)': flat [cp/96][q][96], tall [rp][q]. The sum over rows
+// transMul sets flat = (M' tall)': flat [cp/96][q][96]. The sum over rows
 // is taken in the groups of groups.go.
 func (t *tiled) transMul(flat, tall []float64, q int) {
 	t.q, t.tall, t.flat = q, tall, flat
@@ -103,7 +103,7 @@ func (t *tiled) transPart(_, i int) {
 	end := min((part+1)*t.partRows, t.rp)
 	for r := part * t.partRows; r < end; r += tileRows {
 		h := min(tileRows, end-r)
-		t.e.Impl.F64.AccJ(out, t.tile(group, r, h), t.tall[r*t.q:][:h*t.q], h, tileCols, t.q)
+		t.e.Impl.F64.AccJ(out, t.tile(group, r, h), t.tall[(r-t.lo)*t.q:][:h*t.q], h, tileCols, t.q)
 	}
 }
 
@@ -123,10 +123,6 @@ func (t *tiled) addParts(_, c int) {
 func (t *tiled) mulAdd(tall, flat []float64, q int) {
 	t.q, t.tall, t.flat = q, tall, flat
 	t.e.Par.For((t.hi-t.lo+tileRows-1)/tileRows, t.addTile)
-	if t.spread {
-		t.e.CompleteRows(linalg.Matrix{Rows: t.rows, Cols: q, Stride: q, Data: tall}, linalg.Groups(t.rows),
-			linalg.GroupRows(t.rows))
-	}
 	t.tall, t.flat = nil, nil
 }
 
@@ -135,7 +131,7 @@ func (t *tiled) mulRows(_, i int) {
 	r := t.lo + ((t.hi-t.lo+tileRows-1)/tileRows-1-i)*tileRows
 	h := min(tileRows, t.hi-r)
 	for g := range t.cp / tileCols {
-		t.e.Impl.F64.AccI(t.tall[r*t.q:][:h*t.q], t.tile(g, r, h),
+		t.e.Impl.F64.AccI(t.tall[(r-t.lo)*t.q:][:h*t.q], t.tile(g, r, h),
 			t.flat[g*t.q*tileCols:][:t.q*tileCols], h, tileCols, t.q)
 	}
 }

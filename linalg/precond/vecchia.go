@@ -173,7 +173,7 @@ func (v *Vecchia) LogDet() float64 { return v.logDet }
 func (v *Vecchia) Bytes() int64 {
 	b := 12*len(v.w) + 8*len(v.apply.block) + 8*len(v.apply.tiles) + 8*len(v.apply.sums)
 	for _, c := range v.cols {
-		b += 16 * len(c.w)
+		b += c.bytes()
 	}
 	return int64(b)
 }

@@ -19,7 +19,8 @@ type vecchiaApply struct {
 	block    []float64 // [group][n][SparseCols]
 	tiles    []float64 // [worker][vecchiaRows][SparseCols]
 
-	sums []float64 // [worker][rows of a group][SparseCols], over ranks
+	sums  []float64 // [worker][rows of a group][SparseCols], over ranks
+	index []int32   // [worker][vecchiaRows], too
 
 	pack, gather, scatter, gatherCols func(worker, i int)
 }
@@ -27,13 +28,14 @@ type vecchiaApply struct {
 func (a *vecchiaApply) init(v *Vecchia) {
 	a.v = v
 	a.tiles = make([]float64, v.e.Par.Threads()*vecchiaRows*asm.SparseCols)
+	a.index = make([]int32, v.e.Par.Threads()*vecchiaRows)
 	a.pack, a.gather, a.scatter, a.gatherCols = a.packRows, a.gatherRows, a.scatterGroup, a.gatherColumns
 }
 
 // begin makes room; it returns the number of column groups.
 func (a *vecchiaApply) begin(dst, src linalg.Matrix) int {
 	groups := (src.Cols + asm.SparseCols - 1) / asm.SparseCols
-	if need := groups * src.Rows * asm.SparseCols; len(a.block) < need {
+	if need := groups * a.v.near.n * asm.SparseCols; len(a.block) < need {
 		a.block = make([]float64, need)
 	}
 	a.dst, a.src = dst, src
@@ -46,22 +48,30 @@ func (v *Vecchia) check(dst, src linalg.Matrix) {
 	}
 }
 
+// own is this rank's rows of m, n×p.
+func (v *Vecchia) own(m linalg.Matrix) linalg.Matrix { return m.Sub(v.near.lo, v.near.hi, 0, m.Cols) }
+
+// complete gathers the rows of m.
+func (v *Vecchia) complete(m linalg.Matrix) {
+	v.e.CompleteRows(m, linalg.Groups(v.near.n), linalg.GroupRows(v.near.n))
+}
+
 // MulTo sets dst = W src, where dst and src are n×p and do not overlap: rows of
 // src in the original order, of dst in that of the rows of W. It allocates nothing
 // once a block of this width has been seen.
 func (v *Vecchia) MulTo(dst, src linalg.Matrix) {
 	v.check(dst, src)
-	v.rowsTo(dst.Sub(v.near.lo, v.near.hi, 0, dst.Cols), src)
-	v.e.CompleteRows(dst, linalg.Groups(v.near.n), linalg.GroupRows(v.near.n))
+	v.rowsTo(v.own(dst), src, false)
+	v.complete(dst)
 }
 
-// rowsTo sets dst to the rows of W src that belong to the rows of W that are here.
-func (v *Vecchia) rowsTo(dst, src linalg.Matrix) {
+// rowsTo sets dst to this rank's rows of W src; src has all rows or, by rows, this rank's.
+func (v *Vecchia) rowsTo(dst, src linalg.Matrix, byRows bool) {
 	a := &v.apply
 	if a.begin(dst, src) == 0 {
 		return
 	}
-	v.e.Par.For((v.near.n+vecchiaRows-1)/vecchiaRows, a.pack)
+	a.packAll(byRows)
 	v.e.Par.For((dst.Rows+vecchiaRows-1)/vecchiaRows, a.gather)
 	a.dst, a.src = linalg.Matrix{}, linalg.Matrix{}
 }
@@ -72,17 +82,41 @@ func (v *Vecchia) rowsTo(dst, src linalg.Matrix) {
 // ranks it is, and rows of dst are.
 func (v *Vecchia) MulTransTo(dst, src linalg.Matrix) {
 	v.check(dst, src)
-	a, n := &v.apply, v.near.n
+	v.transRowsTo(v.own(dst), src, false)
+	v.complete(dst)
+}
+
+// transRowsTo sets dst to this rank's rows of W'src; src has all rows or, by rows, this rank's.
+func (v *Vecchia) transRowsTo(dst, src linalg.Matrix, byRows bool) {
+	a := &v.apply
 	groups := a.begin(dst, src)
 	if v.e.Ranks() == 1 {
 		v.e.Par.For(groups, a.scatter)
 	} else {
-		a.sums = room.Reserve(a.sums, v.e.Par.Threads()*linalg.GroupRows(n)*asm.SparseCols)
-		v.e.Par.For((n+vecchiaRows-1)/vecchiaRows, a.pack)
+		a.sums = room.Reserve(a.sums, v.e.Par.Threads()*linalg.GroupRows(v.near.n)*asm.SparseCols)
+		a.packAll(byRows)
 		v.e.Par.For(len(v.cols)*groups, a.gatherCols)
-		v.e.CompleteRows(dst, linalg.Groups(n), linalg.GroupRows(n))
 	}
 	a.dst, a.src = linalg.Matrix{}, linalg.Matrix{}
+}
+
+// packAll packs all rows of src, gathering them where each rank has its own.
+func (a *vecchiaApply) packAll(byRows bool) {
+	v, n := a.v, a.v.near.n
+	if !byRows || v.e.Ranks() == 1 {
+		v.e.Par.For((n+vecchiaRows-1)/vecchiaRows, a.pack)
+		return
+	}
+	for g := 0; g*asm.SparseCols < a.src.Cols; g++ {
+		c0, c1 := a.columns(g)
+		x := a.block[g*n*asm.SparseCols : (g+1)*n*asm.SparseCols]
+		if c1-c0 < asm.SparseCols {
+			clear(x)
+		}
+		all := linalg.Matrix{Rows: n, Cols: c1 - c0, Stride: asm.SparseCols, Data: x}
+		v.own(all).CopyFrom(a.src.Sub(0, a.src.Rows, c0, c1))
+		v.complete(all)
+	}
 }
 
 // columns returns the range of columns of group g.

@@ -36,12 +36,12 @@ type Estimator struct {
 
 	op       *kernelmv.Op
 	pre      preconditioner
-	built    gp.Params // where pre was built
-	builtFor request   // and by what
-	reason   string    // why pre is as large as it is
-	meanInfo float64   // 1'P⁻¹1
-	trace    float64   // about tr P⁻¹, see traceP; 0 until that is asked for
-	probes   linalg.Matrix
+	built    gp.Params     // where pre was built
+	builtFor request       // and by what
+	reason   string        // why pre is as large as it is
+	meanInfo float64       // 1'P⁻¹1
+	trace    float64       // about tr P⁻¹, see traceP; 0 until that is asked for
+	probes   linalg.Matrix // of this rank's rows
 
 	probesReason string // why there are so many
 
@@ -54,7 +54,7 @@ type Estimator struct {
 	seconds float64   // of the last Rebuild, charged to the next evaluation
 
 	lanczos *krylov.Lanczos
-	start   linalg.Matrix // [probes, F⁻¹(y-c)]
+	start   linalg.Matrix // [probes, F⁻¹(y-c)], of this rank's rows
 	most    int           // columns of the basis that are stored; 0: all
 	b       bounds
 	loewner krylov.LogGrad
@@ -148,14 +148,15 @@ func (o *Estimator) Rebuild(ctx context.Context, p gp.Params, opt evidence.Optio
 	var probes int
 	probes, o.probesReason = cost.Probes(o.n, cost.ActiveInputs(p), o.pre.Rank(), o.pre.Neighbours(), prec, opt.Request)
 	if o.last == nil || opt.Seed != o.seeded || probes != o.probes.Cols {
-		o.setProbes(gp.SignProbes(o.n, probes, opt.Seed), opt.Memory)
+		lo, hi := o.e.OwnRows(o.n)
+		o.setProbes(gp.SignRows(o.n, probes, opt.Seed, lo, hi), opt.Memory)
 	}
 	o.seeded = opt.Seed
 	o.seconds = time.Since(start).Seconds()
 	return nil
 }
 
-// setProbes takes the columns of w, with E[ww'] = I, and leaves the basis what
+// setProbes takes the columns of w, with E[ww'] = I, of this rank's rows, and leaves the basis what
 // the budget has over.
 func (o *Estimator) setProbes(w linalg.Matrix, memory int64) {
 	o.last = nil
@@ -170,7 +171,7 @@ func (o *Estimator) setProbes(w linalg.Matrix, memory int64) {
 	}
 	if o.lanczos == nil || o.start.Cols != w.Cols+1 || o.most != most {
 		o.start, o.lanczos = linalg.Matrix{}, nil // their memory is for the new ones
-		o.start, o.most = linalg.NewMatrix(o.n, w.Cols+1), most
+		o.start, o.most = linalg.NewMatrix(w.Rows, w.Cols+1), most
 		o.lanczos = krylov.NewLanczos(o.e, o.n, w.Cols+1, krylov.LanczosOptions{Wide: o.detail.wide, MaxCols: most})
 	}
 	o.probes = w

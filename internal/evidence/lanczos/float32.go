@@ -74,9 +74,7 @@ func most32(eps float64, h2 bool) float64 {
 func (o *Estimator) traceP() float64 {
 	if o.trace == 0 {
 		z := linalg.NewMatrix(o.n, 1)
-		for i := range o.n {
-			z.Data[i] = o.probes.At(i, 0)
-		}
+		o.e.AllRowsTo(z, o.probes.Sub(0, o.probes.Rows, 0, 1))
 		o.pre.FInvTransTo(z, z)
 		o.trace = o.e.Dot(z.Data, z.Data)
 	}

@@ -104,7 +104,7 @@ func (r *process) begin() error {
 	}
 	start := time.Now()
 	s := o.probes.Cols
-	for i := range o.n {
+	for i := range o.probes.Rows {
 		copy(o.start.Row(i), o.probes.Row(i))
 	}
 	left, white := r.resid.Clone(), linalg.NewMatrix(o.n, 1)
@@ -112,7 +112,8 @@ func (r *process) begin() error {
 		o.e.Axpy(-1, r.kv0.Data, left.Data)
 	}
 	o.pre.FInvTo(white, left)
-	for i, v := range white.Data {
+	lo, hi := o.e.OwnRows(o.n)
+	for i, v := range white.Data[lo:hi] {
 		o.start.Data[i*o.start.Stride+s] = v
 	}
 	o.phases.precond += time.Since(start).Seconds()

@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"testing"
 
-	"bbgp.dev/asm"
 	"bbgp.dev/internal/comm"
 	"bbgp.dev/internal/comm/commtest"
 	"bbgp.dev/linalg"
@@ -233,147 +231,6 @@ func TestLanczosOverRanks(t *testing.T) {
 			})
 		}
 	}
-}
-
-// A pass brings a rank the rows of what the product multiplies that others have, its sums, and where rows of W are picked
-// two blocks more. Beside these come sums of groups of rows, with what they are of at the borders of ranks.
-func TestNumbersOfPass(t *testing.T) {
-	const n, p = 16 * 2 * linalg.BlockUnit, 8
-	for _, near := range []int{0, 6} {
-		for _, ranks := range []int{2, 4} {
-			err := commtest.Run(ranks, func(m comm.Comm) error {
-				e, err := linalg.NewEngine(nil, 1)
-				if err != nil {
-					return err
-				}
-				c := &counting{Comm: m}
-				e.Comm = c
-				op, rng, err := rankCase{n, 5, 1, 1}.op(e)
-				if err != nil {
-					return err
-				}
-				ctx := context.Background()
-				op.SetPrecision(F32)
-				pre, err := precond.New(ctx, e, op, op.Noise(), precond.Options{Rank: 8, Neighbours: near, Seed: 1})
-				if err != nil {
-					return err
-				}
-				lo, hi := e.OwnRows(n)
-				l := krylov.NewLanczos(e, n, p, krylov.LanczosOptions{})
-				l.Start(op, pre, normals(rng, n, p).Sub(lo, hi, 0, p))
-				c.numbers = 0
-				if err := l.Step(ctx); err != nil {
-					return err
-				}
-				whole := DealtTo(n, ranks)[m.Rank()].NumbersTo(p, F32)
-				if near > 0 {
-					whole += 2 * (n - (hi - lo)) * p
-				}
-				groups := n / 256
-				sums := groups*5*p*p + 5*ranks*128*2*p + groups*2*2*96*p // five Gram matrices, borders; basis, low rank
-				if more := c.numbers - whole; more < 0 || more > sums {
-					return fmt.Errorf("%d numbers come in, %d of blocks; sums are %d at most", c.numbers, whole, sums)
-				}
-				return nil
-			})
-			if err != nil {
-				t.Errorf("%d ranks, %d neighbours: %v", ranks, near, err)
-			}
-		}
-	}
-}
-
-// What ranks hold of P, the basis and blocks is their share: what each has whole is the block that a product gathers and
-// the one that W picks rows from, which are told apart. BBGP_LONG=1 counts 200000 rows of 6 inputs.
-func TestBytesOverRanks(t *testing.T) {
-	n, set, passes := 16*2*linalg.BlockUnit, precond.Options{Rank: 90, Neighbours: 8, Seed: 3}, 3
-	if os.Getenv("BBGP_LONG") != "" {
-		n, set, passes = 200000, precond.Options{Rank: 200, Neighbours: 32, Seed: 3}, 7
-	}
-	const cols, ranks = 8, 4
-	type held struct{ p, pWhole, basis, blocks, whole int64 }
-	count := func(e *linalg.Engine) (held, error) {
-		ctx := context.Background()
-		op, rng, err := rankCase{n, 6, 1, 1}.op(e)
-		if err != nil {
-			return held{}, err
-		}
-		p, err := precond.New(ctx, e, op, op.Noise(), set)
-		if err != nil {
-			return held{}, err
-		}
-		lo, hi := e.OwnRows(n)
-		l := krylov.NewLanczos(e, n, cols, krylov.LanczosOptions{})
-		empty := l.Bytes()
-		l.Start(diagonal{e, op.Noise()}, p, normals(rng, n, cols).Sub(lo, hi, 0, cols))
-		for range passes - 1 {
-			if err := l.Step(ctx); err != nil {
-				return held{}, err
-			}
-		}
-		return held{p.Bytes() - p.WholeBytes(), p.WholeBytes(), l.Bytes() - empty - l.WholeBytes(), empty, l.WholeBytes()}, nil
-	}
-	e, err := linalg.NewEngine(nil, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	one, err := count(e)
-	if err != nil {
-		t.Fatal(err)
-	}
-	block := int64(8 * n * cols)
-	t.Logf("alone: %+v", one)
-	err = commtest.Run(ranks, func(c comm.Comm) error {
-		e, err := linalg.NewEngine(nil, 1)
-		if err != nil {
-			return err
-		}
-		e.Comm = c
-		got, err := count(e)
-		if err != nil {
-			return err
-		}
-		t.Logf("rank %d: %+v", c.Rank(), got)
-		rows := float64(linalg.GroupRows(n)*((linalg.Groups(n)+ranks-1)/ranks)) / float64(n)
-		byColumns := int64(rows * float64((12*(set.Neighbours+1)+4)*n))
-		order := (set.Rank + asm.Pad - 1) / asm.Pad * asm.Pad
-		small := int64(8*order*order + 1<<17) // a factor, what each thread has
-		switch {
-		case got.pWhole != block || got.whole != block:
-			return fmt.Errorf("%d and %d bytes of blocks are whole, want %d", got.pWhole, got.whole, block)
-		case got.p > int64(rows*float64(one.p))+byColumns+small:
-			return fmt.Errorf("%d bytes of P, alone %d", got.p, one.p)
-		case got.basis > int64(rows*float64(one.basis)) || got.blocks > int64(rows*float64(one.blocks)):
-			return fmt.Errorf("%+v, alone %+v", got, one)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Error(err)
-	}
-}
-
-// diagonal is an operator by rows whose products cost nothing.
-type diagonal struct {
-	e    *linalg.Engine
-	diag []float64
-}
-
-func (d diagonal) Dim() int     { return len(d.diag) }
-func (d diagonal) ByRows() bool { return true }
-
-func (d diagonal) MulTo(_ context.Context, dst, src linalg.Matrix) error {
-	for i, v := range d.diag {
-		for c, x := range src.Row(i) {
-			dst.Set(i, c, v*x)
-		}
-	}
-	return nil
-}
-
-func (d diagonal) MulRowsTo(ctx context.Context, dst, src linalg.Matrix) error {
-	lo, hi := d.e.OwnRows(len(d.diag))
-	return diagonal{d.e, d.diag[lo:hi]}.MulTo(ctx, dst, src.Sub(lo, hi, 0, src.Cols))
 }
 
 // Neighbours, entries, products with test rows and the likelihood of the Vecchia approximation.

@@ -1,6 +1,6 @@
 package linalg
 
-// Inner products of blocks of which each rank has its own rows (OwnRows). The sums are those of GramTo, to the last bit:
+// Inner products of blocks of which each rank has its own rows (OwnRows). They are those of GramTo, to the last bit:
 // calls of the micro-kernel sum over the same groupUnit rows, and the sums of these calls are added in the same order.
 // A call belongs to the rank that has its first row. Where tables are short, groups of rows of a rank do not end where
 // calls do: the rows at the head of a rank's part, before its first call, go to all ranks.

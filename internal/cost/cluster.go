@@ -56,13 +56,13 @@ type ClusterTime struct {
 	NearBytes      int64   `json:"neighbour_bytes"`         // a part: of P that of neighbours, rows by rank
 	BasisBytes     int64   `json:"basis_bytes"`             // a part: rows by rank
 	BlockBytes     int64   `json:"block_bytes"`             // a part: blocks of columns, rows by rank
-	WholeBytes     int64   `json:"whole_bytes"`             // a part: the table, blocks that products gather, rows that pass by
+	WholeBytes     int64   `json:"whole_bytes"`             // a part: the table, gathered blocks, rows that pass by
 	Speedup        float64 `json:"speedup_over_one_rank"`   // of an evaluation
 	Pairs          float64 `json:"pairs_per_second_of_all"` // of rows, in a product, ordered
 }
 
 const (
-	// rowBlocks are the blocks of a process that are by rows, gathered those that are whole beside what a product packs.
+	// rowBlocks are the blocks of a process that are by rows, gathered those that are whole beside packed ones.
 	rowBlocks, gathered = 7, 1
 	// busy is the share of the cores' time that work takes in one machine.
 	busy = 0.9

@@ -63,8 +63,8 @@ func TestClusterOrder(t *testing.T) {
 	}
 }
 
-// The parts of P, blocks and the basis are divided by the ranks, whatever P is of; the peak is of them and of what every rank
-// has.
+// The parts of P, blocks and the basis are divided by the ranks, whatever P is of; the peak is of them and of what
+// every rank has.
 func TestClusterBytes(t *testing.T) {
 	for _, p := range []Size{{Rank: 96, Neighbours: 64}, {Rank: 300}, {Neighbours: 40}, {Latents: 5000}} {
 		w := clusterWork(1e6)

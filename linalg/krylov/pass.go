@@ -8,8 +8,8 @@ import (
 )
 
 // A pass over ranks. Blocks are by rows, and a product with K̂ needs all rows of what it multiplies: they are gathered
-// into one block that is whole on each rank. Where the operator or the preconditioner has another order than that of the
-// rows, a pass is made with two whole blocks.
+// into one block that is whole on each rank. Where the operator or the preconditioner has another order than that of
+// the rows, a pass is made with two whole blocks.
 
 // pass sets w = F⁻¹ K̂ F⁻ᵀ cur, this rank's rows; z is overwritten.
 func (l *Lanczos) pass(ctx context.Context, w, z linalg.Matrix) error {

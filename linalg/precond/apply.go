@@ -6,7 +6,7 @@ import (
 	"bbgp.dev/linalg/internal/room"
 )
 
-// Products with the inverse factors of P. Each rank makes its own rows (Engine.OwnRows), those of F's ordering or of the
+// Products with the inverse factors of P. Each rank makes its own rows (Engine.OwnRows), of F's ordering or of the
 // original one, from its own rows or from all of them; what W needs of other ranks is gathered where it is packed.
 
 // ByRows says whether FInvRowsTo and FInvTransRowsTo may be called: ranks divide P of latents by cells.

@@ -5,8 +5,8 @@ import (
 	"bbgp.dev/linalg"
 )
 
-// sparseCols are the columns of W that belong to a group of rows of R, one after the other: starts[i]..starts[i+1]-1 are
-// the entries in that of row i of the group, by the rows of W. So each sum of W'x has its terms in the order of
+// sparseCols are the columns of W that belong to a group of rows of R, one after the other: starts[i]..starts[i+1]-1
+// are the entries in that of row i of the group, by the rows of W. So each sum of W'x has its terms in the order of
 // MulTransTo on one rank.
 type sparseCols struct {
 	w      []float64

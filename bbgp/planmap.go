@@ -25,11 +25,11 @@ const (
 	// One patch: cells of latents that have rows of two fit neither. Fewer rows are evaluated as they are.
 	tryRows = 20000
 	mapRows = 8000 // from which on tables are planned so
-	// A fit takes so many evaluations of all rows (4 to 7 were measured from 1e5 to 1e6 places), and its end is worth
+	// A fit takes so many evaluations of all rows (2 to 4 were measured from 2e4 to 1e5 places), and its end is worth
 	// so many.
-	mapEvaluations, mapFinal = 7, 2.5
+	mapEvaluations, mapFinal = 4, 2.5
 	// The search of a map looks at neighbours among all rows, CPU seconds a row.
-	mapSearch = 3e-5
+	mapSearch = 4e-5
 )
 
 // onMap says whether a fit of these rows is planned as that of a map.

@@ -33,10 +33,11 @@ const (
 // allRound follows the others where a table is a map.
 var allRound = coarseRound{8, allTerms, allNear, 2}
 
-// isMap says whether d at p is a map. Products in one input cost no more than terms.
+// isMap says whether d at p is a map of more rows than a sample of terms has. In one input products cost no more than
+// terms.
 func isMap(d *gp.Table, p gp.Params) bool {
 	used := cost.ActiveInputs(p)
-	return used > 1 && cost.IsMap(d.X.Rows, used)
+	return used > 1 && used <= ridgeInputs && d.X.Rows > infoTerms
 }
 
 // byAllTerms lets those climbs go on with all terms that are of maps, and returns those that are left.

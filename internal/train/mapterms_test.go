@@ -67,7 +67,7 @@ func TestMapInformation(t *testing.T) {
 func TestAllTerms(t *testing.T) {
 	ctx := context.Background()
 	rng := rand.New(rand.NewPCG(6, 1))
-	d := roughRows(51000, 2, 0.01)
+	d := roughRows(20000, 2, 0.01)
 	for i := range d.Y {
 		if rng.IntN(500) == 0 { // an edge
 			d.Y[i] += 3 * rng.NormFloat64()
@@ -86,7 +86,7 @@ func TestAllTerms(t *testing.T) {
 	}
 	sample := s.params(a.z)
 	left, err := s.byAllTerms(ctx, []*ascent{a})
-	if err != nil || len(left) != 1 || len(a.parts) < 6000 || s.toldByAll(a).Rows != 5 {
+	if err != nil || len(left) != 1 || len(a.parts) < 2500 || s.toldByAll(a).Rows != 5 {
 		t.Fatal(left, err, len(a.parts))
 	}
 	if _, gain := s.step(a); gain > allWorth && a.evals < 16 {
@@ -107,7 +107,7 @@ func TestAllTerms(t *testing.T) {
 	if err := s.raised(ctx, a, &more); err != nil || more.Dropped != "" || more.Value != 1 {
 		t.Errorf("a Gaussian: %+v, %v", more, err)
 	}
-	f.Std = f.Std.Rows(gp.Subset(51000, 5000, 1))
+	f.Std = f.Std.Rows(gp.Subset(20000, 5000, 1))
 	before := a.evals
 	if left, err := s.byAllTerms(ctx, []*ascent{a}); err != nil || len(left) != 1 || a.evals != before {
 		t.Error("5000 rows are no map", err)

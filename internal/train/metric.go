@@ -41,7 +41,7 @@ func (t *Trainer) measure(ctx context.Context) error {
 // informationHere is the Fisher information at t.cur: of random rows, on maps of the terms of neighbours.
 func (t *Trainer) informationHere(ctx context.Context) (information, error) {
 	p := t.far(t.Cur.P, t.out)
-	if isMap(t.d, t.Cur.P) {
+	if t.opt.Method == "bbgp" && isMap(t.d, t.Cur.P) {
 		return t.mapInformation(ctx, p)
 	}
 	fs, err := newFisher(ctx, t.e, t.d, p, t.eval.Seed+t.looks)

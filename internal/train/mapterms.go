@@ -83,12 +83,30 @@ func (t *Trainer) mapInformation(ctx context.Context, p gp.Params) (information,
 	return denseInformation{score.Info}, nil
 }
 
-// toldByAll is the Fisher information of all terms where a has ended, none where a sample has led it there.
-func (s *coarse) toldByAll(a *ascent) linalg.Matrix {
-	if s.terms != allTerms {
-		return linalg.Matrix{}
+// topsByAll returns the better one of two tops of each climb, or where it is, by random rows and all terms together:
+// that of random rows alone, given as free, which may lie far away, and that beside what the terms tell near it.
+func (s *coarse) topsByAll(ctx context.Context, live []*ascent, free []ridgeTop) ([]ridgeTop, error) {
+	held, err := s.topsBeside(ctx, live, func(a *ascent) linalg.Matrix { return a.met.base.(denseInformation).f })
+	if err != nil {
+		return nil, err
 	}
-	return a.met.base.(denseInformation).f
+	best := make([]ridgeTop, len(live))
+	for i, a := range live {
+		best[i].P = s.params(a.z)
+		for _, top := range []ridgeTop{free[i], held[i]} {
+			if !(top.Gain > 0) {
+				continue
+			}
+			score, err := s.evaluate(ctx, a, logVector(top.P))
+			if err != nil {
+				return nil, err
+			}
+			if gain := top.Gain + score.Value - a.value; gain > best[i].Gain {
+				best[i] = ridgeTop{top.P, gain}
+			}
+		}
+	}
+	return best, nil
 }
 
 // raised is what is told of a with more noise: all terms of a rough function tell whether there is more, and where

@@ -37,7 +37,6 @@ type ridge struct {
 	twoNu   float64
 	moves   []bool // the inputs that have influence
 	fixMean bool
-	told    float64 // what other rows lose at x, over x²/2
 }
 
 // ridgeOf returns the ridge through p, nil where there is none or too few rows would tell of it.
@@ -79,25 +78,33 @@ func (s *coarse) tops(ctx context.Context, all []*ascent) ([]ridgeTop, error) {
 	if left < 0 {
 		left = len(all)
 	}
-	return linalg.Tasks(ctx, s.f.Config.Engine, left, func(ctx context.Context, i int) (ridgeTop, error) {
-		p, gain, err := s.atTop(ctx, s.params(all[i].z), s.toldByAll(all[i]))
+	free, err := s.topsBeside(ctx, all[:left], func(*ascent) linalg.Matrix { return linalg.Matrix{} })
+	if err != nil || s.terms != allTerms {
+		return free, err
+	}
+	return s.topsByAll(ctx, all[:left], free)
+}
+
+// topsBeside returns the tops of the ridges through climbs, beside rows that tell what told says.
+func (s *coarse) topsBeside(ctx context.Context, live []*ascent, told func(*ascent) linalg.Matrix) ([]ridgeTop, error) {
+	return linalg.Tasks(ctx, s.f.Config.Engine, len(live), func(ctx context.Context, i int) (ridgeTop, error) {
+		p, gain, err := s.atTop(ctx, s.params(live[i].z), told(live[i]))
 		return ridgeTop{p, gain}, err
 	})
 }
 
-// atTop returns the top of the ridge through p and what it gains there, in nats of the random rows, less what all
-// others lose that have the Fisher information told, if that is known.
+// atTop returns the top of the ridge through p, less what all rows lose that have the Fisher information told, if
+// that is known, and what the random rows gain there, in nats.
 func (s *coarse) atTop(ctx context.Context, p gp.Params, told linalg.Matrix) (gp.Params, float64, error) {
 	r, err := s.ridgeOf(p)
 	if r == nil || err != nil {
 		return p, 0, err
 	}
-	r.told = r.curvature(told)
 	top, start, err := r.at(ctx, 0)
 	if err != nil {
 		return p, 0, err
 	}
-	best, x := start, 0.0
+	best, x, lost := start, 0.0, r.curvature(told)/2
 	for step := 1.0; step > ridgeEnd; step /= 2 {
 		from := x
 		for _, way := range []float64{-step, step} {
@@ -109,7 +116,7 @@ func (s *coarse) atTop(ctx context.Context, p gp.Params, told linalg.Matrix) (gp
 				if err != nil {
 					return p, 0, err
 				}
-				if !(value > best) {
+				if !(value-lost*(x+way)*(x+way) > best-lost*x*x) {
 					break
 				}
 				top, best, x = q, value, x+way
@@ -184,7 +191,7 @@ func (s *coarse) within(p gp.Params) bool {
 }
 
 // at returns θ(x), with the most likely mean unless that is fixed, and the log likelihood of the
-// rows there less what others lose, up to a constant; -Inf where float64 has none.
+// rows there, up to a constant; -Inf where float64 has none.
 func (r *ridge) at(ctx context.Context, x float64) (gp.Params, float64, error) {
 	p, d, n := r.along(x), r.chol.Table, len(r.chol.Table.Y)
 	if err := r.chol.Factor(ctx, p); evidence.NotFinite(err) {
@@ -207,5 +214,5 @@ func (r *ridge) at(ctx context.Context, x float64) (gp.Params, float64, error) {
 		p.Mean += both / one
 		square -= both * both / one
 	}
-	return p, -(square + r.chol.Chol.LogDet() + r.told*x*x) / 2, nil
+	return p, -(square + r.chol.Chol.LogDet()) / 2, nil
 }

@@ -25,10 +25,10 @@ const (
 	// heapBytes is what lives in the heap before anything is computed.
 	heapBytes = 12 << 20
 	// ProbeCount is how many random probes measure what a regression leaves (internal/posterior/probes.go).
-	ProbeCount = 128
+	ProbeCount = 64
 	// Of a row: the probes, their products and what is multiplied meanwhile, and the work areas of the iteration
 	// beside them.
-	probeKept, probeAlone, iterationKept = 3400, 8 * ProbeCount, 2100 + 3400
+	probeKept, probeAlone, iterationKept = 24*ProbeCount + 328, 8 * ProbeCount, 2100 + probeKept
 	// A column of V: as factor, as product, beside the probes, packed; of P for the iteration.
 	spanColumn, spanAndP = 40, 60
 	mostRank             = 600

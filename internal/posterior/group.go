@@ -18,10 +18,13 @@ const (
 	groupRows = 48  // of a group at most
 	groupNear = 200 // near rows from which on a factor each is what costs
 	groupWide = 2   // times as many rows as one has may be in the union
+	groupGain = 2   // times what its factor takes, at least, those of its rows take that have one each
+	// aloneNear is how many near rows a factor takes of which those of several rows at a time, by lanes, are slower.
+	aloneNear = 512
 )
 
 // A nearGroup is the places of rows that have a factor together, and the near rows of all of them; one that has none
-// is of a single place.
+// is of a single place, as may be one that has.
 type nearGroup struct {
 	at []int
 	on []int32
@@ -46,11 +49,15 @@ func (r *regression) inGroups(ctx context.Context, at []int, near []int32, nn in
 	var visit func(group []int)
 	visit = func(group []int) {
 		if len(group) < 2 {
-			groups = append(groups, nearGroup{at: group})
+			g := nearGroup{at: group}
+			if nn >= aloneNear {
+				g.on = union(mark, near, nn, group)
+			}
+			groups = append(groups, g)
 			return
 		}
 		if len(group) <= groupRows {
-			if on := union(mark, near, nn, group); len(on) <= groupWide*nn {
+			if on := union(mark, near, nn, group); pays(len(on), len(group), nn) {
 				groups = append(groups, nearGroup{group, on})
 				return
 			}
@@ -91,6 +98,11 @@ func (r *regression) inGroups(ctx context.Context, at []int, near []int32, nn in
 		}
 	}
 	return alone, err
+}
+
+// pays says whether one factor of so many rows is worth it for a group of so many that have nn near ones each.
+func pays(on, group, nn int) bool {
+	return on <= groupWide*nn && groupGain*on*on*on <= group*nn*nn*nn
 }
 
 // union returns the near rows of a group, in order. mark is all false before and after.

@@ -56,7 +56,7 @@ const (
 	probePasses = 64
 	// endSlack is how much larger the smallest Ritz value may be than the spectrum, restSlack what it may
 	// have lost in the last of at least three passes where it is taken to be at rest.
-	endSlack, restSlack = 1.6, 1.1
+	endSlack, restSlack = 1.3, 1.1
 	// probeFormTol is the tolerance of products below n² by which probes are drawn. probeForm
 	// bounds what it may do to their covariance, relative, by probeFormCols of them.
 	probeFormTol  = 2e-7
@@ -306,7 +306,7 @@ func (g *gapProbes) slackV(size, e float64) float64 {
 //
 // Rounding may be all of sum, so that no gap is sure. But it does not hide a gap: an error
 // with a correlation c to the S numbers ω_s'ρ leaves at least 1 - c² of their squares, and
-// where it does not follow them |c| > 3^1/2/2 has a probability below 1e-30 (S = 128).
+// where it does not follow them |c| > 3^1/2/2 has a probability below 1e-18 (S = 64).
 // So |ω'ρ| is at most 2 |ω'ρ + error|.
 func (g *gapProbes) between(variance, off, sum, offProbe float64) (lo, hi float64) {
 	w, d := math.Sqrt(sum), math.Sqrt(probeCount)*offProbe

@@ -14,9 +14,10 @@ import (
 // f* - b'y_N leaves is no less than var(f*|y), and the probes (probes.go) measure by how
 // much it is more. Rows that stay too wide are regressed on more.
 
-// nearestTiers are the numbers of nearest rows to regress on, without and with V. Most rows that 80 leave too
-// wide are narrow with 160: of pol 750 of 4950 were regressed on 256 at a seventh of the time of all.
-var nearestTiers = [2][]int{{80, 160, 320, 640, 1280, 2048}, {56, 128, 384}}
+// nearestTiers are the numbers of nearest rows to regress on, without and with V. The time of a row
+// goes as their cube, with V as their square, so they grow by about 2^1/2: by steps of 2 the rows that
+// 160 leave too wide took twice as long.
+var nearestTiers = [2][]int{{80, 112, 160, 224, 320, 448, 640, 896, 1280, 2048}, {56, 88, 128, 192, 272, 384, 544}}
 
 // iterationCost: nn nearest rows cost a row nn³/10 cycles, the iteration about 20
 // passes of n²/8. On kin40k (n = 26800) a fifth of the rows is too wide with 512,

@@ -56,6 +56,9 @@ func (p *Posterior) drawSome(ctx context.Context, g *gapProbes, z linalg.Matrix,
 		case err != nil:
 			return false, err
 		case worst <= probeTol && ends.found() || l.Exhausted():
+			if ends.low < p.node {
+				p.node = ends.low / 2
+			}
 			if !l.Exhausted() {
 				g.below, g.above = max(g.below, ends.below), max(g.above, ends.above)
 			}
@@ -78,7 +81,7 @@ func (p *Posterior) drawSome(ctx context.Context, g *gapProbes, z linalg.Matrix,
 
 // rootEnds follows the ends of H from pass to pass.
 type rootEnds struct {
-	node         float64 // below the spectrum of A
+	node         float64 // below the spectrum of A, as far as is known
 	low, high    float64 // of H
 	seen         int     // passes
 	below, above float64 // what the variance along an end may be off by, as a factor
@@ -92,6 +95,9 @@ func (e *rootEnds) see(h *krylov.BlockTri) error {
 	e.below, e.above = max(low/e.node, 1), math.Inf(1)
 	if e.seen++; e.seen > 1 {
 		e.above = max(high/e.high, 1)
+	}
+	if low < e.node { // which is not below the spectrum
+		e.below = math.Inf(1)
 	}
 	if fallen := e.low / low; e.seen > 2 && fallen <= restSlack {
 		e.below = min(e.below, max(fallen, 1))

@@ -11,11 +11,11 @@ import (
 // InvSqrt returns H^-1/2 [R0; 0], k×p, to the relative accuracy tol: in the basis
 // T of the process it stands for A^-1/2 W0. From
 //
-//	λ^-1/2 = 1/π ∫_0^∞ x^-1/2 / (λ + x) dx
+//	λ^-1/2 = 2/π ∫_0^∞ dt / (λ + t²),   t = a^1/2 sc(u),   dt = a^1/2 dn(u)/cn²(u) du,
 //
-// by the trapezoidal rule in log x, as in loewner.go: the poles at log λ ± iπ make
-// the error 2 exp(-2π²/h) for step h, and what is left out below x_0 and above x_1
-// is 2/π (x_0/λ)^1/2 and 2/π (λ/x_1)^1/2. It fails with ErrNotDefinite.
+// by the midpoint rule in u on (0, K'), with Jacobi's functions of modulus (1 - a/b)^1/2, where the eigenvalues lie
+// in [a, b]: its error is of the order exp(-2π²N/(log(b/a) + 3)) for N points (Hale, Higham and Trefethen 2008).
+// It fails with ErrNotDefinite.
 func InvSqrt(h *BlockTri, tol float64) (linalg.Matrix, error) {
 	if !(tol > 0 && tol < 1) {
 		panic("krylov: InvSqrt: bad tolerance")
@@ -26,13 +26,12 @@ func InvSqrt(h *BlockTri, tol float64) (linalg.Matrix, error) {
 	}
 	k, p := h.Dim(), h.R0.Cols
 	sum, col := linalg.NewMatrix(k, p), linalg.NewMatrix(k, p)
-	step := 2 * math.Pi * math.Pi / math.Log(8/tol)
-	cut := 2 * math.Log(8/(math.Pi*tol))
-	from, to := math.Log(low)-cut, math.Log(high)+cut
+	count := int(math.Ceil(math.Log(8/tol) * (math.Log(high/low) + 3) / (2 * math.Pi * math.Pi)))
+	j := newJacobi(math.Sqrt(low / high))
 	var ldl BlockLDL
-	for q := range int(math.Ceil((to-from)/step)) + 1 {
-		x := math.Exp(from + float64(q)*step)
-		if !ldl.Reset(h, -x) {
+	for q := range count {
+		sn, cn, dn := j.at((float64(q) + 0.5) / float64(count))
+		if t := sn / cn; !ldl.Reset(h, -low*t*t) {
 			return linalg.Matrix{}, fmt.Errorf("inverse root: %w", ldl.Err())
 		}
 		col.Zero()
@@ -40,9 +39,40 @@ func InvSqrt(h *BlockTri, tol float64) (linalg.Matrix, error) {
 			copy(col.Row(i), h.R0.Row(i))
 		}
 		ldl.SolveTo(col)
-		axpyRow(sum.Data, step*math.Sqrt(x)/math.Pi, col.Data)
+		axpyRow(sum.Data, 2*j.quarter*math.Sqrt(low)*dn/(math.Pi*float64(count)*cn*cn), col.Data)
 	}
 	return sum, nil
+}
+
+// A jacobi has Jacobi's elliptic functions of one modulus by arithmetic-geometric means.
+type jacobi struct {
+	a, c    []float64
+	kc      float64
+	quarter float64 // K', of the period
+}
+
+// newJacobi returns the functions with the complementary modulus kc, 0 < kc < 1.
+func newJacobi(kc float64) jacobi {
+	a, b := 1.0, kc
+	j := jacobi{a: []float64{a}, c: []float64{math.Sqrt(1 - kc*kc)}, kc: kc}
+	for j.c[len(j.c)-1] > 1e-15*a {
+		j.c = append(j.c, (a-b)/2)
+		a, b = (a+b)/2, math.Sqrt(a*b)
+		j.a = append(j.a, a)
+	}
+	j.quarter = math.Pi / (2 * a)
+	return j
+}
+
+// at returns sn, cn and dn of u quarter, 0 < u < 1.
+func (j *jacobi) at(u float64) (sn, cn, dn float64) {
+	last := len(j.a) - 1
+	phi := math.Ldexp(u*math.Pi/2, last)
+	for i := last; i > 0; i-- {
+		phi = (phi + math.Asin(j.c[i]*math.Sin(phi)/j.a[i])) / 2
+	}
+	sn, cn = math.Sincos(phi)
+	return sn, cn, math.Hypot(cn, j.kc*sn)
 }
 
 // enclose returns bounds of the eigenvalues of H, the lower one within a factor 4.

@@ -28,7 +28,7 @@ type killable struct {
 func killables(t *testing.T, dir string) []killable {
 	t.Helper()
 	at := func(name string) string { return filepath.Join(dir, name) }
-	d, model := sample(t, dir, "d.csv", 120, 6), at("m.bbgp")
+	d, model := sample(t, dir, "d.csv", 60, 6), at("m.bbgp")
 	fit := []string{"fit", d, "--target", "y", "--quiet"}
 	want(t, exitOK, append(fit, "--out", model)...)
 	modelIsWhole := func(d, model string) func(got []byte) bool {

@@ -14,7 +14,7 @@ import (
 // Single fits of such data take 6 to 20 evaluations: three are compared in sum.
 func TestPlan(t *testing.T) {
 	if testing.Short() {
-		t.Skip("fits of 2500 rows")
+		t.Skip("fits of 2100 rows")
 	}
 	dir := t.TempDir()
 	var data string
@@ -25,12 +25,12 @@ func TestPlan(t *testing.T) {
 		seeds = 3
 	}
 	for seed := range seeds {
-		data = sample(t, dir, "d.csv", 2500, 7+seed)
+		data = sample(t, dir, "d.csv", 2100, 7+seed)
 		if err := json.Unmarshal([]byte(want(t, exitOK, "plan", data, "--target", "y", "--json").out), &p); err != nil {
 			t.Fatal(err)
 		}
-		if p.Rows != 2500 || p.Distinct != 2500 || p.Inputs != 3 ||
-			p.Method != "bbgp" || p.Sample != 1250 || p.Seconds <= 0 {
+		if p.Rows != 2100 || p.Distinct != 2100 || p.Inputs != 3 ||
+			p.Method != "bbgp" || p.Sample != 1050 || p.Seconds <= 0 {
 			t.Errorf("%+v", p)
 		}
 		planned["passes"] += float64(p.Passes)
@@ -46,7 +46,8 @@ func TestPlan(t *testing.T) {
 		within(t, key+" planned over done", v/did[key], 0.5, 2)
 	}
 
-	if r := bbgpRun(t, "", "plan", data, "--target", "y", "--memory", "32MB", "--quiet"); r.code != exitRefused ||
+	if r := bbgpRun(t, "", "plan", data, "--target", "y", "--memory", "32MB", "--max-steps", "1",
+		"--quiet"); r.code != exitRefused ||
 		!strings.Contains(r.out, "method        bbgp") || !strings.Contains(r.out, "memory        about 6") {
 		t.Errorf("exit %d: %s%s", r.code, r.out, r.err)
 	}

@@ -73,7 +73,7 @@ func TestGeneralRules(t *testing.T) {
 	}
 }
 
-// sameAnswers fits rows x1, x2, y as they are and changed.
+// sameAnswers fits rows x1, x2, y as they are and changed: in all ways at once, and in each under BBGP_LONG=1.
 func sameAnswers(t *testing.T, rows [][]float64) {
 	dir := t.TempDir()
 	var points [][]float64
@@ -109,13 +109,18 @@ func sameAnswers(t *testing.T, rows [][]float64) {
 			}
 		}
 	}
-	m, s := ask("y times 1000", change(rows, func(r []float64) { r[2] *= 1000 }), points)
-	same("y times 1000", m, s, 1000, 1e-4)
-	move := func(r []float64) { r[0] += 1e6 }
-	m, s = ask("an input moved", change(rows, move), change(points, move))
-	same("an input moved by 1e6", m, s, 1, 1e-4)
+	move, enlarge := func(r []float64) { r[0] += 1e6 }, func(r []float64) { r[2] *= 1000 }
 	mixed := append([][]float64{}, rows...)
 	rand.New(rand.NewPCG(2, 2)).Shuffle(len(mixed), func(i, j int) { mixed[i], mixed[j] = mixed[j], mixed[i] })
+	if !long() {
+		m, s := ask("all", change(change(mixed, move), enlarge), change(points, move), "--threads", "3")
+		same("y times 1000, an input moved by 1e6, another order, three threads", m, s, 1000, 1e-4)
+		return
+	}
+	m, s := ask("y times 1000", change(rows, enlarge), points)
+	same("y times 1000", m, s, 1000, 1e-4)
+	m, s = ask("an input moved", change(rows, move), change(points, move))
+	same("an input moved by 1e6", m, s, 1, 1e-4)
 	m, s = ask("another order", mixed, points)
 	same("another order", m, s, 1, 1e-4)
 	m, s = ask("three threads", rows, points, "--threads", "3")

@@ -28,7 +28,11 @@ func TestH2OverRanks(t *testing.T) {
 		if d == 3 {
 			l[1], l[2] = l[2], l[1] // out is one between others
 		}
-		for _, prec := range []Precision{F64, F32}[:4-d] { // of float32 the plane is enough: the lists are the same
+		precisions := []Precision{F64, F32}[:4-d] // of float32 the plane is enough: the lists are the same
+		if testing.Short() {
+			precisions = precisions[:1]
+		}
+		for _, prec := range precisions {
 			sameOverRanks(t, func(e *linalg.Engine) ([]float64, error) {
 				rng := rand.New(rand.NewPCG(2, uint64(d)))
 				o, err := NewOp(e, x, Kernel{Matern32, 1.7, l}, randNoise(rng, n))

@@ -14,7 +14,11 @@ import (
 func TestNoAllocations(t *testing.T) {
 	ctx := context.Background()
 	for _, d := range []int{1, 2, 9} { // O(n) form, sorted points, tiles
-		const n, p = 500, 70
+		const p = 70
+		n := 500
+		if testing.Short() {
+			n = 200
+		}
 		rng := rand.New(rand.NewPCG(40, uint64(d)))
 		e := linalgtest.NewEngine(t, nil, 2)
 		op := newOp(t, e, linalgtest.RandMatrix(rng, n, d), randKernel(rng, Matern52, d), nil)

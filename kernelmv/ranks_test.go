@@ -122,8 +122,12 @@ func (c *counting) AllToAll(send, recv []float64, counts []int) error {
 
 // What comes in at a rank in a product is what the model of scaling counts, and nothing else.
 func TestNumbersOfProduct(t *testing.T) {
-	for _, ranks := range []int{1, 2, 3, 4, 7, 9} {
-		for _, n := range []int{5, 700, 1500} {
+	counts, sizes, widths := []int{1, 2, 3, 4, 7, 9}, []int{5, 700, 1500}, []int{1, 8, 70}
+	if testing.Short() {
+		counts, sizes, widths = []int{1, 2, 7}, []int{5, 700}, []int{8}
+	}
+	for _, ranks := range counts {
+		for _, n := range sizes {
 			dealt, all := DealtTo(n, ranks), 0.0
 			for _, d := range dealt {
 				all += d.Pairs
@@ -146,7 +150,7 @@ func TestNumbersOfProduct(t *testing.T) {
 					return err
 				}
 				for _, prec := range []Precision{F32, F64} {
-					for _, p := range []int{1, 8, 70} {
+					for _, p := range widths {
 						op.SetPrecision(prec)
 						src, dst := normals(rng, n, p), linalg.NewMatrix(n, p)
 						c.numbers = 0

@@ -141,6 +141,9 @@ func TestLatentFactor(t *testing.T) {
 	e := linalgtest.NewEngine(t, nil, 2)
 	for _, kind := range []string{"uniform", "repeats", "one place", "clusters", "curve", "far"} {
 		for family := range scalarFamilies {
+			if testing.Short() && kind != "clusters" && family != "matern32" {
+				continue
+			}
 			const n = 240
 			k, noise := placedCov(kind, family, n, 2, 1e-2)
 			p := newPrecond(t, e, k, noise, Options{Latents: 110})

@@ -15,7 +15,8 @@ import (
 )
 
 // A pass brings a rank the rows of what the product multiplies that others have (its sums are counted by
-// TestNumbersOfProduct), and where rows of W are picked two blocks more. Beside these come sums of groups of rows, with what they are of at the borders of ranks.
+// TestNumbersOfProduct), and where rows of W are picked two blocks more. Beside these come sums of groups of rows, with
+// what they are of at the borders of ranks.
 func TestNumbersOfPass(t *testing.T) {
 	const n, p = 16 * 2 * linalg.BlockUnit, 8
 	for _, near := range []int{0, 6} {

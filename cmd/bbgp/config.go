@@ -94,14 +94,14 @@ func setFlags(flags *pflag.FlagSet, path string, text io.Reader) error {
 	sc := bufio.NewScanner(text)
 	lines := map[string]int{}
 	for line := 1; sc.Scan(); line++ {
-		text := sc.Text()
+		written := sc.Text()
 		if line == 1 {
-			text = strings.TrimPrefix(text, "\ufeff")
+			written = strings.TrimPrefix(written, "\ufeff")
 		}
-		if strings.IndexByte(text, 0) >= 0 {
+		if strings.IndexByte(written, 0) >= 0 {
 			return usagef("%s: line %d holds zero bytes: this is no file of flags", path, line)
 		}
-		name, value, ok := configLine(text)
+		name, value, ok := configLine(written)
 		if name == "" && !ok {
 			continue
 		}

@@ -31,7 +31,7 @@ const (
 	// make it and packed or as matrix, and as factor, and garbage of it; a neighbour as index,
 	// weight and packed weight, and what the search for it takes. The last P is gone by then.
 	// On a map, whose products are below n², it is of neighbours alone.
-	mapInputs, mapRows, mapNear                                      = 3, lowRankRows, 96
+	mapRows, mapNear                                                 = lowRankRows, 96
 	leastNear                                                        = 32 // what a P of a map is given in any case
 	bytesPerRankAlone, bytesPerRank, bytesPerNearAlone, bytesPerNear = 20, 32, 48, 20
 )
@@ -111,8 +111,11 @@ func RoomOfP(n, d, probes int, memory int64) int64 {
 // basisBytes is what a basis takes, as a rule.
 func basisBytes(n, cols int) int64 { return 4 * int64(n) * int64(cols) * typicalPasses }
 
+// MapInputs is the number of inputs up to which products are below n², where rows are many.
+const MapInputs = 3
+
 // IsMap foresees products below n².
-func IsMap(n, d int) bool { return d <= mapInputs && n > mapRows }
+func IsMap(n, d int) bool { return d <= MapInputs && n > mapRows }
 
 // sparseBytes is the memory of sgpr and cglb with m inducing rows.
 func sparseBytes(n, m int) int64 { return 8 * int64(n) * int64(m) * 4 }

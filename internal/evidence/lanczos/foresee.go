@@ -19,9 +19,6 @@ const foreseeRows = 2000
 // to 1e6 simulated places, 13000 for heaton_sat and chm, whose tolerances are finer.
 const mapWork = 8e3
 
-// spaceInputs are those of maps whose trainings do with the neighbours that are foreseen for all of a stage.
-const spaceInputs = 3
-
 // Foresee returns the size that P is going to have for d at p, by that which it has for some of the rows; latents are
 // foreseen by all. eval.Uses is how many evaluations a stage takes.
 func Foresee(ctx context.Context, e *linalg.Engine, d *gp.Table, p gp.Params,
@@ -58,7 +55,7 @@ func Foresee(ctx context.Context, e *linalg.Engine, d *gp.Table, p gp.Params,
 		size.Rank = size.Rank * cost.MostRank(n, costs) / cost.MostRank(few, costs)
 	}
 	if (size.Neighbours > 0 || onMap) && eval.Neighbours < 0 {
-		if eval.Seen.Rows == 0 && inputs < spaceInputs { // the first evaluations will tell that fewer do
+		if eval.Seen.Rows == 0 && inputs < cost.MapInputs { // the first evaluations will tell that fewer do
 			eval.Uses = min(eval.Uses, 1)
 		}
 		size.Neighbours = cost.Neighbours(n, inputs, size.Rank, prec, eval.Request)

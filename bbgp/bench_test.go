@@ -8,6 +8,7 @@ import (
 
 	"bbgp.dev/bbgp"
 	"bbgp.dev/bbgp/enum"
+	"bbgp.dev/linalg"
 )
 
 // wave draws n rows of d inputs, y = sin 3x1 + x2²/2 + 0.1 e, the same ones at every call.
@@ -74,5 +75,40 @@ func BenchmarkPredict(b *testing.B) {
 		if _, err := m.Predict(context.Background(), places, opt); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// BenchmarkEngines is 300 places with standard deviations by one engine, and by engines of one and two threads in turns,
+// which share what the model has prepared.
+func BenchmarkEngines(b *testing.B) {
+	ctx := context.Background()
+	m, err := bbgp.NewModel(ctx, wave(b, 4000, 6), waveParams(6), bbgp.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	var engines []*linalg.Engine
+	for _, threads := range []int{1, 2} {
+		e, err := linalg.NewEngine(nil, threads)
+		if err != nil {
+			b.Fatal(err)
+		}
+		engines = append(engines, e)
+	}
+	places := wave(b, 300, 6).X
+	for _, k := range []int{1, 2} {
+		b.Run([]string{"", "one", "in-turns"}[k], func(b *testing.B) {
+			call := func(i int) {
+				opt := bbgp.PredictOptions{SD: true, Engine: engines[i%k]}
+				if _, err := m.Predict(ctx, places, opt); err != nil {
+					b.Fatal(err)
+				}
+			}
+			for i := range k {
+				call(i)
+			}
+			for i := 0; b.Loop(); i++ {
+				call(i)
+			}
+		})
 	}
 }

@@ -78,8 +78,8 @@ func BenchmarkPredict(b *testing.B) {
 	}
 }
 
-// BenchmarkEngines is 300 places with standard deviations by one engine, and by engines of one and two threads in turns,
-// which share what the model has prepared.
+// BenchmarkEngines is 300 places with standard deviations by one engine, and by engines of one and two threads in
+// turns, which share what the model has prepared.
 func BenchmarkEngines(b *testing.B) {
 	ctx := context.Background()
 	m, err := bbgp.NewModel(ctx, wave(b, 4000, 6), waveParams(6), bbgp.Options{})

@@ -20,14 +20,18 @@ import (
 // 28,600 nats below their end. An evaluation of all terms takes a tenth of one by products.
 //
 // For the same reason the terms have the Fisher information of a map. Random rows lie hundreds of times as far apart as
-// the neighbours that tell noise and lengthscales, and what they know of these grows by no power of n.
+// the neighbours that tell noise and lengthscales, and what they know of these grows by no power of n: it was 1.2 to 5
+// times too much along a lengthscale. Where noise is great and lengths are long, neighbours have too little: 32 of them
+// have .56 to .83 of the information of 64, where they tell .94 to 1.
 
 const (
-	allTerms  = -1 // of kernelmv.NewVecchia
+	mapTerms  = 12000 // are all of as many rows in the last round of the search
+	allTerms  = -1    // of kernelmv.NewVecchia
 	allNear   = 24
-	allWorth  = 1 // nats that are worth a step there
-	infoTerms = 12000
-	infoNear  = 32 // 128 have 2 % more where noise is .04 and lengths are those of six rows
+	allWorth  = 1    // nats that are worth a step there
+	infoTerms = 6000 // have the information
+	infoNear  = 64
+	infoShare = 0.9 // of it half of these neighbours have, or random rows tell more
 )
 
 // allRound follows the others where a table is a map.
@@ -37,7 +41,7 @@ var allRound = coarseRound{8, allTerms, allNear, 2}
 // terms.
 func isMap(d *gp.Table, p gp.Params) bool {
 	used := cost.ActiveInputs(p)
-	return used > 1 && used <= ridgeInputs && d.X.Rows > infoTerms
+	return used > 1 && used <= ridgeInputs && d.X.Rows > mapTerms
 }
 
 // byAllTerms lets those climbs go on with all terms that are of maps, and returns those that are left.
@@ -53,34 +57,43 @@ func (s *coarse) byAllTerms(ctx context.Context, live []*ascent) ([]*ascent, err
 	return thin(live, allRound.keep, true), nil
 }
 
-// mapInformation is the Fisher information of a sample of terms at p, taken to all of them.
-func (t *Trainer) mapInformation(ctx context.Context, p gp.Params) (information, error) {
+// mapInformation is the Fisher information of a sample of terms at p, taken to all of them, and whether neighbours are
+// enough to tell it.
+func (t *Trainer) mapInformation(ctx context.Context, p gp.Params) (f information, tells bool, err error) {
 	noise := gp.NoiseOf(p, t.d)
 	op, err := kernelmv.NewOp(t.e, t.d.X, gp.KernelOf(p), noise)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	op.SetTilesOnly(true)
 	like := op.NewVecchia(infoTerms, t.eval.Seed+t.looks)
-	near, err := like.Find(ctx, infoNear)
-	if err != nil {
-		return nil, err
-	}
 	resid, share := make([]float64, len(t.d.Y)), make([]float64, len(t.d.Y))
 	for i, y := range t.d.Y {
 		resid[i], share[i] = y-p.Mean, p.Noise*t.d.ScaleOf(i)
 	}
-	score, err := like.Evaluate(ctx, near, resid, share)
-	if err != nil {
-		return nil, err
+	var scores [2]*kernelmv.Score
+	for k, count := range []int{infoNear / 2, infoNear} {
+		near, err := like.Find(ctx, count)
+		if err != nil {
+			return nil, false, err
+		}
+		if scores[k], err = like.Evaluate(ctx, near, resid, share); err != nil {
+			return nil, false, err
+		}
+	}
+	few, many := scores[0].Info, scores[1].Info
+	if !evidence.AllFinite(many.Data...) {
+		return nil, false, fmt.Errorf("%w: information of terms", gp.ErrNotFinite)
+	}
+	tells = true
+	for j, out := range t.outOf(t.Cur.P) {
+		share := few.At(j, j) / many.At(j, j)
+		tells = tells && (out || share > infoShare && share < 1/infoShare)
 	}
 	_, _, within := t.d.WithinGroups(p.Noise)
-	at := len(score.Gradient) - 2
-	score.Info.Set(at, at, score.Info.At(at, at)+within)
-	if !evidence.AllFinite(score.Info.Data...) {
-		return nil, fmt.Errorf("%w: information of terms", gp.ErrNotFinite)
-	}
-	return denseInformation{score.Info}, nil
+	at := many.Rows - 2
+	many.Set(at, at, many.At(at, at)+within)
+	return denseInformation{many}, tells, nil
 }
 
 // topsByAll returns the better one of two tops of each climb, or where it is, by random rows and all terms together:

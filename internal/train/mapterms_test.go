@@ -16,18 +16,25 @@ import (
 func TestMapInformation(t *testing.T) {
 	ctx, inf := context.Background(), gp.FarLength
 	for name, c := range map[string]struct {
-		d *gp.Table
-		p gp.Params
+		d     *gp.Table
+		p     gp.Params
+		tells bool
 	}{
 		"repeats": {gptest.RepeatedTable(300, "weights", 3).Merged(),
-			gp.Params{Kernel: "matern12", Mean: 1e3, Variance: 1, Noise: .05, Lengthscales: []float64{3, 2}}},
+			gp.Params{Kernel: "matern12", Mean: 1e3, Variance: 1, Noise: .05, Lengthscales: []float64{3, 2}}, true},
 		"plane": {filled(400, 3, func(i int, x []float64) float64 {
 			x[0], x[1], x[2] = math.Mod(float64(i)*0.618, 1), float64(i)/400, math.Mod(float64(i)*0.414, 1)
 			return 0
-		}), gp.Params{Kernel: "matern32", Variance: 1, Noise: .04, Lengthscales: []float64{.3, .6, inf}}},
+		}), gp.Params{Kernel: "matern32", Variance: 1, Noise: .002, Lengthscales: []float64{.3, .6, inf}}, true},
 	} {
 		s := searchOf(t, c.d, false)
 		tr := s.trainer(nil, s.Std, "train")
+		tr.constant, tr.Cur.P = make([]bool, len(c.p.Lengthscales)), c.p.Clone()
+		for j, l := range c.p.Lengthscales {
+			if l == inf {
+				tr.Cur.P.Lengthscales[j] = math.Inf(1)
+			}
+		}
 		o, rows, err := whitenedRows(ctx, tr.e, s.Std, c.p, 0.5, false)
 		if err != nil {
 			t.Fatal(err)
@@ -46,9 +53,9 @@ func TestMapInformation(t *testing.T) {
 					s.Std.Y[i] += l.At(i, j) * z[j]
 				}
 			}
-			got, err := tr.mapInformation(ctx, c.p)
-			if err != nil {
-				t.Fatal(err)
+			got, tells, err := tr.mapInformation(ctx, c.p)
+			if err != nil || tells != c.tells {
+				t.Fatal(name, tells, err)
 			}
 			for i := range mean {
 				mean[i] += got.at(i) / draws
@@ -59,6 +66,22 @@ func TestMapInformation(t *testing.T) {
 				t.Errorf("%s: information of %d is %.4g, of all rows %.4g", name, i, a, b)
 			}
 		}
+	}
+}
+
+// Neighbours do not tell lengths of a tenth of a table of 4000 rows beside noise as great as the function.
+func TestNoisyMapInformation(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 5))
+	d := filled(4000, 2, func(_ int, x []float64) float64 {
+		x[0], x[1] = rng.Float64(), rng.Float64()
+		return math.Sin(15*x[0]) + math.Cos(12*x[1]) + rng.NormFloat64()
+	})
+	s := searchOf(t, d, false)
+	tr := s.trainer(nil, s.Std, "train")
+	p := gp.Params{Kernel: "matern52", Variance: 1, Noise: 1, Lengthscales: []float64{.2, .2}}
+	tr.constant, tr.Cur.P = make([]bool, 2), p
+	if _, tells, err := tr.mapInformation(context.Background(), p); err != nil || tells {
+		t.Error("64 neighbours are said to tell all", err)
 	}
 }
 

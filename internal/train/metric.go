@@ -38,11 +38,14 @@ func (t *Trainer) measure(ctx context.Context) error {
 	return nil
 }
 
-// informationHere is the Fisher information at t.cur: of random rows, on maps of the terms of neighbours.
+// informationHere is the Fisher information at t.cur: of the terms of a map, where neighbours tell it, or of random
+// rows.
 func (t *Trainer) informationHere(ctx context.Context) (information, error) {
 	p := t.far(t.Cur.P, t.out)
 	if t.opt.Method == "bbgp" && isMap(t.d, t.Cur.P) {
-		return t.mapInformation(ctx, p)
+		if f, tells, err := t.mapInformation(ctx, p); err != nil || tells {
+			return f, err
+		}
 	}
 	fs, err := newFisher(ctx, t.e, t.d, p, t.eval.Seed+t.looks)
 	if err != nil {

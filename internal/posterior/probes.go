@@ -57,6 +57,7 @@ const (
 	// endSlack is how much larger the smallest Ritz value may be than the spectrum, restSlack what it may
 	// have lost in the last of at least three passes where it is taken to be at rest.
 	endSlack, restSlack = 1.3, 1.1
+	nodeSlack           = 1e-3
 	// probeFormTol is the tolerance of products below n² by which probes are drawn. probeForm
 	// bounds what it may do to their covariance, relative, by probeFormCols of them.
 	probeFormTol  = 2e-7

@@ -56,7 +56,7 @@ func (p *Posterior) drawSome(ctx context.Context, g *gapProbes, z linalg.Matrix,
 		case err != nil:
 			return false, err
 		case worst <= probeTol && ends.found() || l.Exhausted():
-			if ends.low < p.node {
+			if ends.refuted(ends.low) {
 				p.node = ends.low / 2
 			}
 			if !l.Exhausted() {
@@ -96,7 +96,7 @@ func (e *rootEnds) see(h *krylov.BlockTri) error {
 	if e.seen++; e.seen > 1 {
 		e.above = max(high/e.high, 1)
 	}
-	if low < e.node { // which is not below the spectrum
+	if e.refuted(low) {
 		e.below = math.Inf(1)
 	}
 	if fallen := e.low / low; e.seen > 2 && fallen <= restSlack {
@@ -105,6 +105,9 @@ func (e *rootEnds) see(h *krylov.BlockTri) error {
 	e.low, e.high = low, high
 	return nil
 }
+
+// refuted reports that the node does not lie below the spectrum, but for the rounding of products.
+func (e *rootEnds) refuted(low float64) bool { return low < (1-nodeSlack)*e.node }
 
 // found reports that the smallest eigenvalue has been. Bounds from above do without the largest.
 func (e *rootEnds) found() bool { return e.below <= endSlack }

@@ -171,10 +171,19 @@ func (p *Posterior) condition(ctx context.Context, xs, f linalg.Matrix, rng *ran
 		}
 	}
 	w := linalg.NewMatrix(n, f.Cols)
-	if p.chol != nil {
+	converged := false
+	if p.chol == nil {
+		var err error
+		if converged, err = p.solveDraws(ctx, w, f, s, opt.Tol); err != nil {
+			return err
+		}
+	}
+	if !converged && (p.chol != nil || n <= exactDrawRows) {
+		if err := p.factor(ctx); err != nil {
+			return err
+		}
 		p.chol.SolveTo(w, f)
-	} else if err := p.solveDraws(ctx, w, f, s, opt.Tol); err != nil {
-		return err
+		s.SolveError = 0
 	}
 	p.op.SetPrecision(kernelmv.F64)
 	for i := 0; i < xs.Rows; i += varianceBlock {
@@ -193,23 +202,25 @@ func (p *Posterior) condition(ctx context.Context, xs, f linalg.Matrix, rng *ran
 	return nil
 }
 
-// solveDraws sets w = K̂⁻¹ f by conjugate gradients.
-func (p *Posterior) solveDraws(ctx context.Context, w, f linalg.Matrix, s *Draws, tol float64) error {
+// solveDraws sets w = K̂⁻¹ f by conjugate gradients, and says whether they have converged: with no more distinct rows
+// than columns of a block they may not begin.
+func (p *Posterior) solveDraws(ctx context.Context, w, f linalg.Matrix, s *Draws, tol float64) (bool, error) {
 	const batch = 32
 	n := p.N()
-	cg := krylov.NewCG(p.e, n, min(batch, f.Cols))
+	cg, converged := krylov.NewCG(p.e, n, min(batch, f.Cols)), true
 	for c := 0; c < f.Cols; c += batch {
 		to := min(c+batch, f.Cols)
 		b, x := f.Sub(0, n, c, to).Clone(), linalg.NewMatrix(n, to-c)
 		res, err := cg.Solve(ctx, p.op.With(kernelmv.F64), p.pre, x, b,
 			krylov.CGOptions{Tol: tol * math.Sqrt(p.node/p.params.Variance), Verify: true})
 		if err != nil {
-			return fmt.Errorf("solving for the draws: %w", err)
+			return false, fmt.Errorf("solving for the draws: %w", err)
 		}
+		converged = converged && res.Converged
 		for _, rpr := range res.RPR {
 			s.SolveError = max(s.SolveError, math.Sqrt(p.params.Variance*rpr/p.node))
 		}
 		w.Sub(0, n, c, to).CopyFrom(x)
 	}
-	return nil
+	return converged, nil
 }

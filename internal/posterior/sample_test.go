@@ -121,3 +121,38 @@ func sampleTruth(t *testing.T, m *Posterior, xs linalg.Matrix, opt DrawOptions) 
 	}
 	return mean, cov
 }
+
+// TestFewDraws: of a table of hardly more rows than a block of draws has columns, where conjugate gradients may not
+// begin, draws are solved for all the same.
+func TestFewDraws(t *testing.T) {
+	ctx, e := context.Background(), gptest.Engine(t)
+	d := gptest.RandomTable(40, 2, 4)
+	d.NoiseExtra, d.NoiseScale = nil, nil
+	xs := gptest.RandomTable(20, 2, 9).X
+	p := gp.Params{Kernel: "matern12", Variance: 0.117, Noise: 6e-4, Lengthscales: []float64{0.12, 0.09}}
+	dense, _ := pair(t, d, p, PrecondSpec{Rank: 28})
+	want, err := dense.Predict(ctx, e, xs, Options{SD: true, SDTol: 0.05})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const draws = 400
+	for seed := range uint64(40) {
+		m := New(d, p, PrecondSpec{Rank: 28, Seed: seed}, nil, Weights{})
+		got, err := m.Draw(ctx, e, xs, DrawOptions{Draws: draws, Seed: seed, Features: 4096, Tol: MeanTol})
+		if err != nil {
+			t.Fatal(err)
+		}
+		mean, cov := moments2(got.Values)
+		for i := range mean {
+			if z := (mean[i] - want.Mean[i]) * math.Sqrt(draws/want.Hi[i]); math.Abs(z) > 6 {
+				t.Errorf("seed %d, row %d: mean %g for %g", seed, i, mean[i], want.Mean[i])
+			}
+			if q := cov.At(i, i) / want.Hi[i]; math.Abs(q-1) > 6*math.Sqrt(2.0/draws) {
+				t.Errorf("seed %d, row %d: %.3f times the variance", seed, i, q)
+			}
+		}
+		if got.SolveError > MeanTol {
+			t.Errorf("seed %d: solved to %g", seed, got.SolveError)
+		}
+	}
+}

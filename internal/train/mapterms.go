@@ -31,7 +31,7 @@ const (
 	allWorth  = 1    // nats that are worth a step there
 	infoTerms = 6000 // have the information
 	infoNear  = 64
-	infoShare = 0.9 // of it half of these neighbours have, or random rows tell more
+	infoShare = 0.75 // of it half of these neighbours have, or random rows tell more
 )
 
 // allRound follows the others where a table is a map.

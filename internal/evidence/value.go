@@ -82,7 +82,7 @@ type Options struct {
 	Gradient    bool
 	// Reported says that the gradient is for others than a training: of many rows, too, bounds are far closer than Eps.
 	Reported bool
-	// After is the Eps of the last evaluation, in dense float64 products and not rejected, if this one is of the same
+	// After is the Eps of the last evaluation, in dense products and not rejected, if this one is of the same
 	// place, preconditioner and probes and goes on from it; 0 for one of its own.
 	After float64
 	// Weights is what r'K̂⁻¹r of Alpha is to be at most, as far as rounding allows; 0 for what the likelihood needs.

@@ -8,8 +8,9 @@ import (
 )
 
 // An evaluation goes on from the last one, of the same place, P and probes, where it only has to be finer: its process
-// is there, and a part of the passes is what it costs. In float64 a finer one has no use for other products. So a stage
-// begins where a bold step has ended, and the likelihood that is reported is that of a last stage which found nothing.
+// is there, and a part of the passes is what it costs. So a stage begins where a bold step has ended, and the likelihood
+// that is reported is that of a last stage which found nothing. Where a finer one is foreseen to need float64 products
+// that the last one had not, all its passes are its own.
 
 const (
 	// goneOnProbes are as good as those of a last evaluation: if a stage has so many, and no step has seen them, they
@@ -20,13 +21,13 @@ const (
 	boldUses, manyPasses = 2, 8
 )
 
-// inDouble says whether ev was made by dense products in float64.
-func (t *Trainer) inDouble(ev *evidence.Value) bool {
-	return t.opt.Method == "bbgp" && ev != nil && ev.Precision == "f64" && ev.Product == "dense"
+// continues says whether evaluations may go on from ev.
+func (t *Trainer) continues(ev *evidence.Value) bool {
+	return t.opt.Method == "bbgp" && ev != nil && ev.Product == "dense"
 }
 
 // goesOn says whether an evaluation at t.Cur may go on from that which is there.
-func (t *Trainer) goesOn() bool { return t.Cur.Ev == t.latest && t.inDouble(t.Cur.Ev) }
+func (t *Trainer) goesOn() bool { return t.Cur.Ev == t.latest && t.continues(t.Cur.Ev) }
 
 // tellsLast says whether the last evaluation of the fit may go on from that at t.Cur, whose probes have to be new.
 func (t *Trainer) tellsLast() bool {
@@ -34,7 +35,26 @@ func (t *Trainer) tellsLast() bool {
 }
 
 // settles says whether evaluations like that at t.Cur are long ones in float64, which are worth going on from.
-func (t *Trainer) settles() bool { return t.inDouble(t.Cur.Ev) && t.Cur.Ev.Passes >= manyPasses }
+func (t *Trainer) settles() bool {
+	return t.continues(t.Cur.Ev) && t.Cur.Ev.Precision == "f64" && t.Cur.Ev.Passes >= manyPasses
+}
+
+// isDear says whether an evaluation like that at t.Cur costs much: a long one in float64, or one of a large table.
+func (t *Trainer) isDear() bool {
+	return t.settles() || t.d.X.Rows >= screenMany && t.continues(t.Cur.Ev)
+}
+
+// comparable is the width of bounds up to which evaluations are compared in a stage: where they are long, half of what the
+// stage is worth will do.
+func (t *Trainer) comparable() float64 {
+	if t.settles() {
+		return max(coarseEps*t.eps, t.worth()/2)
+	}
+	return coarseEps * t.eps
+}
+
+// nearEnd says whether the stage that begins may well be the last one, and its evaluation is worth going on from.
+func (t *Trainer) nearEnd() bool { return t.settles() || t.isDear() && t.spent }
 
 // usesOfBold is how many evaluations P of a bold step is for.
 func (t *Trainer) usesOfBold() int {
@@ -42,6 +62,18 @@ func (t *Trainer) usesOfBold() int {
 		return boldUses
 	}
 	return 1
+}
+
+// leastPromises are the shares of the gain worth a stage that the first step of a stage has to promise, and others. Where
+// an evaluation is dear, a step that ends what the last evaluation may go on from has to promise all of it.
+func (t *Trainer) leastPromises() (first, others float64) {
+	switch {
+	case t.isDear() && t.tellsLast():
+		return 1, firstStep
+	case t.isDear():
+		return firstStep, firstStep
+	}
+	return firstStep, smallStep
 }
 
 // known says whether an evaluation at t.cur would bring nothing: without probes it

@@ -83,6 +83,7 @@ type Trainer struct {
 	fresh         bool
 	moved         bool // the objective's preconditioner belongs to a bold step that failed
 	kept          float64
+	spent         bool            // the last stage has ended for want of promise
 	latest, begun *evidence.Value // the objective's last evaluation, and the one that the last stage began with
 	// measured is where the metric was computed; looks counts second ones, which have other rows.
 	measured []float64
@@ -248,7 +249,7 @@ func (t *Trainer) begin(ctx context.Context) error {
 	}
 	t.eval.Seed = t.opt.Seed + uint64(t.stage)*7919
 	t.eval.Eps = coarseEps * t.eps
-	if t.settles() && t.opt.Probes == cost.FewProbes { // the usual ones
+	if t.nearEnd() && t.opt.Probes == cost.FewProbes { // the usual ones
 		t.eval.Probes = goneOnProbes
 	}
 	if t.Cur.Ev != nil {
@@ -292,14 +293,16 @@ func (t *Trainer) runStage(ctx context.Context) (gain float64, hitBox bool, err 
 	home, first := slices.Clone(t.Cur.z), t.Cur.Ev.LML
 	away := slices.Clone(t.out) // inputs without a place in the box
 	steps, fails, fewest := 0, 0, t.Cur.Ev.Passes
-	share := firstStep
+	share, next := t.leastPromises()
+	t.spent = false
 	for steps < t.stageSteps && fails < mostFails && t.count.Evals < t.maxEvals {
 		ok, small, err := t.try(ctx, home, share)
-		share = smallStep
+		share = next
 		if err != nil {
 			return 0, false, err
 		}
 		if small {
+			t.spent = true
 			break
 		}
 		if !ok {
@@ -315,7 +318,8 @@ func (t *Trainer) runStage(ctx context.Context) (gain float64, hitBox bool, err 
 			break // the preconditioner of the stage no longer fits
 		}
 		if t.Cur.Ev.StdErr > 0 && t.kept < smallStep*t.worth() {
-			break // what follows a step that gained so little gains less
+			t.spent = true // what follows a step that gained so little gains less
+			break
 		}
 	}
 	t.fresh = false

@@ -140,7 +140,7 @@ func (t *Trainer) isBold(gain float64) bool {
 
 // stale says whether the objective's preconditioner was made elsewhere, for a
 // bold step that failed, or t.cur was evaluated too coarsely to compare.
-func (t *Trainer) stale() bool { return t.moved || t.Cur.eps > coarseEps*t.eps }
+func (t *Trainer) stale() bool { return t.moved || t.Cur.eps > t.comparable() }
 
 // bold evaluates p with a preconditioner made there.
 func (t *Trainer) bold(ctx context.Context, p gp.Params, out []bool, target float64) (Iterate, error) {

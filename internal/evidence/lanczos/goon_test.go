@@ -21,7 +21,10 @@ func TestGoesOn(t *testing.T) {
 		Precision: "f64", Seed: 5}
 	fine := opt
 	fine.Eps, fine.Gradient = 0.01, false
-	for name, places := range map[string][]gp.Params{"cold": {q}, "warm": {p, q}} {
+	for name, places := range map[string][]gp.Params{"cold f64": {q}, "warm f64": {p, q}, "cold f32": {q},
+		"warm f32": {p, q}} {
+		prec := name[len(name)-3:]
+		opt.Precision, fine.Precision = prec, prec
 		o := mustObjective(t, d, places[0])
 		must := func(o *Estimator, p gp.Params, opt evidence.Options) *evidence.Value {
 			t.Helper()

@@ -83,7 +83,7 @@ func (r *process) evaluate() (*evidence.Value, error) {
 	if err := r.solveWeights(ev); err != nil {
 		return nil, err
 	}
-	if r.prec == kernelmv.F64 && !r.h2 && !o.lanczos.Spilt() {
+	if !r.h2 && !o.lanczos.Spilt() {
 		o.last = r
 	}
 	r.describe(ev) // with the tolerance that was enough
@@ -129,7 +129,7 @@ func (r *process) begin() error {
 func (r *process) warm() (known float64, err error) {
 	o := r.o
 	o.first = nil
-	if r.prec == kernelmv.F64 && !r.h2 {
+	if !r.h2 {
 		o.first = slices.Clone(o.v)
 	}
 	if len(o.v) == 0 {

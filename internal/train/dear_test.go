@@ -72,7 +72,8 @@ func TestLeastPromises(t *testing.T) {
 	tr.d = &gp.Table{X: tr.d.X, Y: tr.d.Y}
 	tr.d.X.Rows = screenMany
 	for _, spent := range []bool{true, false} {
-		if tr.spent = spent; tr.nearEnd() != spent {
+		tr.spent = spent
+		if tr.nearEnd() != spent {
 			t.Errorf("a large table, spent %v: near the end %v", spent, tr.nearEnd())
 		}
 	}
@@ -86,7 +87,8 @@ func TestComparable(t *testing.T) {
 	for passes, eps := range map[int]float64{9: 10, 4: 4} {
 		_, tr := askedTrainer(t, passes)
 		for _, c := range []float64{0.9, 1.1} {
-			if tr.Cur.eps = c * eps; tr.stale() != (c > 1) {
+			tr.Cur.eps = c * eps
+			if tr.stale() != (c > 1) {
 				t.Errorf("%d passes, bounds %v apart: stale %v", passes, tr.Cur.eps, tr.stale())
 			}
 		}

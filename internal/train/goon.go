@@ -8,9 +8,9 @@ import (
 )
 
 // An evaluation goes on from the last one, of the same place, P and probes, where it only has to be finer: its process
-// is there, and a part of the passes is what it costs. So a stage begins where a bold step has ended, and the likelihood
-// that is reported is that of a last stage which found nothing. Where a finer one is foreseen to need float64 products
-// that the last one had not, all its passes are its own.
+// is there, and a part of the passes is what it costs. So a stage begins where a bold step has ended, and the
+// likelihood that is reported is that of a last stage which found nothing. Where a finer one is foreseen to need
+// float64 products that the last one had not, all its passes are its own.
 
 const (
 	// goneOnProbes are as good as those of a last evaluation: if a stage has so many, and no step has seen them, they
@@ -44,8 +44,8 @@ func (t *Trainer) isDear() bool {
 	return t.settles() || t.d.X.Rows >= screenMany && t.continues(t.Cur.Ev)
 }
 
-// comparable is the width of bounds up to which evaluations are compared in a stage: where they are long, half of what the
-// stage is worth will do.
+// comparable is the width of bounds up to which evaluations are compared in a stage: where they are long, half of what
+// the stage is worth will do.
 func (t *Trainer) comparable() float64 {
 	if t.settles() {
 		return max(coarseEps*t.eps, t.worth()/2)
@@ -64,8 +64,8 @@ func (t *Trainer) usesOfBold() int {
 	return 1
 }
 
-// leastPromises are the shares of the gain worth a stage that the first step of a stage has to promise, and others. Where
-// an evaluation is dear, a step that ends what the last evaluation may go on from has to promise all of it.
+// leastPromises are the shares of the gain worth a stage that the first step of a stage has to promise, and others.
+// Where an evaluation is dear, a step that ends what the last evaluation may go on from has to promise all of it.
 func (t *Trainer) leastPromises() (first, others float64) {
 	switch {
 	case t.isDear() && t.tellsLast():

@@ -264,19 +264,7 @@ func upperBound(keys []float64, k int) (limit float64, kept int) {
 	below := 0 // keys that are known to be smaller than those at hand
 	for {
 		pivot := medianOf3(keys[0], keys[len(keys)/2], keys[len(keys)-1])
-		less := 0
-		for i, x := range keys {
-			keys[i] = keys[less]
-			keys[less] = x
-			less += flag(x < pivot)
-		}
-		upTo := less
-		for i := less; i < len(keys); i++ {
-			x := keys[i]
-			keys[i] = keys[upTo]
-			keys[upTo] = x
-			upTo += flag(x == pivot)
-		}
+		less, upTo := partition(keys, pivot)
 		switch {
 		case below+less >= k && below+less <= k+k/4:
 			limit = keys[0]
@@ -293,6 +281,24 @@ func upperBound(keys []float64, k int) (limit float64, kept int) {
 			keys = keys[upTo:]
 		}
 	}
+}
+
+// partition permutes the keys: first the less ones that are smaller than the pivot, then the
+// equal ones up to upTo. Without a branch that depends on a key.
+func partition(keys []float64, pivot float64) (less, upTo int) {
+	for i, x := range keys {
+		keys[i] = keys[less]
+		keys[less] = x
+		less += flag(x < pivot)
+	}
+	upTo = less
+	for i := less; i < len(keys); i++ {
+		x := keys[i]
+		keys[i] = keys[upTo]
+		keys[upTo] = x
+		upTo += flag(x == pivot)
+	}
+	return less, upTo
 }
 
 func medianOf3(a, b, c float64) float64 {

@@ -62,8 +62,7 @@ func newPoints(x linalg.Matrix) (*points, error) {
 			lo, hi, sum = min(lo, v), max(hi, v), sum+(v-first)
 			column[i] = v
 		}
-		slices.Sort(column)
-		p.centre[d] = column[x.Rows/2]
+		p.centre[d] = smallest(column, x.Rows/2)
 		p.mean[d] = first + sum/float64(x.Rows)
 		p.spread[d] = hi - lo
 		if lo < hi {
@@ -73,6 +72,28 @@ func newPoints(x linalg.Matrix) (*points, error) {
 		}
 	}
 	return p, nil
+}
+
+// smallest returns the value that stands at position k of the sorted keys, which it permutes:
+// quickselect in O(n). Its pivots come from places without a pattern, as columns may have one.
+func smallest(keys []float64, k int) float64 {
+	var r uint32
+	pick := func() float64 {
+		r = 1664525*r + 1013904223
+		return keys[uint64(r)*uint64(len(keys))>>32]
+	}
+	for {
+		pivot := medianOf3(pick(), pick(), pick())
+		less, upTo := partition(keys, pivot)
+		switch {
+		case k < less:
+			keys = keys[:less]
+		case k < upTo:
+			return pivot
+		default:
+			keys, k = keys[upTo:], k-upTo
+		}
+	}
 }
 
 // rescale recomputes the scaled coordinates for k.

@@ -6,10 +6,10 @@ PKGS = ./asm ./linalg/... ./kernelmv ./internal/evidence/... ./bbgp
 COUNT ?= 10
 FUZZTIME ?= 20s
 
-.PHONY: check fmt vet static rules test cover race test-purego test-avx512 test-arm64 audit generate bench paper \
+.PHONY: check fmt vet static rules test cover race test-purego emulated test-avx512 test-arm64 audit generate bench paper \
 	release vuln fuzz mpi mpitest
 
-check: fmt vet static rules test race mpitest test-avx512 test-arm64
+check: fmt vet static rules test race mpitest emulated
 
 fmt:
 	@bad=$$(gofmt -l .); if [ -n "$$bad" ]; then echo "not gofmt-clean: $$bad"; exit 1; fi
@@ -45,7 +45,11 @@ test-purego:
 	CGO_ENABLED=1 go test -race -short -tags purego -run 'Thread|SmallEval|MultiCG|Tasks|ProductsOverRanks|GradientsOverRanks' \
 		./linalg/... ./kernelmv ./internal/evidence/...
 
-# Every routine under emulation, on CPUs that this machine need not be.
+# Every routine under emulation, on CPUs that this machine need not be. An emulator keeps about one
+# core busy, so both run at once.
+emulated:
+	$(MAKE) -j2 --output-sync=target test-avx512 test-arm64
+
 test-avx512:
 	.ci/isa/test-avx512
 

@@ -121,6 +121,20 @@ func (p *Precond) mulWTrans(dst, src linalg.Matrix) {
 	p.mulW(dst, src, true)
 }
 
+// project leaves s = Q' t of the block t in flat, and E s in one, with E = C^-1 - I.
+func (p *Precond) project(q int) {
+	p.q.transMul(p.flat, p.tall, q)
+	flatToTall(p.small, p.flat, p.q.cp, q)
+	p.middle.transMul(p.one, p.small, q)
+}
+
+// mulMiddle sets dst to E' src, which may be dst.
+func (p *Precond) mulMiddle(dst, src []float64, q int) {
+	clear(p.small)
+	p.middle.mulAdd(p.small, src, q)
+	tallToFlat(dst, p.small, p.q.cp, q)
+}
+
 // fInv sets dst to this rank's rows of F^-1 src; src has all rows or, by rows, this rank's.
 func (p *Precond) fInv(dst, src linalg.Matrix, byRows bool) {
 	t, q := p.begin(src.Cols)
@@ -129,9 +143,7 @@ func (p *Precond) fInv(dst, src linalg.Matrix, byRows bool) {
 	}
 	p.mulW(t, src, byRows)
 	if p.q != nil {
-		p.q.transMul(p.flat, p.tall, q)
-		flatToTall(p.small, p.flat, p.q.cp, q)
-		p.middle.transMul(p.one, p.small, q)
+		p.project(q)
 		p.q.mulAdd(p.tall, p.one, q)
 	}
 	dst.CopyFrom(t)
@@ -146,9 +158,7 @@ func (p *Precond) fInvTrans(dst, src linalg.Matrix) {
 	t.CopyFrom(src)
 	if p.q != nil {
 		p.q.transMul(p.flat, p.tall, q)
-		clear(p.small)
-		p.middle.mulAdd(p.small, p.flat, q)
-		tallToFlat(p.one, p.small, p.q.cp, q)
+		p.mulMiddle(p.one, p.flat, q)
 		p.q.mulAdd(p.tall, p.one, q)
 	}
 	p.mulWTrans(dst, t)
@@ -163,15 +173,11 @@ func (p *Precond) solve(dst, src linalg.Matrix, byRows bool) {
 	p.mulW(t, src, byRows)
 	if p.q != nil {
 		// With E = C^-1 - I and s = Q' t: C^-T C^-1 s - s = E s + E'(s + E s).
-		p.q.transMul(p.flat, p.tall, q)
-		flatToTall(p.small, p.flat, p.q.cp, q)
-		p.middle.transMul(p.one, p.small, q)
+		p.project(q)
 		for i, v := range p.flat {
 			p.two[i] = v + p.one[i]
 		}
-		clear(p.small)
-		p.middle.mulAdd(p.small, p.two, q)
-		tallToFlat(p.two, p.small, p.q.cp, q)
+		p.mulMiddle(p.two, p.two, q)
 		p.e.Axpy(1, p.two, p.one)
 		p.q.mulAdd(p.tall, p.one, q)
 	}

@@ -11,14 +11,13 @@ import (
 type table map[[2]string]*cell
 
 type cell struct {
-	count, short int // more than shortNats below the reference
+	count, short int // more than is allowed below the reference
 	worst        float64
 	cpu          float64
 }
 
-const shortNats = 0.5
-
-func (t table) add(g *design, short, cpu float64) {
+// add counts g, which ended short nats below its reference.
+func (t table) add(g *design, short, allowed, cpu float64) {
 	for _, key := range [][2]string{{g.kernel, g.kind}, {g.kernel, "all"}, {"all", g.kind}, {"all", "all"}} {
 		c := t[key]
 		if c == nil {
@@ -26,7 +25,7 @@ func (t table) add(g *design, short, cpu float64) {
 			t[key] = c
 		}
 		c.count++
-		if short > shortNats {
+		if short > allowed {
 			c.short++
 		}
 		c.worst = max(c.worst, short)

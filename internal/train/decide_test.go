@@ -6,7 +6,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"bbgp.dev/internal/evidence"
 	"bbgp.dev/internal/evidence/lanczos"
+	"bbgp.dev/internal/gp"
 )
 
 // Of two ends that their probes leave open the higher one is taken, whatever these said: by dense
@@ -46,6 +48,26 @@ func TestHigher(t *testing.T) {
 		}
 		if polishes && math.Abs(tr.Cur.Ev.LML-best.Ev.LML) > 0.5 || !polishes && !ahead {
 			t.Errorf("polishes %v: ahead %v, %v and %v", polishes, ahead, tr.Cur.Ev.LML, best.Ev.LML)
+		}
+	}
+}
+
+// Few rows are polished where probes hide gains, and on ridges beyond the room of the coarse search, where slopes
+// promise little of what is left; not after dense evaluations, nor many rows.
+func TestWantsPolish(t *testing.T) {
+	for _, c := range []struct {
+		rows         int
+		variance, se float64
+		polishes     bool
+	}{{1000, 20, 0.2, false}, {1000, 20, 0.5, true}, {1000, 80, 0.2, true}, {1000, 80, 0, false},
+		{5000, 80, 0.5, false}} {
+		f := searchOf(t, roughRows(c.rows, 2, 0.01), false)
+		f.Config.Kernel, f.Config.Method = "matern12", "bbgp"
+		tr := f.trainer(nil, f.Std, "train")
+		p := gp.Params{Kernel: "matern12", Variance: c.variance, Noise: 0.01, Lengthscales: []float64{9, 9}}
+		tr.Cur, tr.maxEvals = Iterate{P: p, Ev: &evidence.Value{StdErr: c.se}}, 100
+		if f.wantsPolish(tr) != c.polishes {
+			t.Errorf("%d rows, variance %g, standard error %g: polishes %v", c.rows, c.variance, c.se, !c.polishes)
 		}
 	}
 }

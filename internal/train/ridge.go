@@ -126,12 +126,17 @@ func (s *coarse) atTop(ctx context.Context, p gp.Params, told linalg.Matrix) (gp
 	return top, best - start, nil
 }
 
+// beyondRoom says whether σ_f² is where the candidates of the coarse search have not been.
+func (f *Search) beyondRoom(p gp.Params) bool {
+	return p.Variance >= ridgeRoom*coarseVariance*varianceOf(f.Std.Y)
+}
+
 // upRidge goes to the top of the ridge through t.Cur, where that lies beyond the room of the coarse
 // search, whose candidates have been there, and promises what a stage is worth. On success t.Cur is
 // there, not evaluated yet.
 func (f *Search) upRidge(ctx context.Context, t *Trainer) (bool, error) {
 	p, d := t.Cur.P, f.Std.X.Cols
-	if f.Std.X.Rows <= cost.DenseRows || p.Variance < ridgeRoom*coarseVariance*varianceOf(f.Std.Y) {
+	if f.Std.X.Rows <= cost.DenseRows || !f.beyondRoom(p) {
 		return false, nil
 	}
 	s, err := newCoarse(f)

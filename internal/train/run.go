@@ -36,12 +36,12 @@ func (f *Search) ClimbAll(ctx context.Context) (*Trainer, string, error) {
 	return t, why, err
 }
 
-// wantsPolish says whether the noise of the probes hides gains that dense
-// evaluations would see, where predictions come from a dense factor in any case.
+// wantsPolish says whether dense evaluations would see gains that the noise of the probes hides, or that a slope
+// far out on a ridge promises too little of, where predictions come from a dense factor in any case.
 func (f *Search) wantsPolish(t *Trainer) bool {
 	ev, n := t.Cur.Ev, f.Raw.X.Rows
 	return f.Config.Method == "bbgp" && f.Config.Optimizer != "adam" && n <= cost.DenseRows && f.denseFits(n) &&
-		ev.StdErr > polishWorth*f.Config.Eps && f.Count.Evals < t.maxEvals
+		(ev.StdErr > polishWorth*f.Config.Eps || ev.StdErr > 0 && f.beyondRoom(t.Cur.P)) && f.Count.Evals < t.maxEvals
 }
 
 // polish goes on with dense evaluations, which for few rows cost little more.

@@ -27,8 +27,9 @@ type product[T asm.Float] struct {
 	parts  int         // of the bins: two where T is float64
 	spare  [][]float64 // of each worker: for routines whose yi is not wanted
 
-	dst, src  linalg.Matrix
-	first     int              // row of K that dst begins with
+	dst, own  linalg.Matrix // rows of Y and V from first on
+	src       linalg.Matrix // all rows of V; by rows only until it is packed
+	first     int
 	blockMax  []float64        // [superblock][maxCols]
 	invert    [maxCols]float64 // V is multiplied by these powers of two,
 	factor    [maxCols]float64 // and Y by s2 over them
@@ -63,9 +64,10 @@ func (t *product[T]) mulTo(ctx context.Context, dst, src linalg.Matrix, byRows b
 		t.grid.pack(o, t.kit)
 		t.fresh = true
 	}
-	t.dst, t.src, t.first = dst, src, 0
+	t.dst, t.own, t.src, t.first = dst, src, src, 0
 	if byRows {
 		t.first, _ = o.engine.OwnRows(o.Dim())
+		t.src = o.engine.GatheredRows(src, o.Dim(), src.Cols)
 	}
 	t.layOut(src.Cols)
 	par.For(o.sched.count, t.maxBody)
@@ -80,7 +82,7 @@ func (t *product[T]) mulTo(ctx context.Context, dst, src linalg.Matrix, byRows b
 			o.completeRows(dst)
 		}
 	}
-	t.dst, t.src = linalg.Matrix{}, linalg.Matrix{}
+	t.dst, t.own, t.src = linalg.Matrix{}, linalg.Matrix{}, linalg.Matrix{}
 	return err
 }
 
@@ -230,7 +232,7 @@ func (t *product[T]) store(_, b int) {
 func (t *product[T]) storeRow(q, j0, cols int) {
 	o, n, w := t.op, t.op.sched.padded, t.width
 	i := o.row(q)
-	dst, src, noise := t.dst.Row(i-t.first), t.src.Row(i), o.noise[i]
+	dst, src, noise := t.dst.Row(i-t.first), t.own.Row(i-t.first), o.noise[i]
 	for g := range t.groups {
 		first := g * w
 		yi, yj := (g*n+q)*w, (g*n+j0)*w+q-j0

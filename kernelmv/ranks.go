@@ -10,7 +10,7 @@ import (
 // evaluated. Otherwise points have an order of their own, in which ranks have other rows.
 func (o *Op) ByRows() bool { return o.line == nil && !o.unsorted && o.order == nil }
 
-// MulRowsTo sets dst to this rank's rows of K̂ src (Engine.OwnRows), src n×p for any p, whole on each rank.
+// MulRowsTo sets dst to this rank's rows of K̂ src (Engine.OwnRows) for any number of columns; src has these rows, too.
 func (o *Op) MulRowsTo(ctx context.Context, dst, src linalg.Matrix) error {
 	return o.mulRowsTo(ctx, o.precision, dst, src)
 }
@@ -24,7 +24,7 @@ func (v *view) MulRowsTo(ctx context.Context, dst, src linalg.Matrix) error {
 func (o *Op) mulRowsTo(ctx context.Context, prec Precision, dst, src linalg.Matrix) error {
 	checkCall(ctx, dst, src)
 	lo, hi := o.engine.OwnRows(o.Dim())
-	if dst.Rows != hi-lo || src.Rows != o.Dim() || dst.Cols != src.Cols || !o.ByRows() {
+	if dst.Rows != hi-lo || src.Rows != hi-lo || dst.Cols != src.Cols || !o.ByRows() {
 		panic("kernelmv: MulRowsTo: bad shapes or order")
 	}
 	return o.tilesTo(ctx, prec, dst, src, true)

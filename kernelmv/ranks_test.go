@@ -104,10 +104,28 @@ func TestProductsOverRanks(t *testing.T) {
 	}
 }
 
-// A counting is a Comm that counts the numbers that come in.
+// A counting is a Comm that counts the numbers that come in, and those that it has given room for.
 type counting struct {
 	comm.Comm
-	numbers int
+	numbers, room int
+}
+
+// countOnRanks runs compute on ranks with an engine of one thread each.
+func countOnRanks(ranks int, compute func(e *linalg.Engine, c *counting) error) error {
+	return commtest.Run(ranks, func(m comm.Comm) error {
+		e, err := linalg.NewEngine(nil, 1)
+		if err != nil {
+			return err
+		}
+		c := &counting{Comm: m}
+		e.Comm = c
+		return compute(e, c)
+	})
+}
+
+func (c *counting) Alloc(n int) []float64 {
+	c.room += n
+	return c.Comm.Alloc(n)
 }
 
 func (c *counting) AllGather(x []float64, off []int) error {
@@ -138,13 +156,7 @@ func TestNumbersOfProduct(t *testing.T) {
 			if math.Abs(all-1) > 1e-12 {
 				t.Errorf("%d rows over %d ranks: %v of all pairs", n, ranks, all)
 			}
-			err := commtest.Run(ranks, func(m comm.Comm) error {
-				e, err := linalg.NewEngine(nil, 1)
-				if err != nil {
-					return err
-				}
-				c := &counting{Comm: m}
-				e.Comm = c
+			err := countOnRanks(ranks, func(e *linalg.Engine, c *counting) error {
 				op, rng, err := rankCase{n, 3, 1, 1}.op(e)
 				if err != nil {
 					return err
@@ -157,7 +169,7 @@ func TestNumbersOfProduct(t *testing.T) {
 						if err := op.MulTo(context.Background(), dst, src); err != nil {
 							return err
 						}
-						if want := dealt[m.Rank()].NumbersTo(p, prec); c.numbers != want {
+						if want := dealt[c.Rank()].NumbersTo(p, prec); c.numbers != want {
 							return fmt.Errorf("%d columns: %d numbers come in, want %d", p, c.numbers, want)
 						}
 					}
@@ -201,12 +213,12 @@ func TestGradientsOverRanks(t *testing.T) {
 }
 
 func TestLanczosOverRanks(t *testing.T) {
-	c := rankCase{500, 4, 1, 1}
 	for _, set := range []precond.Options{
 		{Rank: 100, Seed: 3}, {Rank: 30, Neighbours: 8, Seed: 3}, {Rank: 20, Greedy: true}, {Neighbours: 12, Seed: 4},
 		{Rank: 120, Neighbours: 5, Decide: func(int, float64) (int, int) { return 110, 6 }},
 	} {
-		for _, most := range []int{0, 18} {
+		for _, of := range []struct{ d, most int }{{4, 0}, {4, 18}, {2, 0}} { // two inputs have another order
+			c, most := rankCase{500, of.d, 1, 1}, of.most
 			sameOverRanks(t, func(e *linalg.Engine) (out []float64, err error) {
 				ctx := context.Background()
 				op, rng, err := c.op(e)

@@ -12,7 +12,7 @@ func (e *Engine) Exchange(counts []int, fill, take func(rank int, x []float64)) 
 		sent += counts[own*size+r]
 		got += counts[r*size+own]
 	}
-	buf := e.room(sent + got)
+	buf := e.Room(sent + got)
 	at := 0
 	for r := range size {
 		if n := counts[own*size+r]; n > 0 {

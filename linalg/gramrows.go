@@ -55,7 +55,7 @@ func (e *Engine) GramRowsTo(dst, x, y Matrix, n int) {
 	g := e.gramFor(x, y)
 	g.sums = g.roomFor(len(own))
 	e.Par.For(len(own), func(worker, k int) { g.sumPiece(e, worker, k, own[k], n, heads) })
-	buf := e.room(off[e.Ranks()])
+	buf := e.Room(off[e.Ranks()])
 	for k := range own {
 		g.unpad(buf[off[e.Rank()]+k*each:][:each], k)
 	}

@@ -77,12 +77,12 @@ type Preconditioner interface {
 	FInvTransTo(dst, src Matrix)
 }
 
-// A RowsOp can leave each rank its own rows of a product (Engine.OwnRows).
+// A RowsOp can do with the rows that each rank has (Engine.OwnRows), of dst and of src.
 type RowsOp interface {
 	SymOp
 	// ByRows says whether MulRowsTo may be called now.
 	ByRows() bool
-	// MulRowsTo sets dst to this rank's rows of A src; src, n×s, is whole on each. Otherwise as MulTo.
+	// MulRowsTo sets dst to this rank's rows of A src, of which src has these, too. Otherwise as MulTo.
 	MulRowsTo(ctx context.Context, dst, src Matrix) error
 }
 

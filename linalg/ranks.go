@@ -125,7 +125,7 @@ func (e *Engine) completeSome(m Matrix, order []int32, first func(rank int) int)
 		}
 		return m.Row(q)
 	}
-	buf, from, to := e.room(m.Rows*m.Cols), first(e.Rank()), first(e.Rank()+1)
+	buf, from, to := e.Room(m.Rows*m.Cols), first(e.Rank()), first(e.Rank()+1)
 	e.forNumbers(to-from, m.Cols, func(q int) {
 		q += from
 		copy(buf[q*m.Cols:(q+1)*m.Cols], row(q))
@@ -171,6 +171,40 @@ func (e *Engine) AllRowsTo(dst, m Matrix) {
 	e.CompleteRows(dst, Groups(dst.Rows), GroupRows(dst.Rows))
 }
 
+// GatheredRows returns all rows of n, of which each of several ranks has its own in m, in the memory of gathers: it is
+// the one whole block of a pass, until something else is brought together. Rows are stride numbers apart, with zeros
+// behind those of m.
+func (e *Engine) GatheredRows(m Matrix, n, stride int) Matrix {
+	cols := m.Cols
+	off := e.gathers.off[:0]
+	for r := range e.Ranks() + 1 {
+		off = append(off, e.FirstRow(r, n)*cols)
+	}
+	x := e.Room(n * stride)
+	own := x[off[e.Rank()]:off[e.Rank()+1]]
+	e.forNumbers(m.Rows, cols, func(i int) { copy(own[i*cols:(i+1)*cols], m.Row(i)) })
+	e.gather(x[:n*cols], off)
+	if cols < stride {
+		e.spreadRows(x, n, cols, stride)
+	}
+	return Matrix{Rows: n, Cols: cols, Stride: stride, Data: x}
+}
+
+// spreadRows moves n rows of cols numbers to places stride numbers apart, zeros behind them: from the last one on, as
+// many at a time as go where no rows are left.
+func (e *Engine) spreadRows(x []float64, n, cols, stride int) {
+	for n > 0 {
+		from := min((n*cols+stride-1)/stride, n-1)
+		e.forNumbers(n-from, stride, func(i int) {
+			i += from
+			row := x[i*stride : (i+1)*stride]
+			copy(row, x[i*cols:(i+1)*cols])
+			clear(row[cols:])
+		})
+		n = from
+	}
+}
+
 // Deals tells whether iteration i is dealt to this rank.
 func (e *Engine) Deals(i int) bool { return i%e.Ranks() == e.Rank() }
 
@@ -206,7 +240,7 @@ func CompleteDealt[T int32 | float64](e *Engine, x []T, count, unit int, backwar
 // completePart is CompleteDealt of few numbers.
 func completePart[T int32 | float64](e *Engine, x []T, count, unit int, backwards bool) {
 	size, own := e.Ranks(), e.Rank()
-	buf, off := e.room(len(x)), e.gathers.off[:0]
+	buf, off := e.Room(len(x)), e.gathers.off[:0]
 	pieces := func(rank int, do func(piece []T)) {
 		for i := rank; i < count; i += size {
 			k := i
@@ -251,7 +285,7 @@ func (e *Engine) CompleteOwned(m Matrix, at []int32, n int) {
 	for i, row := range at {
 		owner[i] = ((int(row)/GroupRows(n)+1)*size - 1) / groups
 	}
-	buf, off := e.room(m.Rows*m.Cols), append(e.gathers.off[:0], 0)
+	buf, off := e.Room(m.Rows*m.Cols), append(e.gathers.off[:0], 0)
 	each := func(do func(rank int, row, room []float64)) {
 		k := 0
 		for r := range size {
@@ -278,7 +312,7 @@ func (e *Engine) From(rank int, x []float64) {
 	if e.alone() {
 		return
 	}
-	buf, off := e.room(len(x)), e.gathers.off[:0]
+	buf, off := e.Room(len(x)), e.gathers.off[:0]
 	for r := range e.Ranks() + 1 {
 		if r <= rank {
 			off = append(off, 0)
@@ -310,8 +344,9 @@ func (e *Engine) gather(buf []float64, off []int) {
 	}
 }
 
-// room returns n numbers of the Comm's memory. What it has once given it keeps: it doubles.
-func (e *Engine) room(n int) []float64 {
+// Room returns n numbers of the memory of gathers, until the next of them. What the Comm has once given it keeps, so it
+// doubles.
+func (e *Engine) Room(n int) []float64 {
 	if len(e.gathers.buf) < n {
 		e.gathers.buf = e.Comm.Alloc(max(n, 2*len(e.gathers.buf)))
 	}

@@ -95,6 +95,8 @@ func TestOwnRows(t *testing.T) {
 	}
 }
 
+func isNotZero(v float64) bool { return v != 0 }
+
 // What each rank has of the rows is on all in their order, whether all rows are asked for, some, or a sum; thin QR of
 // rows that are divided has the bits of one rank.
 func TestDividedRows(t *testing.T) {
@@ -113,6 +115,15 @@ func TestDividedRows(t *testing.T) {
 				own := w.Sub(lo, hi, 0, cols).Clone()
 				if all := e.AllRows(own, n); !slices.Equal(all.Data, w.Data) {
 					return errors.New("AllRows: other rows")
+				}
+				for _, stride := range []int{cols, cols + 1, 3 * cols} {
+					all := e.GatheredRows(own, n, stride)
+					for i := range n {
+						row := all.Data[i*stride : (i+1)*stride]
+						if !slices.Equal(row[:cols], w.Row(i)) || slices.ContainsFunc(row[cols:], isNotZero) {
+							return fmt.Errorf("GatheredRows %d numbers apart: row %d is %v", stride, i, row)
+						}
+					}
 				}
 				at := []int32{n - 1, 0, 300, 300, 900}
 				some := NewMatrix(len(at), cols)

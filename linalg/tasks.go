@@ -103,7 +103,7 @@ func (e *Engine) allBytes(b []byte) [][]byte {
 	for _, size := range sizes {
 		off = append(off, off[len(off)-1]+(int(size)+word-1)/word)
 	}
-	x := e.room(off[e.Ranks()])
+	x := e.Room(off[e.Ranks()])
 	padded := append(bytes.Clone(b), make([]byte, word)...)
 	for i := range x[off[e.Rank()]:off[e.Rank()+1]] {
 		x[off[e.Rank()]+i] = float64(binary.LittleEndian.Uint32(padded[i*word:]))

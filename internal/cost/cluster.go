@@ -62,8 +62,9 @@ type ClusterTime struct {
 }
 
 const (
-	// rowBlocks are the blocks of a process that are by rows, gathered those that are whole beside packed ones.
-	rowBlocks, gathered = 7, 1
+	// rowBlocks are the blocks of a process that are by rows, gathered those that are whole beside packed ones, and
+	// ordered those of maps and latents besides, which have other orders than that of rows.
+	rowBlocks, gathered, ordered = 7, 1, 2
 	// busy is the share of the cores' time that work takes in one machine.
 	busy = 0.9
 	// useful is the share of a network's bits that large messages get: 8.75 GB/s of 100 Gb/s.
@@ -140,19 +141,16 @@ func (c Cluster) time(w Work) ClusterTime {
 	return t
 }
 
-// gathers of a block are in a pass beside the product: two for W, which picks rows. Below n², and with latents, rows
-// have orders of their own: the block, what F⁻ᵀ and what F⁻¹ make are gathered, and what W' picks from.
+// gathers of a block are in a pass beside the product: two for W, which picks rows. Latents have an order of their own:
+// the block, what F⁻ᵀ and what F⁻¹ make are gathered.
 func (w *Work) gathers() float64 {
-	gathers := 0.0
-	if w.Below > 0 || w.Latents > 0 {
-		gathers = 3
-		if w.Neighbours > 0 {
-			gathers++
-		}
-	} else if w.Neighbours > 0 {
-		gathers = 2
+	switch {
+	case w.Latents > 0:
+		return 3
+	case w.Neighbours > 0:
+		return 2
 	}
-	return gathers
+	return 0
 }
 
 // second is what a nanosecond of a thread takes a rank, in seconds.
@@ -202,6 +200,9 @@ func (c Cluster) bytes(w Work, t *ClusterTime) {
 	whole := KrylovBytes(w.Rows, w.Inputs, w.Columns, Size{}) + TableBytes(w.Rows, w.Inputs) - rowBlocks*block
 	if ranks > 1 {
 		whole += gathered * block
+		if w.Below > 0 || w.Latents > 0 {
+			whole += ordered * block
+		}
 		near += bytesPerColumn * n * int64(w.Neighbours)
 		whole += bytesPerFound * n * int64(w.Neighbours)
 		if w.Rank > 0 && w.Neighbours > 0 {

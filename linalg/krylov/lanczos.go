@@ -32,7 +32,7 @@ type LanczosTimes struct{ Product, Precond, Orth float64 }
 //
 // It holds 4 n×p float64 blocks and the basis, 4nk bytes (8nk if Wide); 3 blocks
 // more once MaxCols is reached. Over ranks, each holds its own rows of all of them
-// (Engine.OwnRows), and one or two blocks whole for products (pass.go).
+// (Engine.OwnRows), and two blocks whole where products are not by rows (pass.go).
 type Lanczos struct {
 	H     *BlockTri
 	Times LanczosTimes

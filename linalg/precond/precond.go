@@ -252,12 +252,3 @@ func (p *Precond) Bytes() int64 {
 	}
 	return b
 }
-
-// WholeBytes returns the part of Bytes that each rank has for all rows: the columns that W picks rows from, eight or
-// as many more as a block has.
-func (p *Precond) WholeBytes() int64 {
-	if p.vecchia == nil {
-		return 0
-	}
-	return int64(8 * len(p.vecchia.apply.block))
-}

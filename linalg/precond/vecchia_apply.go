@@ -16,7 +16,9 @@ const vecchiaRows = 64
 type vecchiaApply struct {
 	v        *Vecchia
 	dst, src linalg.Matrix
-	block    []float64 // [group][n][SparseCols]
+	block    []float64 // [group][n][SparseCols], on one rank alone
+	x        []float64 // the same of the groups from..to-1 that are packed
+	from, to int
 	tiles    []float64 // [worker][vecchiaRows][SparseCols]
 
 	sums  []float64 // [worker][rows of a group][SparseCols], over ranks
@@ -32,14 +34,20 @@ func (a *vecchiaApply) init(v *Vecchia) {
 	a.pack, a.gather, a.scatter, a.gatherCols = a.packRows, a.gatherRows, a.scatterGroup, a.gatherColumns
 }
 
-// begin makes room; it returns the number of column groups.
+// begin makes room for a product; it returns the number of column groups. One rank alone has all of them at hand,
+// others one at a time, in the memory of gathers.
 func (a *vecchiaApply) begin(dst, src linalg.Matrix) int {
 	groups := (src.Cols + asm.SparseCols - 1) / asm.SparseCols
-	if need := groups * a.v.near.n * asm.SparseCols; len(a.block) < need {
+	if need := groups * a.v.near.n * asm.SparseCols; len(a.block) < need && a.v.e.Ranks() == 1 {
 		a.block = make([]float64, need)
 	}
 	a.dst, a.src = dst, src
 	return groups
+}
+
+// end forgets what a product was of.
+func (a *vecchiaApply) end() {
+	a.dst, a.src, a.x, a.from, a.to = linalg.Matrix{}, linalg.Matrix{}, nil, 0, 0
 }
 
 func (v *Vecchia) check(dst, src linalg.Matrix) {
@@ -68,12 +76,11 @@ func (v *Vecchia) MulTo(dst, src linalg.Matrix) {
 // rowsTo sets dst to this rank's rows of W src; src has all rows or, by rows, this rank's.
 func (v *Vecchia) rowsTo(dst, src linalg.Matrix, byRows bool) {
 	a := &v.apply
-	if a.begin(dst, src) == 0 {
-		return
+	for groups := a.begin(dst, src); a.to < groups; {
+		a.packNext(groups, byRows)
+		v.e.Par.For((dst.Rows+vecchiaRows-1)/vecchiaRows, a.gather)
 	}
-	a.packAll(byRows)
-	v.e.Par.For((dst.Rows+vecchiaRows-1)/vecchiaRows, a.gather)
-	a.dst, a.src = linalg.Matrix{}, linalg.Matrix{}
+	a.end()
 }
 
 // MulTransTo sets dst = W'src, where dst and src are n×p and do not overlap:
@@ -94,29 +101,36 @@ func (v *Vecchia) transRowsTo(dst, src linalg.Matrix, byRows bool) {
 		v.e.Par.For(groups, a.scatter)
 	} else {
 		a.sums = room.Reserve(a.sums, v.e.Par.Threads()*linalg.GroupRows(v.near.n)*asm.SparseCols)
-		a.packAll(byRows)
-		v.e.Par.For(len(v.cols)*groups, a.gatherCols)
+		for a.to < groups {
+			a.packNext(groups, byRows)
+			v.e.Par.For(len(v.cols), a.gatherCols)
+		}
 	}
-	a.dst, a.src = linalg.Matrix{}, linalg.Matrix{}
+	a.end()
 }
 
-// packAll packs all rows of src, gathering them where each rank has its own.
-func (a *vecchiaApply) packAll(byRows bool) {
+// packNext packs all rows of the next groups of columns of src, gathering them where each rank has its own.
+func (a *vecchiaApply) packNext(groups int, byRows bool) {
 	v, n := a.v, a.v.near.n
-	if !byRows || v.e.Ranks() == 1 {
-		v.e.Par.For((n+vecchiaRows-1)/vecchiaRows, a.pack)
-		return
-	}
-	for g := 0; g*asm.SparseCols < a.src.Cols; g++ {
-		c0, c1 := a.columns(g)
-		x := a.block[g*n*asm.SparseCols : (g+1)*n*asm.SparseCols]
-		if c1-c0 < asm.SparseCols {
-			clear(x)
+	a.from, a.to = a.to, groups
+	if v.e.Ranks() == 1 {
+		a.x = a.block
+	} else {
+		a.to = a.from + 1
+		if byRows {
+			c0, c1 := a.columns(a.from)
+			a.x = v.e.GatheredRows(a.src.Sub(0, a.src.Rows, c0, c1), n, asm.SparseCols).Data
+			return
 		}
-		all := linalg.Matrix{Rows: n, Cols: c1 - c0, Stride: asm.SparseCols, Data: x}
-		v.own(all).CopyFrom(a.src.Sub(0, a.src.Rows, c0, c1))
-		v.complete(all)
+		a.x = v.e.Room(n * asm.SparseCols)
 	}
+	v.e.Par.For((n+vecchiaRows-1)/vecchiaRows, a.pack)
+}
+
+// packed are the rows of group g, one of those that are packed.
+func (a *vecchiaApply) packed(g int) []float64 {
+	size := a.v.near.n * asm.SparseCols
+	return a.x[(g-a.from)*size:][:size]
 }
 
 // columns returns the range of columns of group g.
@@ -141,22 +155,20 @@ func store(m linalg.Matrix, src []float64, i0, i1, c0, c1 int) {
 }
 
 func (a *vecchiaApply) packRows(_, unit int) {
-	n := a.v.near.n
-	i0, i1 := unit*vecchiaRows, min((unit+1)*vecchiaRows, n)
-	for g := 0; g*asm.SparseCols < a.src.Cols; g++ {
+	i0, i1 := unit*vecchiaRows, min((unit+1)*vecchiaRows, a.v.near.n)
+	for g := a.from; g < a.to; g++ {
 		c0, c1 := a.columns(g)
-		load(a.block[(g*n+i0)*asm.SparseCols:], a.src, i0, i1, c0, c1)
+		load(a.packed(g)[i0*asm.SparseCols:], a.src, i0, i1, c0, c1)
 	}
 }
 
 func (a *vecchiaApply) gatherRows(worker, unit int) {
-	v, n, width := a.v, a.v.near.n, a.v.near.width
+	v, width := a.v, a.v.near.width
 	i0, i1 := unit*vecchiaRows, min((unit+1)*vecchiaRows, a.dst.Rows)
 	tile := a.tile(worker)
-	for g := 0; g*asm.SparseCols < a.src.Cols; g++ {
+	for g := a.from; g < a.to; g++ {
 		c0, c1 := a.columns(g)
-		x := a.block[g*n*asm.SparseCols : (g+1)*n*asm.SparseCols]
-		v.e.Impl.GatherRows(tile, v.w[i0*width:], v.near.rows[i0*width:], x, i1-i0, width)
+		v.e.Impl.GatherRows(tile, v.w[i0*width:], v.near.rows[i0*width:], a.packed(g), i1-i0, width)
 		store(a.dst, tile, i0, i1, c0, c1)
 	}
 }

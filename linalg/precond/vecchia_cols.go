@@ -84,13 +84,12 @@ func (v *Vecchia) eachEntry(weights bool, do func(i int, w float64, q int32)) {
 	}
 }
 
-// gatherColumns makes the rows of dst of a group, for a group of its columns.
-func (a *vecchiaApply) gatherColumns(worker, task int) {
-	v, n, size := a.v, a.v.near.n, linalg.GroupRows(a.v.near.n)
-	group, g := task%len(a.v.cols), task/len(a.v.cols)
+// gatherColumns makes the rows of dst of a group, for the columns that are packed.
+func (a *vecchiaApply) gatherColumns(worker, group int) {
+	v, size := a.v, linalg.GroupRows(a.v.near.n)
 	c, lo := &v.cols[group], group*size
 	rows := len(c.starts) - 1
-	x := a.block[g*n*asm.SparseCols : (g+1)*n*asm.SparseCols]
+	x := a.packed(a.from)
 	y := a.sums[worker*size*asm.SparseCols:][:rows*asm.SparseCols]
 	clear(y)
 	tile, index := a.tile(worker), a.index[worker*vecchiaRows:][:vecchiaRows]
@@ -106,6 +105,6 @@ func (a *vecchiaApply) gatherColumns(worker, task int) {
 		}
 		v.e.Impl.ScatterRows(y, c.w[k:end], index[:end-k], tile, end-k, 1)
 	}
-	c0, c1 := a.columns(g)
+	c0, c1 := a.columns(a.from)
 	store(a.dst.Sub(lo, lo+rows, 0, a.dst.Cols), y, 0, rows, c0, c1)
 }

@@ -104,7 +104,7 @@ func TestProductsOverRanks(t *testing.T) {
 	}
 }
 
-// A counting is a Comm that counts the numbers that come in, and those that it has given room for.
+// A counting is a Comm that counts the numbers that come in, and those that there is room for.
 type counting struct {
 	comm.Comm
 	numbers, room int
@@ -127,6 +127,8 @@ func (c *counting) Alloc(n int) []float64 {
 	c.room += n
 	return c.Comm.Alloc(n)
 }
+
+func (c *counting) Free(x []float64) { c.room -= len(x) }
 
 func (c *counting) AllGather(x []float64, off []int) error {
 	c.numbers += len(x) - (off[c.Rank()+1] - off[c.Rank()])

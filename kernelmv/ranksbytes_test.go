@@ -108,7 +108,7 @@ func TestBytesOverRanks(t *testing.T) {
 		order := (set.Rank + asm.Pad - 1) / asm.Pad * asm.Pad
 		small := int64(8*order*order + 1<<17) // a factor, what each thread has
 		switch {
-		case got.whole != 0 || int64(8*c.room) > 2*max(block, 8<<20): // room doubles; tables come in parts
+		case got.whole != 0 || int64(8*c.room) > max(block, 8<<20): // tables come in parts of 8 MB
 			return fmt.Errorf("%d bytes of blocks are whole, and %d for gathers", got.whole, 8*c.room)
 		case got.p > int64(rows*float64(one.p))+byColumns+small:
 			return fmt.Errorf("%d bytes of P, alone %d", got.p, one.p)

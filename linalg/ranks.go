@@ -344,11 +344,13 @@ func (e *Engine) gather(buf []float64, off []int) {
 	}
 }
 
-// Room returns n numbers of the memory of gathers, until the next of them. What the Comm has once given it keeps, so it
-// doubles.
+// Room returns n numbers of the memory of gathers, until the next of them. It grows to what the largest takes, and
+// doubles while that is little.
 func (e *Engine) Room(n int) []float64 {
 	if len(e.gathers.buf) < n {
-		e.gathers.buf = e.Comm.Alloc(max(n, 2*len(e.gathers.buf)))
+		twice := min(2*len(e.gathers.buf), gatherNumbers)
+		e.Comm.Free(e.gathers.buf)
+		e.gathers.buf = e.Comm.Alloc(max(n, twice))
 	}
 	return e.gathers.buf[:n]
 }

@@ -11,9 +11,12 @@ type Comm interface {
 	Rank() int
 	Size() int
 
-	// Alloc returns n zeros that may be passed to the other methods. It lives until Close. Networks that read and write
-	// memory by themselves want it; ordinary memory works, too, where it is passed now and then.
+	// Alloc returns n zeros that may be passed to the other methods. They live until Free or Close. Networks that read
+	// and write memory by themselves want it; ordinary memory works, too, where it is passed now and then.
 	Alloc(n int) []float64
+
+	// Free gives back what Alloc has returned; of other memory it does nothing.
+	Free(x []float64)
 
 	// AllGather completes x on every rank; rank r has filled x[off[r]:off[r+1]]. off has Size+1 numbers that do not
 	// fall, from 0 to len(x), the same on all ranks.

@@ -48,6 +48,7 @@ func Group(n int) []Comm {
 func (m *member) Rank() int             { return m.rank }
 func (m *member) Size() int             { return len(m.g.calls) }
 func (m *member) Alloc(n int) []float64 { return make([]float64, n) }
+func (m *member) Free(x []float64)      {}
 
 func (m *member) AllGather(x []float64, off []int) error {
 	return m.g.together(m.rank, call{name: "AllGather", x: x, off: off, local: checkOffsets(len(x), off, m.Size())})

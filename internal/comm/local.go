@@ -11,6 +11,7 @@ func Local() Comm { return local{} }
 func (local) Rank() int                   { return 0 }
 func (local) Size() int                   { return 1 }
 func (local) Alloc(n int) []float64       { return make([]float64, n) }
+func (local) Free(x []float64)            {}
 func (local) AllReduce(x []float64) error { return nil }
 func (local) Bcast(x []float64) error     { return nil }
 func (local) BcastBytes(b []byte) error   { return nil }

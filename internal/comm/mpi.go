@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -111,6 +112,15 @@ func (m *mpi) Alloc(n int) []float64 {
 	x := unsafe.Slice((*float64)(p), n)
 	clear(x)
 	return x
+}
+
+func (m *mpi) Free(x []float64) {
+	at := slices.Index(m.buffers, unsafe.Pointer(unsafe.SliceData(x)))
+	if len(x) == 0 || at < 0 {
+		return
+	}
+	m.lib.free(m.buffers[at])
+	m.buffers = slices.Delete(m.buffers, at, at+1)
 }
 
 func (m *mpi) AllGather(x []float64, off []int) error {

@@ -82,7 +82,7 @@ func checkGather(c comm.Comm, n int) error {
 	}
 	first[0] = 0
 	for _, off := range [][]int{even, first, offsets(n, c.Size())} {
-		for _, x := range [][]float64{c.Alloc(n), make([]float64, n)} {
+		for _, x := range [][]float64{c.Alloc(n), make([]float64, n), c.Alloc(n)} {
 			for i := off[c.Rank()]; i < off[c.Rank()+1]; i++ {
 				x[i] = value(c.Rank(), i)
 			}
@@ -96,6 +96,7 @@ func checkGather(c comm.Comm, n int) error {
 					}
 				}
 			}
+			c.Free(x)
 		}
 	}
 	return nil

@@ -21,14 +21,13 @@ import (
 // complete fills m from the trainer's best point.
 func (f *fit) complete(ctx context.Context, m *Model, t *train.Trainer) {
 	began := time.Now()
-	best := t.Cur
 	r := &m.Result
-	ev, err := f.last(ctx, t)
+	ev, err := f.last(ctx, t, r.Stopped == enum.StoppedConverged)
 	if err != nil && ctx.Err() == nil {
 		r.warn("the last evaluation failed: %v; the bounds are those of the training", err)
 	}
 	t.Release() // its memory is for the posterior
-	f.adopt(ctx, m, best.P, ev)
+	f.adopt(ctx, m, t.Cur.P, ev)
 	r.unguide(f.opt.guide)
 	f.judge(ctx, m)
 	f.Count.Seconds["final"] += time.Since(began).Seconds()
@@ -38,11 +37,15 @@ func (f *fit) complete(ctx context.Context, m *Model, t *train.Trainer) {
 
 // last returns the likelihood that is reported of the trainer's best point; with an error or the
 // end of ctx that of the training stands.
-func (f *fit) last(ctx context.Context, t *train.Trainer) (ev *evidence.Value, err error) {
-	ev = t.Cur.Ev
+func (f *fit) last(ctx context.Context, t *train.Trainer, converged bool) (ev *evidence.Value, err error) {
+	best := t.Cur
+	ev = best.Ev
 	switch {
 	case f.opt.Method == enum.MethodBBGP && ev.BoundKind != "exact":
 		if err = ctx.Err(); err == nil {
+			if converged {
+				f.LastStep(t)
+			}
 			ev, err = f.Last(ctx, t, f.weightsFor(t.Cur.P))
 		}
 	case f.opt.rounds(f.Raw.X.Rows):
@@ -52,7 +55,7 @@ func (f *fit) last(ctx context.Context, t *train.Trainer) (ev *evidence.Value, e
 	if err == nil {
 		return ev, nil
 	}
-	ev = t.Cur.Ev
+	t.Cur, ev = best, best.Ev
 	if f.opt.rounds(f.Raw.X.Rows) { // of a table that differs in its ninth digit
 		rough := *ev
 		rough.BoundKind = "probable"

@@ -45,10 +45,15 @@ func Retry(opt Options, n int, run func(Options) error) (Options, error) {
 }
 
 // Escalate is Retry with a new preconditioner and an evaluation at p.
-func Escalate(ctx context.Context, obj Estimator, n int, p gp.Params,
+func Escalate(ctx context.Context, obj Estimator, n int, p gp.Params, opt Options) (*Value, Options, error) {
+	return EscalateFrom(ctx, obj, n, p, p, opt)
+}
+
+// EscalateFrom is Escalate with a preconditioner for at, near p.
+func EscalateFrom(ctx context.Context, obj Estimator, n int, at, p gp.Params,
 	opt Options) (ev *Value, used Options, err error) {
 	used, err = Retry(opt, n, func(opt Options) (err error) {
-		if err = obj.Rebuild(ctx, p, opt); err == nil {
+		if err = obj.Rebuild(ctx, at, opt); err == nil {
 			ev, err = obj.Evaluate(ctx, p, opt)
 		}
 		return err

@@ -62,7 +62,8 @@ func TestLeastPromises(t *testing.T) {
 	if first, _ := tr.leastPromises(); first != 1 || tr.Cur.Ev.Probes != goneOnProbes {
 		t.Errorf("with %d probes: %v", tr.Cur.Ev.Probes, first)
 	}
-	if opt, least := f.lastOptions(tr, 0); opt.After == 0 || opt.Probes != goneOnProbes || least != goneOnProbes {
+	opt, least := f.lastOptions(tr, tr.Cur.P, 0)
+	if opt.After == 0 || opt.Probes != goneOnProbes || least != goneOnProbes {
 		t.Errorf("the last evaluation after %v with %d probes", opt.After, opt.Probes)
 	}
 	_, tr = askedTrainer(t, 4)

@@ -16,7 +16,10 @@ import (
 // r'K̂⁻¹r is at most weights (evidence.Options.Weights).
 func (f *Search) Last(ctx context.Context, t *Trainer, weights float64) (*evidence.Value, error) {
 	t.phase, t.stage = "final", t.stage+1
-	best := t.Cur
+	best, at := t.Cur, t.Cur.P
+	if t.moving.Lengthscales != nil {
+		at = t.moving
+	}
 	if f.Whole != f.Std {
 		var err error
 		if t.obj, err = f.Config.New(f.Whole, best.P); err != nil {
@@ -25,14 +28,14 @@ func (f *Search) Last(ctx context.Context, t *Trainer, weights float64) (*eviden
 		t.built = gp.Params{}
 	}
 	want := f.Config.LMLStdErr * float64(f.Raw.X.Rows)
-	opt, least := f.lastOptions(t, weights)
+	opt, least := f.lastOptions(t, at, weights)
 	var sum *evidence.Value
 	square := 0.0 // Σ over runs of (probes · stderr)²
 	for run, total := 0, 0; ; run++ {
 		if run > 0 {
 			opt.Seed = f.Config.Seed + 1<<32 + uint64(run)
 		}
-		ev, used, err := evidence.Escalate(ctx, t.obj, f.Raw.X.Rows, best.P, opt)
+		ev, used, err := evidence.EscalateFrom(ctx, t.obj, f.Raw.X.Rows, at, best.P, opt)
 		if err != nil {
 			return nil, err
 		}
@@ -65,8 +68,8 @@ func (f *Search) Last(ctx context.Context, t *Trainer, weights float64) (*eviden
 	}
 }
 
-// lastOptions are those of the first run, and how many probes all of them have at least.
-func (f *Search) lastOptions(t *Trainer, weights float64) (opt evidence.Options, least int) {
+// lastOptions are those of the first run, with P for at, and how many probes all of them have at least.
+func (f *Search) lastOptions(t *Trainer, at gp.Params, weights float64) (opt evidence.Options, least int) {
 	best := t.Cur
 	opt = t.eval
 	opt.Gradient, opt.Reject, opt.Eps = false, nil, f.Config.Eps
@@ -76,7 +79,7 @@ func (f *Search) lastOptions(t *Trainer, weights float64) (opt evidence.Options,
 	best.Ev.Note(&opt.Seen)
 	opt.Seed = f.Config.Seed + 1<<32
 	opt.PrecondSeed = opt.Seed
-	if t.built.SameCovariance(best.P) { // the last stage began where the training ends, and its P serves
+	if t.built.SameCovariance(at) { // the last stage began where the training ends, and its P serves
 		probes := opt.Probes
 		opt.Request, opt.PrecondSeed = t.builtBy.Request, cmp.Or(t.builtBy.PrecondSeed, t.builtBy.Seed)
 		opt.Probes = probes

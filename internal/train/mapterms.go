@@ -29,7 +29,8 @@ const (
 	allTerms  = -1    // of kernelmv.NewVecchia
 	allNear   = 24
 	allWorth  = 1    // nats that are worth a step there
-	infoTerms = 6000 // have the information
+	infoTerms = 6000 // have the information,
+	infoPart  = 8    // or one of so many: along the ridge a few early terms have most of it
 	infoNear  = 64
 	infoShare = 0.75 // of it half of these neighbours have, or random rows tell more
 )
@@ -66,7 +67,7 @@ func (t *Trainer) mapInformation(ctx context.Context, p gp.Params) (f informatio
 		return nil, false, err
 	}
 	op.SetTilesOnly(true)
-	like := op.NewVecchia(infoTerms, t.eval.Seed+t.looks)
+	like := op.NewVecchia(max(infoTerms, len(t.d.Y)/infoPart), t.eval.Seed+t.looks)
 	resid, share := make([]float64, len(t.d.Y)), make([]float64, len(t.d.Y))
 	for i, y := range t.d.Y {
 		resid[i], share[i] = y-p.Mean, p.Noise*t.d.ScaleOf(i)
@@ -93,6 +94,13 @@ func (t *Trainer) mapInformation(ctx context.Context, p gp.Params) (f informatio
 	_, _, within := t.d.WithinGroups(p.Noise)
 	at := many.Rows - 2
 	many.Set(at, at, many.At(at, at)+within)
+	if ev := t.Cur.Ev; ev != nil && ev.MeanInfo > 0 { // a few early terms tell the mean, which the sample may not have
+		for i := range at + 1 {
+			many.Set(i, at+1, 0)
+			many.Set(at+1, i, 0)
+		}
+		many.Set(at+1, at+1, ev.MeanInfo)
+	}
 	return denseInformation{many}, tells, nil
 }
 

@@ -92,6 +92,7 @@ type Trainer struct {
 	// built is where the objective's preconditioner was made, and builtBy how.
 	built   gp.Params
 	builtBy evidence.Options
+	moving  gp.Params // where the last step began, if there was one
 }
 
 // Counters are shared by the phases of a fit.

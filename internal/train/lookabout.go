@@ -175,7 +175,7 @@ func (f *Search) otherNoise(ctx context.Context, t *Trainer) (bool, error) {
 		c := Candidate{From: noiseRaised(p), By: "check", Parameters: p, LML: unasked, Rows: f.Std.X.Rows,
 			Evaluations: 1}
 		if err != nil {
-			c.Dropped = "no likelihood of all rows: " + err.Error()
+			c.Dropped = lost(err)
 			f.Starts = append(f.Starts, c)
 			continue
 		}

@@ -32,7 +32,7 @@ func (f *Search) ClimbAll(ctx context.Context) (*Trainer, string, error) {
 	if err != nil {
 		return t, "", err
 	}
-	why, err := f.ascend(ctx, t, start)
+	why, err := f.climbFrom(ctx, t, start)
 	return t, why, err
 }
 

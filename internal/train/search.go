@@ -153,11 +153,11 @@ func (t *Trainer) choose(ctx context.Context, starts []*Candidate) (gp.Params, e
 		t.out = t.outOf(c.Parameters)
 		pt, err := t.bold(ctx, c.Parameters, t.out, target)
 		if err != nil {
-			if ctx.Err() != nil || at.Ev == nil {
+			if ctx.Err() != nil || at.Ev == nil && !evidence.NotFinite(err) {
 				t.Cur = at // the best so far, if any
 				return c.Parameters, err
 			}
-			c.Dropped = "no likelihood of all rows: " + err.Error()
+			c.Dropped = lost(err)
 			continue
 		}
 		t.fresh = !pt.Ev.Rejected && pt.Ev.LML > target
@@ -177,6 +177,9 @@ func (t *Trainer) choose(ctx context.Context, starts []*Candidate) (gp.Params, e
 			continue
 		}
 		best, at = c, pt
+	}
+	if at.Ev == nil { // a stage begins by a stronger preconditioner
+		best.Dropped, at.P = "", best.Parameters
 	}
 	// If another one was evaluated last, the objective is made for that: a bold step needs it no more,
 	// any other begins the stage again.

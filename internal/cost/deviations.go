@@ -31,7 +31,7 @@ const (
 	probeKept, probeAlone, iterationKept = 24*ProbeCount + 328, 8 * ProbeCount, 2100 + probeKept
 	// A column of V: as factor, as product, beside the probes, packed; of P for the iteration.
 	spanColumn, spanAndP = 40, 60
-	mostRank             = 600
+	mostRank             = 11 * 64 // in products of 64 columns, each of which evaluates all covariances
 	mostProbeBasis       = 1 << 30 // bytes; blocks beyond are made twice
 	typicalDraw          = 16      // passes
 	mostRows, leastRows  = 1024, 64

@@ -19,7 +19,7 @@ type runner struct {
 	pre  *precond.Precond // unless dense
 	chol *linalg.Cholesky // if dense
 	// variancePrecond is the preconditioner for variances, whose many solves pay for a
-	// larger rank: on elevators (n = 11121) rank 600 saves 2 of 5 passes.
+	// larger rank: on elevators (n = 11121) rank 600 saved 2 of 5 passes.
 	variancePrecond *precond.Precond
 	source          *kernelmv.Source // of the weights, once enough means were asked for
 }

@@ -217,7 +217,8 @@ func (n *panel) settle() (*plot.Plot, error) {
 		}
 	}
 	if least > 0 { // room of its own
-		room := 0.05 * float64(len(n.keys)) * (p.Y.Max - p.Y.Min)
+		share := min(0.052*float64(len(n.keys)), 0.6) // of the height
+		room := share / (1 - share) * (p.Y.Max - p.Y.Min)
 		if p.Legend.Top {
 			p.Y.Max += room
 		} else {

@@ -12,7 +12,7 @@ import "slices"
 
 const (
 	lastWorth = 0.25 // nats per nat of eps that the last step has to promise
-	lastNoise = 2    // times the square of the standard error as well
+	lastNoise = 4    // times the square of the standard error as well
 	lastReach = 0.3  // of a logarithm: what is further has another gradient
 )
 

@@ -160,7 +160,7 @@ func (r *process) warm() (known float64, err error) {
 const (
 	gradientRows = cost.DenseRows
 	gradientPart = 0.01
-	reportedPart = 0.001
+	reportedPart = 1e-5
 )
 
 // forGradient is how near each other bounds are to be for the gradient, and for how many passes beyond those that

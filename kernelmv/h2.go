@@ -49,8 +49,11 @@ const (
 	FormH2
 )
 
+// MapInputs is the number of inputs up to which K has products below n².
+const MapInputs = 3
+
 const (
-	h2MaxDim  = 3
+	h2MaxDim  = MapInputs
 	h2Cols    = 16  // columns of V that are taken at once: what the memory is counted for
 	h2Share   = 0.8 // of the work of the dense form, below which FormAuto takes the other
 	leafRows2 = 96  // points of a leaf for one and two inputs

@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 
 	"bbgp.dev/internal/gp"
+	"bbgp.dev/kernelmv"
 )
 
 // Bytes of the parts of a fit, before it starts: what the memory budget is
@@ -111,11 +112,8 @@ func RoomOfP(n, d, probes int, memory int64) int64 {
 // basisBytes is what a basis takes, as a rule.
 func basisBytes(n, cols int) int64 { return 4 * int64(n) * int64(cols) * typicalPasses }
 
-// MapInputs is the number of inputs up to which products are below n², where rows are many.
-const MapInputs = 3
-
 // IsMap foresees products below n².
-func IsMap(n, d int) bool { return d <= MapInputs && n > mapRows }
+func IsMap(n, d int) bool { return d <= kernelmv.MapInputs && n > mapRows }
 
 // sparseBytes is the memory of sgpr and cglb with m inducing rows.
 func sparseBytes(n, m int) int64 { return 8 * int64(n) * int64(m) * 4 }

@@ -87,7 +87,7 @@ const rowPower, mapPower, roughPower = 0.6, 0.4, 0.2
 const nearPower, spaceNearPower = 0.75, 1.4
 
 // inSpace says whether rows are of a map of three inputs.
-func inSpace(n, d int, work float64) bool { return d == MapInputs && work < float64(n) }
+func inSpace(n, d int, work float64) bool { return d == kernelmv.MapInputs && work < float64(n) }
 
 // predictedPasses is how many passes an evaluation of n rows with nn neighbours will take.
 // Without neighbours then or now it is as many as s says, but for the rows. A product costs so many pairs a row: less
@@ -104,7 +104,7 @@ func (s History) predictedPasses(n, d, nn int, work float64) float64 {
 	if s.Rows > 0 {
 		power := rowPower
 		switch {
-		case s.Rough && d < MapInputs && work < float64(n):
+		case s.Rough && d < kernelmv.MapInputs && work < float64(n):
 			power = roughPower
 		case work < float64(n):
 			power = mapPower
@@ -138,14 +138,14 @@ const (
 
 // onMap says whether the costs of a P of neighbours are those of maps.
 func onMap(n, d, m int, work float64) bool {
-	return m == 0 && d >= 2 && d <= MapInputs && work < float64(n)
+	return m == 0 && d >= 2 && d <= kernelmv.MapInputs && work < float64(n)
 }
 
 // mapBuild is the cost a row of making nn neighbours on a map.
 func (c *Costs) mapBuild(d, nn int) float64 {
 	k := float64(nn)
 	search := mapSearch*k + mapSearchRow
-	if d == MapInputs {
+	if d == kernelmv.MapInputs {
 		search *= spaceSearch
 	}
 	return k*k*(mapFactor*c.Factor*k+mapEntry*c.Entry.At(d)) + c.Neighbour*search

@@ -42,7 +42,7 @@ var allRound = coarseRound{8, allTerms, allNear, 2}
 // terms.
 func isMap(d *gp.Table, p gp.Params) bool {
 	used := cost.ActiveInputs(p)
-	return used > 1 && used <= ridgeInputs && d.X.Rows > mapTerms
+	return used > 1 && used <= kernelmv.MapInputs && d.X.Rows > mapTerms
 }
 
 // byAllTerms lets those climbs go on with all terms that are of maps, and returns those that are left.

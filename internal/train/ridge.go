@@ -8,6 +8,7 @@ import (
 	"bbgp.dev/internal/cost"
 	"bbgp.dev/internal/evidence"
 	"bbgp.dev/internal/gp"
+	"bbgp.dev/kernelmv"
 	"bbgp.dev/linalg"
 )
 
@@ -19,15 +20,14 @@ import (
 // likelihood costs little. Nothing but x and c is taken from them.
 
 const (
-	ridgeInputs = 3
-	ridgeRows   = 2000
-	ridgeShare  = 10   // times as many has the table
-	ridgeLeast  = 300  // fewer tell too little
-	ridgeSteps  = 9    // of 1 in x, in either direction
-	ridgeEnd    = 0.1  // of x, to which the top is sought
-	ridgeNear   = 0.02 // sd of an input is the least lengthscale
-	ridgeWorth  = 1    // nats that a move has to gain
-	ridgeRoom   = 0.5  // of the most that σ_f² is in the coarse search, from where on its top may lie beyond
+	ridgeRows  = 2000
+	ridgeShare = 10   // times as many has the table
+	ridgeLeast = 300  // fewer tell too little
+	ridgeSteps = 9    // of 1 in x, in either direction
+	ridgeEnd   = 0.1  // of x, to which the top is sought
+	ridgeNear  = 0.02 // sd of an input is the least lengthscale
+	ridgeWorth = 1    // nats that a move has to gain
+	ridgeRoom  = 0.5  // of the most that σ_f² is in the coarse search, from where on its top may lie beyond
 )
 
 // A ridge has the dense likelihood of random rows along θ(x).
@@ -45,7 +45,7 @@ func (s *coarse) ridgeOf(p gp.Params) (*ridge, error) {
 	used, moves := inUse(p)
 	r := &ridge{p: p, moves: moves, fixMean: f.Config.FixMean}
 	r.twoNu = map[string]float64{"matern12": 1, "matern32": 3, "matern52": 5}[p.Kernel]
-	if r.twoNu == 0 || used == 0 || used > ridgeInputs || rows < ridgeLeast || !f.denseFits(rows) {
+	if r.twoNu == 0 || used == 0 || used > kernelmv.MapInputs || rows < ridgeLeast || !f.denseFits(rows) {
 		return nil, nil
 	}
 	var err error

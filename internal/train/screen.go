@@ -211,7 +211,7 @@ func beyond(behind, se float64) bool { return behind > screenDoubt*se+screenSlac
 // lie where a rough function has hardly changed.
 func tellsNoise(p gp.Params) bool {
 	used, _ := inUse(p)
-	return used <= ridgeInputs && (p.Kernel == "matern12" || p.Kernel == "matern32")
+	return used <= kernelmv.MapInputs && (p.Kernel == "matern12" || p.Kernel == "matern32")
 }
 
 // alike says whether p and q are in one basin by all that they tell.

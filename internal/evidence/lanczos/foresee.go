@@ -55,7 +55,7 @@ func Foresee(ctx context.Context, e *linalg.Engine, d *gp.Table, p gp.Params,
 		size.Rank = size.Rank * cost.MostRank(n, costs) / cost.MostRank(few, costs)
 	}
 	if (size.Neighbours > 0 || onMap) && eval.Neighbours < 0 {
-		if eval.Seen.Rows == 0 && inputs < cost.MapInputs { // the first evaluations will tell that fewer do
+		if eval.Seen.Rows == 0 && inputs < kernelmv.MapInputs { // the first evaluations will tell that fewer do
 			eval.Uses = min(eval.Uses, 1)
 		}
 		size.Neighbours = cost.Neighbours(n, inputs, size.Rank, prec, eval.Request)

@@ -35,7 +35,8 @@ const (
 
 // onMap says whether a fit of these rows is planned as that of a map.
 func (o *Options) onMap(n, d int) bool {
-	return o.Method == enum.MethodBBGP && o.Product != enum.ProductDense && d > 1 && d <= kernelmv.MapInputs && n >= mapRows
+	return o.Method == enum.MethodBBGP && o.Product != enum.ProductDense && d > 1 && d <= kernelmv.MapInputs &&
+		n >= mapRows
 }
 
 // patches returns about m rows of x, standardised: those around count of them, in increasing order.

@@ -258,7 +258,7 @@ func TestDemo(t *testing.T) {
 
 func TestReportAndCV(t *testing.T) {
 	dir := t.TempDir()
-	train, test := sample(t, dir, "train.csv", 150, 1), sample(t, dir, "test.csv", 60, 2)
+	train, test := sample(t, dir, "train.csv", 90, 1), sample(t, dir, "test.csv", 60, 2)
 	model, out := filepath.Join(dir, "m.bbgp"), filepath.Join(dir, "r.html")
 	want(t, exitOK, "fit", train, "--target", "y", "--out", model, "--method", "bbgp", "--max-steps", "5", "--quiet")
 	want(t, exitOK, "report", model, "--data", test, "--out", out)
@@ -279,7 +279,7 @@ func TestReportAndCV(t *testing.T) {
 	m := object(t, want(t, exitOK, "cv", train, "--target", "y", "--folds",
 		"3", "--max-steps", "5", "--json", "--quiet").out)
 	all := m["all"].(map[string]any)
-	if folds := m["folds"].([]any); len(folds) != 3 || all["n"] != 150.0 {
+	if folds := m["folds"].([]any); len(folds) != 3 || all["n"] != 90.0 {
 		t.Errorf("%d folds, %v rows", len(folds), all["n"])
 	}
 	if rmse := all["rmse"].(float64); rmse < 0.7 || rmse > 2 {

@@ -181,7 +181,7 @@ func TestNoColor(t *testing.T) {
 // One JSON object a step, nothing with --quiet.
 func TestProgressFormats(t *testing.T) {
 	dir := t.TempDir()
-	data := sample(t, dir, "d.csv", 120, 8)
+	data, few := sample(t, dir, "d.csv", 120, 8), sample(t, dir, "few.csv", 50, 8)
 	r := want(t, exitOK, "fit", data, "--target", "y", "--progress", "json")
 	lines := strings.Split(strings.TrimSpace(r.err), "\n")
 	if len(lines) < 3 {
@@ -190,11 +190,11 @@ func TestProgressFormats(t *testing.T) {
 	for _, line := range lines {
 		hasKeys(t, object(t, line), "phase step lml lower upper evaluations passes seconds parameters")
 	}
-	m := object(t, want(t, exitOK, "fit", data, "--target", "y", "--quiet", "--json").out)
+	m := object(t, want(t, exitOK, "fit", few, "--target", "y", "--quiet", "--json").out)
 	if total := m["total_cpu_seconds"].(float64); total < m["cpu_seconds"].(float64) {
 		t.Errorf("%v CPU seconds in all, %v of them for the fit", total, m["cpu_seconds"])
 	}
-	if r = want(t, exitOK, "fit", data, "--target", "y", "--quiet"); r.err != "" {
+	if r = want(t, exitOK, "fit", few, "--target", "y", "--quiet"); r.err != "" {
 		t.Errorf("--quiet says %q", r.err)
 	}
 }

@@ -166,9 +166,9 @@ func TestPredictStream(t *testing.T) {
 // TestDemoCoverage: 95 % intervals hold about 95 % of the 334 rows kept back.
 func TestDemoCoverage(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "demo")
-	m := object(t, want(t, exitOK, "demo", "--n", "600", "--dir", dir, "--json", "--quiet").out)
+	m := object(t, want(t, exitOK, "demo", "--n", "1000", "--dir", dir, "--json", "--quiet").out)
 	h := m["holdout"].(map[string]any)
-	if c := h["coverage95"].(float64); h["n"] != 200.0 || c < 0.93 || c > 0.97 {
+	if c := h["coverage95"].(float64); h["n"] != 334.0 || c < 0.93 || c > 0.97 {
 		t.Errorf("%v of %v rows are inside", c, h["n"])
 	}
 }

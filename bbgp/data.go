@@ -132,8 +132,8 @@ func (d *Data) check(needY bool) error {
 			}
 		}
 	}
-	for j := range d.X.Cols {
-		if err := gp.CheckInput(d.Name(j), n, func(i int) float64 { return d.X.At(i, j) }); err != nil {
+	for j, col := range gp.Columns(d.X) {
+		if err := gp.CheckInput(d.Name(j), col); err != nil {
 			return err
 		}
 	}
@@ -163,7 +163,7 @@ func (d *Data) checkColumn(name string, v []float64, low float64, want string) e
 			return &DataError{Row: i, Column: name, Reason: fmt.Sprintf("%v is not %s", x, want)}
 		}
 	}
-	return gp.CheckSpread(name, len(v), func(i int) float64 { return v[i] })
+	return gp.CheckSpread(name, v)
 }
 
 // scaling is the Scaling that the options ask for.

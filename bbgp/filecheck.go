@@ -141,8 +141,8 @@ func (m *Model) checkNumbers() error {
 			return fault("a scale is not positive")
 		}
 	}
-	for j := range m.D() {
-		if err := gp.CheckInput(m.Names[j], m.N(), func(i int) float64 { return t.X.At(i, j) }); err != nil {
+	for j, col := range gp.Columns(t.X) {
+		if err := gp.CheckInput(m.Names[j], col); err != nil {
 			return fault("%v", err)
 		}
 	}

@@ -116,10 +116,12 @@ type constantFit struct {
 	square      float64 // mean of (y - c)²/d
 }
 
-// constantFit fits all rows, which need not be merged.
+// constantFit fits all rows, which need not be merged. Their inputs tell nothing of a constant.
 func (f *fit) constantFit() constantFit {
-	s := f.opt.scaling(f.full)
-	c := f.constantOf(s.Apply(f.full.table()).InNoiseUnit(f.unit))
+	bare := *f.full
+	bare.X = linalg.NewMatrix(bare.X.Rows, 0)
+	s := f.opt.scaling(&bare)
+	c := f.constantOf(s.Apply(bare.table()).InNoiseUnit(f.unit))
 	c.noise /= f.unit
 	return c
 }

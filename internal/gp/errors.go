@@ -72,24 +72,23 @@ func (e *DataError) Error() string {
 // variance or its factor: squares of what is larger, times rows, leave float64.
 const MostSpread = 1e151
 
-// CheckSpread returns a *DataError if n values of a column are too far apart to be computed
+// CheckSpread returns a *DataError if values of a column are too far apart to be computed
 // with: more than MostSpread. The row is that of the value furthest from 0.
-func CheckSpread(column string, n int, at func(i int) float64) error {
-	_, _, err := spread(column, n, at)
+func CheckSpread(column string, values []float64) error {
+	_, _, err := spread(column, values)
 	return err
 }
 
 // spread is CheckSpread, and returns the least and the greatest value.
-func spread(column string, n int, at func(i int) float64) (lo, hi float64, err error) {
-	if n == 0 {
+func spread(column string, values []float64) (lo, hi float64, err error) {
+	if len(values) == 0 {
 		return 0, 0, nil
 	}
 	far := 0
-	lo, hi = at(0), at(0)
-	for i := range n {
-		v := at(i)
+	lo, hi = values[0], values[0]
+	for i, v := range values {
 		lo, hi = min(lo, v), max(hi, v)
-		if math.Abs(v) > math.Abs(at(far)) {
+		if math.Abs(v) > math.Abs(values[far]) {
 			far = i
 		}
 	}
@@ -113,10 +112,10 @@ func checkClose(column string, lo, hi, least float64, done string) error {
 // reciprocal, or few digits.
 const LeastInput = 1e-300
 
-// CheckInput returns a *DataError, as CheckSpread does, also where n values of an input are different and all closer
+// CheckInput returns a *DataError, as CheckSpread does, also where values of an input are different and all closer
 // together than LeastInput.
-func CheckInput(column string, n int, at func(i int) float64) error {
-	lo, hi, err := spread(column, n, at)
+func CheckInput(column string, values []float64) error {
+	lo, hi, err := spread(column, values)
 	if err != nil {
 		return err
 	}

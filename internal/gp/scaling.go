@@ -33,11 +33,7 @@ func Identity(d int) Scaling {
 // every standard deviation. With floor 0 the standardised rows are the same in all units.
 func Standardise(x linalg.Matrix, y []float64, floor float64) Scaling {
 	s := Scaling{XMean: make([]float64, x.Cols), XScale: make([]float64, x.Cols), YScale: 1}
-	col := make([]float64, x.Rows)
-	for j := range s.XMean {
-		for i := range col {
-			col[i] = x.At(i, j)
-		}
+	for j, col := range Columns(x) {
 		s.XMean[j], s.XScale[j] = moments(col, floor)
 	}
 	if y != nil {

@@ -1,6 +1,7 @@
 package gp
 
 import (
+	"iter"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -42,6 +43,29 @@ func (d *Table) Rows(rows []int) *Table {
 		}
 	}
 	return s
+}
+
+// Columns yields the columns of x, each valid until the next: a few are copied at a time, as numbers of a column
+// lie a row apart, which costs a cache line each in wide tables.
+func Columns(x linalg.Matrix) iter.Seq2[int, []float64] {
+	const line = 8 // numbers of a cache line
+	return func(yield func(int, []float64) bool) {
+		n := x.Rows
+		buf := make([]float64, min(line, x.Cols)*n)
+		for from := 0; from < x.Cols; from += line {
+			to := min(from+line, x.Cols)
+			for i := range n {
+				for k, v := range x.Row(i)[from:to] {
+					buf[k*n+i] = v
+				}
+			}
+			for j := from; j < to; j++ {
+				if !yield(j, buf[(j-from)*n:(j-from+1)*n]) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // ConstantColumns returns the inputs that have one value in all rows.

@@ -33,19 +33,13 @@ func span(n int, at func(i int) float64) (lo, hi float64) {
 
 // Computable refuses rows to train on whose values are too far apart, or too close, to be squared.
 func (p *Plan) Computable(t *table.Table, s *Set) error {
-	check := func(column, what string, n int, at func(i int) float64) error {
-		var bad *gp.DataError
-		if errors.As(gp.CheckSpread(column, n, at), &bad) {
-			return s.fault(t, bad.Row, column, what+bad.Reason)
-		}
-		return nil
-	}
-	for j, in := range p.Inputs {
+	for j, col := range gp.Columns(s.X) {
+		in := &p.Inputs[j]
 		if in.Kind != Number {
 			continue
 		}
 		var bad *gp.DataError
-		if errors.As(gp.CheckInput(in.Column, s.X.Rows, func(i int) float64 { return s.X.At(i, j) }), &bad) {
+		if errors.As(gp.CheckInput(in.Column, col), &bad) {
 			if bad.Row < 0 {
 				return &table.Error{File: t.File, Column: in.Column, Text: bad.Reason}
 			}
@@ -58,11 +52,15 @@ func (p *Plan) Computable(t *table.Table, s *Set) error {
 			return &table.Error{File: t.File, Column: p.Target, Text: bad.Reason}
 		}
 	}
-	list := func(column, what string, v []float64) error {
-		return check(column, what, len(v), func(i int) float64 { return v[i] })
+	check := func(column, what string, values []float64) error {
+		var bad *gp.DataError
+		if errors.As(gp.CheckSpread(column, values), &bad) {
+			return s.fault(t, bad.Row, column, what+bad.Reason)
+		}
+		return nil
 	}
-	return cmp.Or(list(p.Target, "", s.Y), list(p.NoiseOf, "as noise variances, ", s.Extra),
-		list(p.Weight, "as 1/weight, ", s.Scale))
+	return cmp.Or(check(p.Target, "", s.Y), check(p.NoiseOf, "as noise variances, ", s.Extra),
+		check(p.Weight, "as 1/weight, ", s.Scale))
 }
 
 // fault says what is wrong with row k of s in a column of the table.

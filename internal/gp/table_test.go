@@ -26,7 +26,8 @@ func TestColumns(t *testing.T) {
 					t.Errorf("%d×%d: row %d, column %d: %v", n, d, i, j, v)
 				}
 			}
-			if next++; j == 9 {
+			next++
+			if j == 9 {
 				break
 			}
 		}

@@ -135,7 +135,7 @@ func (ev *Evaluator) value(ctx context.Context, p Params) (v *evidence.Value, re
 	if err != nil {
 		return nil, "", err
 	}
-	if v, remark, err = ev.opt.insistExact(ctx, obj, ev.std, p, eval); err == nil {
+	if v, remark, err = ev.opt.escalateToExact(ctx, obj, ev.std, p, eval); err == nil {
 		ev.obj, ev.at, ev.eval, ev.limit = obj, p.Clone(), eval, 2*v.Passes+morePasses
 	}
 	return v, remark, err

@@ -66,9 +66,9 @@ func (o *Options) inducing() int {
 	return o.Rank
 }
 
-// insistExact is Escalate with the dense computation as last answer. The remark
+// escalateToExact is Escalate with the dense computation as last answer. The remark
 // says which answer was needed.
-func (o *Options) insistExact(ctx context.Context, obj evidence.Estimator, d *gp.Table, p Params,
+func (o *Options) escalateToExact(ctx context.Context, obj evidence.Estimator, d *gp.Table, p Params,
 	opt evidence.Options) (ev *evidence.Value, remark string, err error) {
 	n := d.X.Rows
 	ev, used, err := evidence.Escalate(ctx, obj, n, p, opt)

@@ -200,7 +200,7 @@ func (o *Budget) PeakBytes(n, rows, d int, p Size) int64 {
 	live += max(0, fisherBytes(n, d)-p.bytes(n)/2)
 	subset := ExactBytes(min(ExactLevel, n/LevelGrowth))
 	if n <= DenseRows {
-		subset = ExactBytes(n) // of a polish
+		subset = ExactBytes(n) // of a dense finish
 	}
 	peak := ProgramBytes + int64(garbage*float64(max(live, subset)+TableBytes(rows, d)))
 	if o.Bytes > 0 {

@@ -44,12 +44,12 @@ func transpose(a linalg.Matrix) linalg.Matrix {
 	return t
 }
 
-// A cgInterval brackets the variances of one batch after the other. The
+// A cgInterval bounds the variances of one batch after the other. The
 // iteration may use float32 products; the bounds that count come from a residual
 // in float64.
 type cgInterval struct {
 	p          *Posterior
-	fast, wide linalg.SymOp
+	fast, op64 linalg.SymOp
 	tol        float64
 	cg         *krylov.CG
 	near       int     // nearest rows to start from; 0 for none
@@ -75,8 +75,8 @@ func newCGInterval(p *Posterior, tol float64, lo, hi []float64, xs linalg.Matrix
 	for i := range w.all {
 		w.all[i] = int32(i)
 	}
-	w.wide = p.op.With(kernelmv.F64)
-	w.fast = w.wide
+	w.op64 = p.op.With(kernelmv.F64)
+	w.fast = w.op64
 	if p.params.Variance <= float32Variance*p.params.Noise {
 		w.fast = p.op.With(kernelmv.F32)
 	}
@@ -88,7 +88,7 @@ func newCGInterval(p *Posterior, tol float64, lo, hi []float64, xs linalg.Matrix
 	return w, nil
 }
 
-// first brackets the variances at rows, number i of all and on, from their
+// first bounds the variances at rows, number i of all and on, from their
 // nearest rows, and puts those that need more aside for the iteration.
 func (w *cgInterval) first(ctx context.Context, rows linalg.Matrix, i int) error {
 	kt := linalg.NewMatrix(rows.Rows, w.p.N())
@@ -186,11 +186,11 @@ func (w *cgInterval) flush(ctx context.Context) error {
 	return nil
 }
 
-// run brackets the variances of the columns of k, from x with residual rho.
+// run bounds the variances of the columns of k, from x with residual rho.
 func (w *cgInterval) run(ctx context.Context, combs []combination, k, x, rho linalg.Matrix, lo, hi []float64) error {
 	own := slices.Clone(combs)
 	// A little closer than asked, for the residual computed from x to agree.
-	if w.fast != w.wide {
+	if w.fast != w.op64 {
 		if err := w.iterate(ctx, w.fast, 0.8*w.tol, k, x, rho); err != nil {
 			return err
 		}
@@ -198,12 +198,12 @@ func (w *cgInterval) run(ctx context.Context, combs []combination, k, x, rho lin
 			return err
 		}
 	}
-	if err := w.iterate(ctx, w.wide, 0.9*w.tol, k, x, rho); err != nil {
+	if err := w.iterate(ctx, w.op64, 0.9*w.tol, k, x, rho); err != nil {
 		return err
 	}
 	before, after := slices.Clone(lo), slices.Clone(hi)
 	copy(combs, own)
-	if _, err := w.residual(ctx, combs, k, x, rho, lo, hi); err != nil || w.fast == w.wide {
+	if _, err := w.residual(ctx, combs, k, x, rho, lo, hi); err != nil || w.fast == w.op64 {
 		return err
 	}
 	for j := range lo { // both hold: what rounding has spoiled does not count
@@ -212,11 +212,11 @@ func (w *cgInterval) run(ctx context.Context, combs []combination, k, x, rho lin
 	return nil
 }
 
-// residual sets rho = k - K̂x in float64 and brackets anew from it; done: closely enough.
+// residual sets rho = k - K̂x in float64 and bounds anew from it; done: closely enough.
 func (w *cgInterval) residual(ctx context.Context, combs []combination, k, x, rho linalg.Matrix, lo,
 	hi []float64) (done bool, err error) {
 	y := linalg.NewMatrix(k.Rows, k.Cols)
-	if err := w.wide.MulTo(ctx, y, x.Clone()); err != nil {
+	if err := w.op64.MulTo(ctx, y, x.Clone()); err != nil {
 		return false, err
 	}
 	for i := range k.Rows {

@@ -33,11 +33,11 @@ type nearGroup struct {
 // A grouped is what the factor of a group has told, if there is one in float64.
 type grouped struct {
 	Fits    bool
-	Bounds  bracketed
+	Bounds  rowBounds
 	Settled []bool
 }
 
-// inGroups brackets the rows at those places by regressions on their nn nearest rows, near
+// inGroups bounds the rows at those places by regressions on their nn nearest rows, near
 // (·×nn), and returns the places that have no group. Ranks share the groups out.
 func (r *regression) inGroups(ctx context.Context, at []int, near []int32, nn int) (alone []int, err error) {
 	mark := make([]bool, r.p.N())
@@ -143,7 +143,7 @@ func (r *regression) cut(at, group []int) int {
 	return len(group) / 2
 }
 
-// onAll brackets the rows of a group by regressions on the same rows. It returns a *NotPDError
+// onAll bounds the rows of a group by regressions on the same rows. It returns a *NotPDError
 // where their covariance is not definite in float64.
 func (r *regression) onAll(ctx context.Context, at, group []int, on []int32) error {
 	p, m := r.p, len(on)
@@ -178,7 +178,7 @@ func (r *regression) onAll(ctx context.Context, at, group []int, on []int32) err
 	p.e.Par.For(len(group), func(_, a int) {
 		own := noise[p.N()+places[a]]
 		left := max(p.params.Variance+own-explained[a], own, 0)
-		r.bracket(places[a], left, on, coef.Row(a))
+		r.bound(places[a], left, on, coef.Row(a))
 	})
 	return ctx.Err()
 }

@@ -38,7 +38,7 @@ func (p *Posterior) extended(xs linalg.Matrix) (*kernelmv.Op, error) {
 // rows gain more, and cost less than an iteration.
 const settledWidth = 1.25
 
-// A regression is a block of rows to predict that are bracketed by regressions and the
+// A regression is a block of rows to predict that are bounded by regressions and the
 // gapProbes.
 type regression struct {
 	p    *Posterior
@@ -73,11 +73,11 @@ func (p *Posterior) newRegression(ctx context.Context, std linalg.Matrix, rows [
 	return r, p.op.CrossMulTo(ctx, r.kg, r.xs, p.probes.cols)
 }
 
-// regress brackets the given rows of std, at most g.size.Rows, by regressions
+// regress bounds the given rows of std, at most g.size.Rows, by regressions
 // and the probes, and returns those that stay wider than tol, and those that would not but for
 // what rounding may do.
 func (p *Posterior) regress(ctx context.Context, std linalg.Matrix, rows []int, tol float64,
-	v *varianceBounds) (wide, rounded []int, err error) {
+	v *varianceBounds) (tooWide, rounded []int, err error) {
 	g, n := p.probes, p.N()
 	r, err := p.newRegression(ctx, std, rows, tol, v)
 	if err != nil {
@@ -103,7 +103,7 @@ func (p *Posterior) regress(ctx context.Context, std linalg.Matrix, rows []int, 
 		tiers = nearestTiers[1]
 		for _, c := range at { // V alone
 			own := r.kg.Row(c)[:g.rank]
-			r.bracket(c, p.params.Variance-p.e.Dot(own, own), nil, nil)
+			r.bound(c, p.params.Variance-p.e.Dot(own, own), nil, nil)
 		}
 		narrower()
 	}
@@ -120,17 +120,17 @@ func (p *Posterior) regress(ctx context.Context, std linalg.Matrix, rows []int, 
 		}
 	}
 	for _, c := range at {
-		wide = append(wide, rows[c])
+		tooWide = append(tooWide, rows[c])
 	}
 	for c, i := range rows {
 		if r.settled[c] && !narrow(tol, v.lo[i], v.hi[i]) {
 			rounded = append(rounded, i)
 		}
 	}
-	return wide, rounded, nil
+	return tooWide, rounded, nil
 }
 
-// on brackets the rows at those places by a regression on nn nearest rows.
+// on bounds the rows at those places by a regression on nn nearest rows.
 func (r *regression) on(ctx context.Context, at []int, nn int) error {
 	p := r.p
 	near, err := p.op.Nearest(ctx, pickRows(r.xs, at), nn)
@@ -152,7 +152,7 @@ func (r *regression) on(ctx context.Context, at []int, nn int) error {
 	return r.single(ctx, at, near, nn)
 }
 
-// single brackets the rows at those places by a factor each, on their nearest rows near (·×nn).
+// single bounds the rows at those places by a factor each, on their nearest rows near (·×nn).
 func (r *regression) single(ctx context.Context, at []int, near []int32, nn int) error {
 	p, n := r.p, r.p.N()
 	lists := make([]int32, 0, len(at)*(1+nn))
@@ -166,14 +166,14 @@ func (r *regression) single(ctx context.Context, at []int, near []int32, nn int)
 		return err
 	}
 	p.e.Par.For(len(at), func(_, a int) {
-		r.bracket(at[a], variance[a], near[a*nn:(a+1)*nn], coef.Row(a))
+		r.bound(at[a], variance[a], near[a*nn:(a+1)*nn], coef.Row(a))
 	})
 	return ctx.Err()
 }
 
-// bracket takes the bounds of the row at place c from a regression on the rows near with
+// bound takes the bounds of the row at place c from a regression on the rows near with
 // coefficients coef, which has left that variance.
-func (r *regression) bracket(c int, variance float64, near []int32, coef []float64) {
+func (r *regression) bound(c int, variance float64, near []int32, coef []float64) {
 	g, round := r.p.probes, r.p.round
 	i, row := r.rows[c], r.kg.Row(c)
 	left := make([]float64, probeCount+1) // ω'ρ of the probes, and -x'r

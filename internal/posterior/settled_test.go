@@ -213,7 +213,7 @@ func TestBarelyWide(t *testing.T) {
 			t.Fatal(err)
 		}
 		own := r.kg.Row(c)[:m.probes.rank]
-		r.bracket(c, p.Variance-m.e.Dot(own, own), nil, nil)
+		r.bound(c, p.Variance-m.e.Dot(own, own), nil, nil)
 		return r
 	}
 	for c := range rows {

@@ -70,17 +70,17 @@ func (p *Posterior) variances(ctx context.Context, std linalg.Matrix, opt Option
 	if err := p.makeProbes(ctx, p.askedSD >= fewRows && !opt.Rigorous); err != nil {
 		return nil, err
 	}
-	wide, err := all, error(nil)
+	tooWide, err := all, error(nil)
 	if p.probes != nil && !opt.Rigorous {
 		var rounded []int
-		if wide, rounded, err = p.regressAll(ctx, std, all, opt.SDTol, v); err != nil {
+		if tooWide, rounded, err = p.regressAll(ctx, std, all, opt.SDTol, v); err != nil {
 			return nil, err
 		}
 		if err := p.iterateRounded(ctx, std, rounded, opt.SDTol, v); err != nil {
 			return nil, err
 		}
 	}
-	if err := p.iterate(ctx, std, wide, opt.SDTol, v); err != nil || p.probes != nil || opt.Rigorous {
+	if err := p.iterate(ctx, std, tooWide, opt.SDTol, v); err != nil || p.probes != nil || opt.Rigorous {
 		return v, err
 	}
 	return v, p.regressUnknown(ctx, std, opt.SDTol, v)
@@ -100,18 +100,18 @@ func (p *Posterior) makeProbes(ctx context.Context, asked bool) error {
 	return err
 }
 
-// regressAll brackets the given rows by regressions and the probes; wide and rounded as those of regress.
+// regressAll bounds the given rows by regressions and the probes; tooWide and rounded as those of regress.
 func (p *Posterior) regressAll(ctx context.Context, std linalg.Matrix, rows []int, tol float64,
-	v *varianceBounds) (wide, rounded []int, err error) {
+	v *varianceBounds) (tooWide, rounded []int, err error) {
 	for i := 0; i < len(rows); i += p.probes.size.Rows {
 		block := rows[i:min(i+p.probes.size.Rows, len(rows))]
 		left, open, err := p.regress(ctx, std, block, tol, v)
 		if err != nil {
 			return nil, nil, err
 		}
-		wide, rounded = append(wide, left...), append(rounded, open...)
+		tooWide, rounded = append(tooWide, left...), append(rounded, open...)
 	}
-	return wide, rounded, nil
+	return tooWide, rounded, nil
 }
 
 // unknownWidth is the relative half width from which a deviation that an iteration has left is unknown.
@@ -180,11 +180,11 @@ func (p *Posterior) dense(ctx context.Context, std linalg.Matrix, opt Options, v
 	for i := 0; i < std.Rows; i += block {
 		blocks = append(blocks, span(i, min(i+block, std.Rows)))
 	}
-	found, err := linalg.Tasks(ctx, p.e, len(blocks), func(ctx context.Context, b int) (bracketed, error) {
+	found, err := linalg.Tasks(ctx, p.e, len(blocks), func(ctx context.Context, b int) (rowBounds, error) {
 		i, count := blocks[b][0], len(blocks[b])
 		kt, combs := linalg.NewMatrix(count, p.N()), make([]combination, count)
 		if err := p.op.CrossTo(ctx, kt, std.Sub(i, i+count, 0, std.Cols), rows); err != nil {
-			return bracketed{}, err
+			return rowBounds{}, err
 		}
 		for a := range count { // the mean of the weights is off by k*'δ
 			v.shift[i+a] = p.e.Dot(kt.Row(a), p.delta)
@@ -198,7 +198,7 @@ func (p *Posterior) dense(ctx context.Context, std linalg.Matrix, opt Options, v
 				combs[c] = p.round.alone(entry[i+c])
 			}
 			p.round.combine(combs, k)
-			p.bracket(combs, q, v, i)
+			p.bound(combs, q, v, i)
 		}
 		return v.of(blocks[b]), nil
 	})
@@ -211,7 +211,7 @@ func (p *Posterior) dense(ctx context.Context, std linalg.Matrix, opt Options, v
 // smallRounding is the share of the tolerances asked for below which bounds of rounding are not made closer.
 const smallRounding = 0.01
 
-// settled brackets rows from i on by what their variances say of x = K̂⁻¹k* (rounding.go), first by that of f*
+// settled bounds rows from i on by what their variances say of x = K̂⁻¹k* (rounding.go), first by that of f*
 // alone, then by those found so. It saves the second half of the solution where that is close enough for all of them,
 // which it tells.
 func (p *Posterior) settled(combs []combination, entry, q []float64, v *varianceBounds, i int, opt Options) bool {
@@ -219,7 +219,7 @@ func (p *Posterior) settled(combs []combination, entry, q []float64, v *variance
 		for c := range combs {
 			combs[c] = p.round.within(entry[c], min(v.hi[i+c], p.params.Variance))
 		}
-		p.bracket(combs, q, v, i)
+		p.bound(combs, q, v, i)
 	}
 	mean := MeanTol
 	if opt.MeanTol > 0 {
@@ -234,8 +234,8 @@ func (p *Posterior) settled(combs []combination, entry, q []float64, v *variance
 	return true
 }
 
-// bracket sets the bounds of rows from i on, of which q was computed with what rounding makes of combs.
-func (p *Posterior) bracket(combs []combination, q []float64, v *varianceBounds, i int) {
+// bound sets the bounds of rows from i on, of which q was computed with what rounding makes of combs.
+func (p *Posterior) bound(combs []combination, q []float64, v *varianceBounds, i int) {
 	for c, comb := range combs {
 		off, hi := 2*p.round.top*comb.size*comb.loud, max(p.params.Variance-q[c], 0)
 		v.lo[i+c], v.hi[i+c] = max(hi-off, 0), hi+off
@@ -243,7 +243,7 @@ func (p *Posterior) bracket(combs []combination, q []float64, v *varianceBounds,
 	}
 }
 
-// iterate brackets the given rows by conjugate gradients.
+// iterate bounds the given rows by conjugate gradients.
 func (p *Posterior) iterate(ctx context.Context, std linalg.Matrix, rows []int, tol float64,
 	v *varianceBounds) error {
 	if len(rows) == 0 {

@@ -18,13 +18,13 @@ const (
 // runAdam climbs from p. t.cur ends as the best point by its lower
 // bound, as far as the probes can tell.
 func (t *Trainer) runAdam(ctx context.Context, p gp.Params) (string, error) {
-	t.out = t.outOf(p)
+	t.inactive = t.inactiveAt(p)
 	u := softVector(p)
 	opt := newAdam(len(u), adamStep)
 	var means []float64 // of windows
 	sum := 0.0
 	for t.stage = 1; ; t.stage++ {
-		q := withOut(fromSoft(p.Kernel, u), t.out)
+		q := withInactive(fromSoft(p.Kernel, u), t.inactive)
 		t.eval.Seed = t.opt.Seed + uint64(t.stage)
 		if err := t.obj.Rebuild(ctx, q, t.eval); err != nil {
 			return "", err
@@ -51,7 +51,7 @@ func (t *Trainer) runAdam(ctx context.Context, p gp.Params) (string, error) {
 			}
 		}
 		g := softGradient(pt.Ev.Gradient, u)
-		for j, o := range t.out {
+		for j, o := range t.inactive {
 			if o {
 				g[j] = 0
 			}

@@ -10,7 +10,7 @@ import (
 )
 
 // An ascent climbs the Vecchia likelihood from one start by Fisher scoring: with the
-// information that comes with each value as metric, damped, within a reach that failures
+// information that comes with each value as metric, damped, within a radius that failures
 // shorten. Neighbours follow the lengthscales.
 type ascent struct {
 	start   string
@@ -18,8 +18,8 @@ type ascent struct {
 	value   float64   // -Inf before the first evaluation
 	parts   []float64 // of which value is the sum, but for repeated rows
 	grad    []float64
-	met     quadraticModel
-	reach   float64
+	model   quadraticModel
+	radius  float64
 	near    nearest
 	free    []bool // what it may move
 	evals   int
@@ -34,16 +34,16 @@ type nearest struct {
 }
 
 const (
-	ascentReach = 1.5 // the first, in logarithms
-	ascentMost  = 3.0 // the longest
-	ascentLeast = 1e-3
+	ascentRadius = 1.5 // the first, in logarithms
+	ascentMost   = 3.0 // the longest
+	ascentLeast  = 1e-3
 )
 
 // from returns the ascent from c.
 func (s *coarse) from(c Candidate) *ascent {
 	p := c.Parameters.Clone()
-	a := &ascent{start: c.From, z: logVector(p), value: math.Inf(-1), reach: ascentReach, free: s.free}
-	a.met = quadraticModel{e: s.f.Config.Engine, damping: firstLambda}
+	a := &ascent{start: c.From, z: logVector(p), value: math.Inf(-1), radius: ascentRadius, free: s.free}
+	a.model = quadraticModel{e: s.f.Config.Engine, damping: firstDamping}
 	for i := range a.z {
 		a.z[i] = min(max(a.z[i], s.lo[i]), s.hi[i])
 	}
@@ -65,8 +65,8 @@ func (s *coarse) climb(ctx context.Context, a *ascent, evals int) error {
 			}
 			continue
 		}
-		delta, gain := s.step(a)
-		if gain < s.worth() {
+		delta, predicted := s.step(a)
+		if predicted < s.worth() {
 			break
 		}
 		z := slices.Clone(a.z)
@@ -77,7 +77,7 @@ func (s *coarse) climb(ctx context.Context, a *ascent, evals int) error {
 		if err != nil {
 			return err
 		}
-		a.judge(z, score, delta, gain)
+		a.judge(z, score, delta, predicted)
 	}
 	return nil
 }
@@ -122,7 +122,7 @@ func (s *coarse) settle(ctx context.Context, a *ascent) (err error) {
 
 // take moves the ascent to z.
 func (a *ascent) take(z []float64, score *kernelmv.Score) {
-	a.z, a.value, a.parts, a.grad, a.met.base = z, score.Value, score.Parts, score.Gradient,
+	a.z, a.value, a.parts, a.grad, a.model.base = z, score.Value, score.Parts, score.Gradient,
 		denseInformation{score.Info}
 }
 
@@ -167,38 +167,38 @@ func (s *coarse) evaluate(ctx context.Context, a *ascent, z []float64) (*kernelm
 	return score, nil
 }
 
-// step maximises the model of the ascent within its reach.
-func (s *coarse) step(a *ascent) (delta []float64, gain float64) {
+// step maximises the model of the ascent within its radius.
+func (s *coarse) step(a *ascent) (delta []float64, predicted float64) {
 	n := len(a.z)
 	lo, hi := make([]float64, n), make([]float64, n)
 	room := math.Log(mostCondition / float64(s.f.Std.X.Rows))
 	for i, z := range a.z {
-		reach := a.reach
+		radius := a.radius
 		if i == n-1 {
-			reach = math.Inf(1)
+			radius = math.Inf(1)
 		}
-		lo[i], hi[i] = min(max(s.lo[i]-z, -reach), 0), max(min(s.hi[i]-z, reach), 0)
+		lo[i], hi[i] = min(max(s.lo[i]-z, -radius), 0), max(min(s.hi[i]-z, radius), 0)
 	}
 	hi[n-3] = max(min(hi[n-3], a.z[n-2]+room-a.z[n-3]), 0)
-	return a.met.step(a.grad, lo, hi, a.free)
+	return a.model.step(a.grad, lo, hi, a.free)
 }
 
 // judge moves the ascent to z if that is higher, and learns from the step.
-func (a *ascent) judge(z []float64, score *kernelmv.Score, delta []float64, gain float64) {
+func (a *ascent) judge(z []float64, score *kernelmv.Score, delta []float64, predicted float64) {
 	longest := 0.0
 	for _, v := range delta[:len(delta)-1] {
 		longest = max(longest, math.Abs(v))
 	}
 	if !(score.Value > a.value) || !gp.Finite(score.Value) {
-		a.reach, a.met.damping = longest/3, max(4*a.met.damping, 0.01)
-		a.done = a.reach < ascentLeast
+		a.radius, a.model.damping = longest/3, max(4*a.model.damping, 0.01)
+		a.done = a.radius < ascentLeast
 		return
 	}
-	switch ratio := (score.Value - a.value) / gain; {
+	switch ratio := (score.Value - a.value) / predicted; {
 	case ratio > 0.6:
-		a.met.damping, a.reach = max(a.met.damping/4, 1e-6), min(2*a.reach, ascentMost)
+		a.model.damping, a.radius = max(a.model.damping/4, 1e-6), min(2*a.radius, ascentMost)
 	case ratio < 0.2:
-		a.met.damping, a.reach = max(2*a.met.damping, 0.01), max(longest/2, ascentLeast)
+		a.model.damping, a.radius = max(2*a.model.damping, 0.01), max(longest/2, ascentLeast)
 	}
 	a.take(z, score)
 }
@@ -213,7 +213,7 @@ func (a *ascent) meets(b *ascent) bool {
 	for i := range d {
 		d[i] = a.z[i] - b.z[i]
 	}
-	apart := -denseSystem{b.met.base.(denseInformation).f}.quadratic(make([]float64, len(d)), d)
+	apart := -denseSystem{b.model.base.(denseInformation).f}.quadratic(make([]float64, len(d)), d)
 	return apart < coarseSame && b.value-a.value < coarseSame
 }
 

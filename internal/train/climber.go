@@ -15,7 +15,7 @@ import (
 // fails with an error that wraps ErrNotFinite where rounding leaves no value.
 type surface func(ctx context.Context, p gp.Params) (value float64, grad []float64, mean float64, err error)
 
-// A climber climbs a surface from one start by quasi-Newton steps in a trust box, as
+// A climber climbs a surface from one start by quasi-Newton steps in a trust region, as
 // many at a time as it is told, so that many can be compared on their way.
 type climber struct {
 	from  string
@@ -25,61 +25,62 @@ type climber struct {
 	evals int
 	done  bool // no step promises worth nats, or none succeeds
 
-	at    surface
-	limit int  // rows, which bound σ_f²/σ_n²
-	ratio bool // z has log σ_f²/σ_n² in place of log σ_f²: the climb can go along that bound
-	fixed []bool
-	grad  []float64
-	met   quadraticModel
-	reach float64
-	worth float64
-	fails int
+	at     surface
+	limit  int  // rows, which bound σ_f²/σ_n²
+	ratio  bool // z has log σ_f²/σ_n² in place of log σ_f²: the climb can go along that bound
+	fixed  []bool
+	grad   []float64
+	model  quadraticModel
+	radius float64
+	worth  float64
+	fails  int
 }
 
 const (
-	climbReach = 1.5   // of a first step, in logarithms
-	climbFar   = 4     // of any step
-	climbWorth = 0.005 // nats that are worth a step on the way
-	endWorth   = 1e-6  // and at the end
-	climbFails = 7     // steps in turn that end a climb
+	climbRadius = 1.5   // of a first step, in logarithms
+	climbFar    = 4     // of any step
+	climbWorth  = 0.005 // nats that are worth a step on the way
+	endWorth    = 1e-6  // and at the end
+	climbFails  = 7     // steps in turn that end a climb
 )
 
 func newClimber(e *linalg.Engine, from string, at surface, p gp.Params, fixed []bool, rows int) *climber {
 	return &climber{from: from, p: p.Clone(), z: logVector(p)[:len(p.Lengthscales)+2], at: at, limit: rows,
-		fixed: fixed, reach: climbReach, worth: climbWorth, value: math.Inf(-1), met: quadraticModel{e: e, keep: true}}
+		fixed: fixed, radius: climbRadius, worth: climbWorth, value: math.Inf(-1),
+		model: quadraticModel{e: e, keep: true}}
 }
 
 // A climberState is what changes of a climber.
 type climberState struct {
-	P                              gp.Params
-	Z, Grad                        []float64
-	Value, Curvature, Reach, Worth float64
-	Evals, Fails                   int
-	Done                           bool
-	Pairs                          [][2][]float64
+	P                               gp.Params
+	Z, Grad                         []float64
+	Value, Curvature, Radius, Worth float64
+	Evals, Fails                    int
+	Done                            bool
+	Pairs                           [][2][]float64
 }
 
 func (c *climber) state() climberState {
-	s := climberState{P: c.p, Z: c.z, Grad: c.grad, Value: c.value, Reach: c.reach, Worth: c.worth, Evals: c.evals,
+	s := climberState{P: c.p, Z: c.z, Grad: c.grad, Value: c.value, Radius: c.radius, Worth: c.worth, Evals: c.evals,
 		Fails: c.fails, Done: c.done}
-	if c.met.base != nil {
-		s.Curvature = c.met.base.at(0)
+	if c.model.base != nil {
+		s.Curvature = c.model.base.at(0)
 	}
-	for _, p := range c.met.pairs {
+	for _, p := range c.model.pairs {
 		s.Pairs = append(s.Pairs, [2][]float64{p.s, p.y})
 	}
 	return s
 }
 
 func (c *climber) set(s climberState) {
-	c.p, c.z, c.grad, c.value, c.reach, c.worth = s.P, s.Z, s.Grad, s.Value, s.Reach, s.Worth
+	c.p, c.z, c.grad, c.value, c.radius, c.worth = s.P, s.Z, s.Grad, s.Value, s.Radius, s.Worth
 	c.evals, c.fails, c.done = s.Evals, s.Fails, s.Done
 	if s.Curvature > 0 {
 		c.curve(s.Curvature)
 	}
-	c.met.pairs = nil
+	c.model.pairs = nil
 	for _, p := range s.Pairs {
-		c.met.pairs = append(c.met.pairs, pair{p[0], p[1]})
+		c.model.pairs = append(c.model.pairs, pair{p[0], p[1]})
 	}
 }
 
@@ -107,14 +108,14 @@ func (c *climber) start(ctx context.Context) {
 		return
 	}
 	c.value, c.grad, c.p.Mean = v, g, mean
-	// A first step along the gradient as long as the reach allows.
+	// A first step along the gradient as long as the radius allows.
 	norm := 0.0
 	for i, s := range g {
 		if i >= d || !c.fixed[i] {
 			norm += s * s
 		}
 	}
-	c.curve(max(math.Sqrt(norm), 1) / climbReach)
+	c.curve(max(math.Sqrt(norm), 1) / climbRadius)
 }
 
 // curve sets the curvature that is assumed where pairs tell none.
@@ -123,17 +124,17 @@ func (c *climber) curve(v float64) {
 	for i := range c.z {
 		b.Set(i, i, v)
 	}
-	c.met.base = denseInformation{b}
+	c.model.base = denseInformation{b}
 }
 
 // climb takes steps until so many evaluations are spent or no step promises anything.
 // It returns the error of a context that ended.
 func (c *climber) climb(ctx context.Context, evals int) error {
 	for end := c.evals + evals; c.evals < end && !c.done; {
-		delta, gain := c.plan()
-		if gain < c.worth {
-			if c.reach < climbReach && c.held(delta) {
-				c.reach *= 2
+		delta, predicted := c.plan()
+		if predicted < c.worth {
+			if c.radius < climbRadius && c.held(delta) {
+				c.radius *= 2
 				continue
 			}
 			c.done = true
@@ -149,30 +150,30 @@ func (c *climber) climb(ctx context.Context, evals int) error {
 		if err != nil && !evidence.NotFinite(err) {
 			return err
 		}
-		c.judge(delta, gain, z, q, v, g, mean, err == nil)
+		c.judge(delta, predicted, z, q, v, g, mean, err == nil)
 	}
 	return ctx.Err()
 }
 
-// judge takes the step δ or shortens the reach.
-func (c *climber) judge(delta []float64, gain float64, z []float64,
+// judge takes the step δ or shortens the radius.
+func (c *climber) judge(delta []float64, predicted float64, z []float64,
 	q gp.Params, v float64, g []float64, mean float64, ok bool) {
 	if !ok || !(v > c.value) {
 		if ok {
-			c.met.push(delta, c.grad, g)
+			c.model.push(delta, c.grad, g)
 		}
 		longest := 0.0
 		for _, s := range delta {
 			longest = max(longest, math.Abs(s))
 		}
-		c.reach = longest / 4
+		c.radius = longest / 4
 		c.fails++
 		c.done = c.fails == climbFails
 		return
 	}
-	c.met.push(delta, c.grad, g)
-	if k := len(c.met.pairs); k > 0 {
-		s, y := c.met.pairs[k-1].s, c.met.pairs[k-1].y
+	c.model.push(delta, c.grad, g)
+	if k := len(c.model.pairs); k > 0 {
+		s, y := c.model.pairs[k-1].s, c.model.pairs[k-1].y
 		sy, yy := 0.0, 0.0
 		for i := range s {
 			sy += s[i] * y[i]
@@ -180,18 +181,18 @@ func (c *climber) judge(delta []float64, gain float64, z []float64,
 		}
 		c.curve(yy / sy)
 	}
-	switch ratio := (v - c.value) / gain; {
+	switch ratio := (v - c.value) / predicted; {
 	case ratio > 0.5:
-		c.reach = min(2*c.reach, climbFar)
+		c.radius = min(2*c.radius, climbFar)
 	case ratio < 0.1:
-		c.reach /= 2
+		c.radius /= 2
 	}
 	c.z, c.p, c.value, c.grad, c.fails = z, q, v, g, 0
 	c.p.Mean = mean
 }
 
-// plan maximises the model within the reach and the ranges of the parameters.
-func (c *climber) plan() (delta []float64, gain float64) {
+// plan maximises the model within the radius and the ranges of the parameters.
+func (c *climber) plan() (delta []float64, predicted float64) {
 	d := len(c.z) - 2
 	low, high := logRange(d)
 	low, high = low[:d+2], high[:d+2]
@@ -206,15 +207,15 @@ func (c *climber) plan() (delta []float64, gain float64) {
 	free := make([]bool, d+2)
 	for i := range free {
 		free[i] = i >= d || !c.fixed[i]
-		low[i] = min(max(low[i]-c.z[i], -c.reach), 0)
-		high[i] = max(min(high[i]-c.z[i], c.reach), 0)
+		low[i] = min(max(low[i]-c.z[i], -c.radius), 0)
+		high[i] = max(min(high[i]-c.z[i], c.radius), 0)
 	}
-	return c.met.step(c.grad, low, high, free)
+	return c.model.step(c.grad, low, high, free)
 }
 
 func (c *climber) held(delta []float64) bool {
 	for _, v := range delta {
-		if math.Abs(v) > 0.99*c.reach {
+		if math.Abs(v) > 0.99*c.radius {
 			return true
 		}
 	}

@@ -9,7 +9,7 @@ import (
 
 // The two coordinate systems of training, both of D + 3 numbers in the order
 // ℓ_1..ℓ_D, σ_f², σ_n², c: logarithms (z) for the metric steps, the softplus
-// line (u) for Adam. An input that is out (ℓ = +Inf) has a place, but is not free.
+// line (u) for Adam. An inactive input (ℓ = +Inf) has a place, but is not free.
 
 const (
 	// lowSoft is the least u that a search starts from: below it u has no effect.
@@ -20,7 +20,7 @@ const (
 	mostCondition = 1e14
 )
 
-// logVector returns z; inputs that are out have log FarLength.
+// logVector returns z; inactive inputs have log FarLength.
 func logVector(p gp.Params) []float64 {
 	z := make([]float64, 0, len(p.Lengthscales)+3)
 	for _, l := range p.Lengthscales {
@@ -29,14 +29,14 @@ func logVector(p gp.Params) []float64 {
 	return append(z, math.Log(p.Variance), math.Log(p.Noise), p.Mean)
 }
 
-// fromLog returns the parameters at z, with those inputs out.
-func fromLog(kernel string, z []float64, out []bool) gp.Params {
+// fromLog returns the parameters at z, with those inputs inactive.
+func fromLog(kernel string, z []float64, inactive []bool) gp.Params {
 	d := len(z) - 3
 	p := gp.Params{Kernel: kernel, Lengthscales: make([]float64, d),
 		Variance: math.Exp(z[d]), Noise: max(math.Exp(z[d+1]), gp.MinParam), Mean: z[d+2]}
 	for j := range p.Lengthscales {
 		p.Lengthscales[j] = math.Exp(z[j])
-		if out[j] {
+		if inactive[j] {
 			p.Lengthscales[j] = math.Inf(1)
 		}
 	}

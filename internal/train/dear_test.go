@@ -37,9 +37,9 @@ func askedTrainer(t *testing.T, passes int) (*Search, *Trainer) {
 	f.Config.Method = "bbgp"
 	o := &asked{answer: evidence.Value{LML: 100, StdErr: 20, Passes: passes, Precision: "f64", Product: "dense"}}
 	tr := f.trainer(o, f.Std, "train")
-	tr.constant, tr.out = make([]bool, 2), make([]bool, 2)
+	tr.constant, tr.inactive = make([]bool, 2), make([]bool, 2)
 	p := startAt(0.05, 1, 2)
-	if err := tr.rebuild(context.Background(), p, boldUses); err != nil {
+	if err := tr.rebuild(context.Background(), p, relocatedUses); err != nil {
 		t.Fatal(err)
 	}
 	var err error
@@ -83,7 +83,7 @@ func TestLeastPromises(t *testing.T) {
 	}
 }
 
-// A bold step that was long is compared with at half of what a stage is worth, 20 nats, others at four.
+// A relocated step that was long is compared with at half of what a stage is worth, 20 nats, others at four.
 func TestComparable(t *testing.T) {
 	for passes, eps := range map[int]float64{9: 10, 4: 4} {
 		_, tr := askedTrainer(t, passes)

@@ -22,13 +22,13 @@ func beyondProbes(a, b *evidence.Value) bool {
 // at the ends of further steps by such ones where these cost little, else with the same probes for
 // both, as many as a run has. It returns best as it is then.
 func (f *Search) higher(ctx context.Context, t *Trainer, best Iterate) (bool, Iterate, error) {
-	if f.wantsPolish(t) {
+	if f.wantsDenseFinish(t) {
 		cur := t.Cur
-		if err := f.polish(ctx, t); err != nil {
+		if err := f.denseFinish(ctx, t); err != nil {
 			return cur.Ev.LML > best.Ev.LML, best, err
 		}
 		cur, t.Cur = t.Cur, best
-		err := f.polish(ctx, t)
+		err := f.denseFinish(ctx, t)
 		best, t.Cur = t.Cur, cur
 		return cur.Ev.LML > best.Ev.LML, best, err
 	}

@@ -96,7 +96,9 @@ func (c *climber) candidate() Candidate {
 }
 
 // toEnd lets c climb on to its end.
-func (c *climber) toEnd() { c.worth, c.done, c.fails, c.reach = endWorth, false, 0, max(c.reach, 0.1) }
+func (c *climber) toEnd() {
+	c.worth, c.done, c.fails, c.radius = endWorth, false, 0, max(c.radius, 0.1)
+}
 
 // halve lets all climbers climb, the better part of them farther, and the best few to
 // their end. It returns candidates, the best first.

@@ -155,7 +155,7 @@ func unitInformation(n, dims int) information {
 }
 
 // whitened returns A, whose row i holds what keep keeps of S_i, where K̂ = L L' has been
-// factored at p; the last row, that of c, is 0, and so are those of inputs that are out. Ranks share the rows out.
+// factored at p; the last row, that of c, is 0, and so are those of inactive inputs. Ranks share the rows out.
 func whitened(ctx context.Context, o *gp.Cholesky, p gp.Params, keep keeper) (linalg.Matrix, error) {
 	n, dims := o.Table.X.Rows, o.Table.X.Cols
 	k := gp.KernelOf(p)

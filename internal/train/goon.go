@@ -8,7 +8,7 @@ import (
 )
 
 // An evaluation goes on from the last one, of the same place, P and probes, where it only has to be finer: its process
-// is there, and a part of the passes is what it costs. So a stage begins where a bold step has ended, and the
+// is there, and a part of the passes is what it costs. So a stage begins where a relocated step has ended, and the
 // likelihood that is reported is that of a last stage which found nothing. Where a finer one is foreseen to need
 // float64 products that the last one had not, all its passes are its own.
 
@@ -16,9 +16,10 @@ const (
 	// goneOnProbes are as good as those of a last evaluation: if a stage has so many, and no step has seen them, they
 	// need not be followed by others.
 	goneOnProbes = 15
-	// boldUses are the evaluations that P of a bold step is for, where the next stage may go on from there: it does
-	// where an evaluation takes manyPasses. Where it takes fewer (bike: 3), a new P costs no more than the end of one.
-	boldUses, manyPasses = 2, 8
+	// relocatedUses are the evaluations that P of a relocated step is for, where the next stage may go on from there:
+	// it does where an evaluation takes manyPasses. Where it takes fewer (bike: 3), a new P costs no more than the end
+	// of one.
+	relocatedUses, manyPasses = 2, 8
 )
 
 // continues says whether evaluations may go on from ev.
@@ -56,10 +57,10 @@ func (t *Trainer) comparable() float64 {
 // nearEnd says whether the stage that begins may well be the last one, and its evaluation is worth going on from.
 func (t *Trainer) nearEnd() bool { return t.settles() || t.isDear() && t.spent }
 
-// usesOfBold is how many evaluations P of a bold step is for.
-func (t *Trainer) usesOfBold() int {
+// usesOfRelocated is how many evaluations P of a relocated step is for.
+func (t *Trainer) usesOfRelocated() int {
 	if t.settles() {
-		return boldUses
+		return relocatedUses
 	}
 	return 1
 }
@@ -77,13 +78,13 @@ func (t *Trainer) leastPromises() (first, others float64) {
 }
 
 // known says whether an evaluation at t.cur would bring nothing: without probes it
-// is what it was, and without inputs that are out but may return no derivative
+// is what it was, and without inputs that are inactive but may return no derivative
 // is wanted that it does not have.
 func (t *Trainer) known() bool {
 	if t.Cur.Ev == nil || t.Cur.g == nil || t.Cur.Ev.BoundKind != "exact" {
 		return false
 	}
-	for j, o := range t.out {
+	for j, o := range t.inactive {
 		if o && !t.constant[j] {
 			return false
 		}
@@ -91,13 +92,13 @@ func (t *Trainer) known() bool {
 	return true
 }
 
-// refine brings the evaluation at t.Cur, that of a bold step, to what others are compared with, or begins a stage.
+// refine brings the evaluation at t.Cur, that of a relocated step, to what others are compared with, or begins a stage.
 func (t *Trainer) refine(ctx context.Context) error {
 	if t.moved || !t.goesOn() || !t.settles() {
 		return t.begin(ctx)
 	}
 	t.eval.Eps, t.eval.After = min(max(t.worth()/4, t.eps), coarseEps*t.eps), t.Cur.eps
-	finer, err := t.evaluate(ctx, t.far(t.Cur.P, t.out), math.Inf(-1))
+	finer, err := t.evaluate(ctx, t.far(t.Cur.P, t.inactive), math.Inf(-1))
 	t.eval.After = 0
 	if evidence.NeedsEscalation(err) {
 		return t.begin(ctx)

@@ -27,34 +27,34 @@ func byLanczos(t *testing.T, n int, p gp.Params) (*Search, *Trainer) {
 		t.Fatal(err)
 	}
 	tr.eval.Precision, tr.eval.Product, tr.eval.Rank, tr.eval.Neighbours, tr.eval.Eps = "f64", "dense", 0, 5, 4
-	if tr.Cur, err = tr.bold(context.Background(), p, tr.out, math.Inf(-1)); err != nil {
+	if tr.Cur, err = tr.relocate(context.Background(), p, tr.inactive, math.Inf(-1)); err != nil {
 		t.Fatal(err)
 	}
 	return f, tr
 }
 
-// The evaluation of a bold step is brought to what others are compared with by the passes that are left, with the same
-// P; where a step has left it, a stage begins and makes all of them.
+// The evaluation of a relocated step is brought to what others are compared with by the passes that are left, with the
+// same P; where a step has left it, a stage begins and makes all of them.
 func TestRefine(t *testing.T) {
 	p := startAt(0.01, 1, 1, 2)
 	for _, moved := range []bool{false, true} {
 		_, tr := byLanczos(t, 500, p)
-		bold := tr.Cur
+		relocated := tr.Cur
 		if !tr.settles() || !tr.goesOn() {
-			t.Fatalf("%+v", bold.Ev)
+			t.Fatalf("%+v", relocated.Ev)
 		}
 		tr.moved = moved
 		if err := tr.refine(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 		ev := tr.Cur.Ev
-		if want := map[bool]int{false: bold.Ev.Passes, true: 0}[moved]; ev.Before != want || ev == bold.Ev {
+		if want := map[bool]int{false: relocated.Ev.Passes, true: 0}[moved]; ev.Before != want || ev == relocated.Ev {
 			t.Errorf("moved %v: %d passes were there, want %d", moved, ev.Before, want)
 		}
-		if !tr.fresh || tr.eval.After != 0 || ev.Upper-ev.Lower > bold.Ev.Upper-bold.Ev.Lower ||
+		if !tr.fresh || tr.eval.After != 0 || ev.Upper-ev.Lower > relocated.Ev.Upper-relocated.Ev.Lower ||
 			!tr.Cur.P.SameCovariance(p) {
-			t.Errorf("moved %v: [%v, %v], before [%v, %v]; fresh %v", moved, ev.Lower, ev.Upper, bold.Ev.Lower,
-				bold.Ev.Upper, tr.fresh)
+			t.Errorf("moved %v: [%v, %v], before [%v, %v]; fresh %v", moved, ev.Lower, ev.Upper, relocated.Ev.Lower,
+				relocated.Ev.Upper, tr.fresh)
 		}
 	}
 }

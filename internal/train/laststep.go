@@ -11,9 +11,9 @@ import "slices"
 // which g'F⁻¹g/2 comes out too large: on maps by about half of the square of the standard error of L.
 
 const (
-	lastWorth = 0.25 // nats per nat of eps that the last step has to promise
-	lastNoise = 4    // times the square of the standard error as well
-	lastReach = 0.3  // of a logarithm: what is further has another gradient
+	lastWorth  = 0.25 // nats per nat of eps that the last step has to promise
+	lastNoise  = 4    // times the square of the standard error as well
+	lastRadius = 0.3  // of a logarithm: what is further has another gradient
 )
 
 // LastStep moves t.Cur, where the training of a map has ended, to the top of its model, if that is higher by more than
@@ -21,17 +21,17 @@ const (
 // whose preconditioner serves on.
 func (f *Search) LastStep(t *Trainer) {
 	if t.opt.Method != "bbgp" || t.opt.Optimizer == "adam" || f.Whole != f.Std || !isMap(t.d, t.Cur.P) ||
-		t.met.base == nil || t.Cur.g == nil || t.tellsLast() {
+		t.model.base == nil || t.Cur.g == nil || t.tellsLast() {
 		return
 	}
-	t.radius, t.stageRadius = lastReach, lastReach
-	t.met.damping = 0 // that of a stage, by the diagonal, is more than the information along the ridge
+	t.radius, t.stageRadius = lastRadius, lastRadius
+	t.model.damping = 0 // that of a stage, by the diagonal, is more than the information along the ridge
 	worth, noise := lastWorth*t.eps, lastNoise*t.Cur.Ev.StdErr*t.Cur.Ev.StdErr
-	delta, gain := t.step(t.Cur.z, t.out)
-	if gain < max(worth, noise) {
-		delta, gain = t.meanStep()
+	delta, predicted := t.step(t.Cur.z, t.inactive)
+	if predicted < max(worth, noise) {
+		delta, predicted = t.meanStep()
 	}
-	if gain < worth {
+	if predicted < worth {
 		return
 	}
 	z := slices.Clone(t.Cur.z)
@@ -39,14 +39,14 @@ func (f *Search) LastStep(t *Trainer) {
 		z[i] += delta[i]
 	}
 	t.moving = t.Cur.P
-	t.Cur.P, t.Cur.z = fromLog(t.Cur.P.Kernel, z, t.out), z
+	t.Cur.P, t.Cur.z = fromLog(t.Cur.P.Kernel, z, t.inactive), z
 }
 
 // meanStep is the step to the most likely mean, and what it gains.
-func (t *Trainer) meanStep() (delta []float64, gain float64) {
+func (t *Trainer) meanStep() (delta []float64, predicted float64) {
 	delta = make([]float64, len(t.Cur.z))
 	c := len(delta) - 1
-	slope, info := t.Cur.g[c], t.met.base.at(c)
+	slope, info := t.Cur.g[c], t.model.base.at(c)
 	if t.opt.FixMean || !(info > 0) {
 		return delta, 0
 	}

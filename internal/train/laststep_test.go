@@ -64,8 +64,9 @@ func TestLastStep(t *testing.T) {
 		obj := &placed{}
 		tr := f.trainer(obj, f.Std, "train")
 		p := gp.Params{Kernel: "matern12", Variance: 1, Noise: 0.1, Mean: 0.5, Lengthscales: []float64{.3, .4}}
-		tr.constant, tr.out, tr.met = make([]bool, 2), make([]bool, 2), quadraticModel{e: tr.e, damping: firstLambda}
-		tr.met.base = denseInformation{info}
+		tr.constant, tr.inactive = make([]bool, 2), make([]bool, 2)
+		tr.model = quadraticModel{e: tr.e, damping: firstDamping}
+		tr.model.base = denseInformation{info}
 		tr.Cur = Iterate{P: p, z: logVector(p), g: c.g,
 			Ev: &evidence.Value{LML: 100, StdErr: c.stderr, Probes: 7, Product: "h2"}}
 		tr.built = p.Clone()

@@ -44,7 +44,7 @@ func (f *Search) letBack(ctx context.Context, t *Trainer) error {
 	if err != nil {
 		return err
 	}
-	end, err := next.evaluate(ctx, t.far(t.Cur.P, next.out), math.Inf(-1))
+	end, err := next.evaluate(ctx, t.far(t.Cur.P, next.inactive), math.Inf(-1))
 	if err != nil {
 		return unlessRounding(err)
 	}
@@ -119,19 +119,19 @@ func (s *coarse) letBack(ctx context.Context, p gp.Params) (*Candidate, error) {
 		}
 	}
 	z, stays := logVector(p), 0
-	out := make([]bool, len(back))
+	inactive := make([]bool, len(back))
 	for j, w := range weak[:len(back)] {
 		switch {
 		case back[j]:
 			z[j] = more.z[j]
-			if out[j] = z[j] > math.Log(coarseFar*unit*columnSD(s.f.Std, j)); !out[j] {
+			if inactive[j] = z[j] > math.Log(coarseFar*unit*columnSD(s.f.Std, j)); !inactive[j] {
 				stays++
 			}
 		case w:
 			z[j] += more.z[j] - same.z[j]
 		}
 	}
-	c := &Candidate{From: more.start, By: "check", Parameters: fromLog(p.Kernel, z, out),
+	c := &Candidate{From: more.start, By: "check", Parameters: fromLog(p.Kernel, z, inactive),
 		Value: evidence.Bound(more.value), Rows: s.f.Std.X.Rows, LML: unasked, Evaluations: same.evals + more.evals}
 	lead := more.value - same.value
 	if n := s.f.Std.X.Rows; s.terms < n {

@@ -34,7 +34,7 @@ const (
 	toldNoise = 0.1
 )
 
-// ascend climbs from start, looks about, and polishes the end.
+// ascend climbs from start, looks about, and finishes with dense evaluations where they tell more.
 func (f *Search) ascend(ctx context.Context, t *Trainer, start gp.Params) (string, error) {
 	climb := t.run
 	if f.Config.Optimizer == "adam" {
@@ -47,8 +47,8 @@ func (f *Search) ascend(ctx context.Context, t *Trainer, start gp.Params) (strin
 	if err == nil {
 		why, err = f.lookAbout(ctx, t, why)
 	}
-	if err == nil && f.wantsPolish(t) {
-		err = f.polish(ctx, t)
+	if err == nil && f.wantsDenseFinish(t) {
+		err = f.denseFinish(ctx, t)
 	}
 	if err == nil && why == "converged" {
 		err = f.letBack(ctx, t)
@@ -168,7 +168,7 @@ func (f *Search) otherNoise(ctx context.Context, t *Trainer) (bool, error) {
 				Rows: f.Std.X.Rows, Dropped: why})
 			continue
 		}
-		pt, err := t.bold(ctx, p, t.out, best.Ev.LML)
+		pt, err := t.relocate(ctx, p, t.inactive, best.Ev.LML)
 		if err != nil && !evidence.NotFinite(err) {
 			return false, err
 		}

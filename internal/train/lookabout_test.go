@@ -20,8 +20,8 @@ func ended(t *testing.T, d *gp.Table, p gp.Params) (*Search, *Trainer) {
 	}
 	tr := f.trainer(obj, f.Std, "train")
 	tr.constant, tr.stageSteps, tr.maxEvals = f.Flat, StageStepsOf(f.Config.Method), f.Config.MaxSteps
-	tr.out = tr.outOf(p)
-	if tr.Cur, err = tr.bold(context.Background(), p, tr.out, math.Inf(-1)); err != nil {
+	tr.inactive = tr.inactiveAt(p)
+	if tr.Cur, err = tr.relocate(context.Background(), p, tr.inactive, math.Inf(-1)); err != nil {
 		t.Fatal(err)
 	}
 	return f, tr

@@ -87,9 +87,9 @@ func (t *Trainer) mapInformation(ctx context.Context, p gp.Params) (f informatio
 		return nil, false, fmt.Errorf("%w: information of terms", gp.ErrNotFinite)
 	}
 	tells = true
-	for j, out := range t.outOf(t.Cur.P) {
+	for j, inactive := range t.inactiveAt(t.Cur.P) {
 		share := few.At(j, j) / many.At(j, j)
-		tells = tells && (out || share > infoShare && share < 1/infoShare)
+		tells = tells && (inactive || share > infoShare && share < 1/infoShare)
 	}
 	_, _, within := t.d.WithinGroups(p.Noise)
 	at := many.Rows - 2
@@ -107,7 +107,7 @@ func (t *Trainer) mapInformation(ctx context.Context, p gp.Params) (f informatio
 // topsByAll returns the better one of two tops of each climb, or where it is, by random rows and all terms together:
 // that of random rows alone, given as free, which may lie far away, and that beside what the terms tell near it.
 func (s *coarse) topsByAll(ctx context.Context, live []*ascent, free []ridgeTop) ([]ridgeTop, error) {
-	held, err := s.topsBeside(ctx, live, func(a *ascent) linalg.Matrix { return a.met.base.(denseInformation).f })
+	held, err := s.topsBeside(ctx, live, func(a *ascent) linalg.Matrix { return a.model.base.(denseInformation).f })
 	if err != nil {
 		return nil, err
 	}

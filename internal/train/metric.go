@@ -28,20 +28,20 @@ func (t *Trainer) measure(ctx context.Context) error {
 	if err != nil {
 		// The subset's matrix is singular in float64 (σ_n² at its floor): the
 		// last metric serves on; without one, a unit of curvature per row.
-		if t.met.base == nil {
-			t.met.base = unitInformation(t.d.X.Rows, d)
+		if t.model.base == nil {
+			t.model.base = unitInformation(t.d.X.Rows, d)
 		}
 		return nil
 	}
-	t.met.base = base
-	t.met.damping = min(t.met.damping, firstLambda) // what failed by the last metric may go well by this one
+	t.model.base = base
+	t.model.damping = min(t.model.damping, firstDamping) // what failed by the last metric may go well by this one
 	return nil
 }
 
 // informationHere is the Fisher information at t.cur: of the terms of a map, where neighbours tell it, or of random
 // rows.
 func (t *Trainer) informationHere(ctx context.Context) (information, error) {
-	p := t.far(t.Cur.P, t.out)
+	p := t.far(t.Cur.P, t.inactive)
 	if t.opt.Method == "bbgp" && isMap(t.d, t.Cur.P) {
 		if f, tells, err := t.mapInformation(ctx, p); err != nil || tells {
 			return f, err
@@ -65,7 +65,7 @@ func (t *Trainer) near(z []float64) bool {
 		return false
 	}
 	for i, v := range t.Cur.z[:len(z)-1] { // c does not enter the information
-		if !t.isOut(i) && math.Abs(v-z[i]) > measureAgain {
+		if !t.isInactive(i) && math.Abs(v-z[i]) > measureAgain {
 			return false
 		}
 	}

@@ -75,8 +75,8 @@ func (m *quadraticModel) push(s, g0, g1 []float64) {
 // step maximises g'δ - 1/2 δ'Bδ over lo <= δ <= hi, lo <= 0 <= hi, and the free
 // variables, by projected Newton steps (Bertsekas 1982): variables at a wall
 // that the gradient presses against stay there, the others take a Newton step
-// that is cut back to the box. It returns δ and the model's gain.
-func (m *quadraticModel) step(g, lo, hi []float64, free []bool) (delta []float64, gain float64) {
+// that is cut back to the box. It returns δ and the increase that the model predicts.
+func (m *quadraticModel) step(g, lo, hi []float64, free []bool) (delta []float64, predicted float64) {
 	n := len(g)
 	b := m.base.system(m, free)
 	delta = make([]float64, n)
@@ -94,8 +94,8 @@ func (m *quadraticModel) step(g, lo, hi []float64, free []bool) (delta []float64
 				next[i] = min(max(delta[i]+t*dir[i], lo[i]), hi[i])
 			}
 			v := b.quadratic(g, next)
-			if better = v > gain+1e-9*math.Abs(gain); better {
-				gain = v
+			if better = v > predicted+1e-9*math.Abs(predicted); better {
+				predicted = v
 				copy(delta, next)
 			}
 		}
@@ -103,5 +103,5 @@ func (m *quadraticModel) step(g, lo, hi []float64, free []bool) (delta []float64
 			break
 		}
 	}
-	return delta, gain
+	return delta, predicted
 }

@@ -107,7 +107,7 @@ func (s *otherSearch) onAllRows(ctx context.Context, t *Trainer, c *Candidate, n
 	if !near {
 		target -= otherBehind
 	}
-	pt, err := t.bold(ctx, c.Parameters, t.outOf(c.Parameters), target)
+	pt, err := t.relocate(ctx, c.Parameters, t.inactiveAt(c.Parameters), target)
 	if err != nil {
 		return pt, err
 	}

@@ -36,17 +36,18 @@ func (f *Search) ClimbAll(ctx context.Context) (*Trainer, string, error) {
 	return t, why, err
 }
 
-// wantsPolish says whether dense evaluations would see gains that the noise of the probes hides, or that a slope
+// wantsDenseFinish says whether dense evaluations would see gains that the noise of the probes hides, or that a slope
 // far out on a ridge promises too little of, where predictions come from a dense factor in any case.
-func (f *Search) wantsPolish(t *Trainer) bool {
+func (f *Search) wantsDenseFinish(t *Trainer) bool {
 	ev, n := t.Cur.Ev, f.Raw.X.Rows
 	return f.Config.Method == "bbgp" && f.Config.Optimizer != "adam" && n <= cost.DenseRows && f.denseFits(n) &&
-		(ev.StdErr > polishWorth*f.Config.Eps || ev.StdErr > 0 && f.beyondRoom(t.Cur.P)) && f.Count.Evals < t.maxEvals
+		(ev.StdErr > denseFinishWorth*f.Config.Eps || ev.StdErr > 0 && f.beyondRoom(t.Cur.P)) &&
+		f.Count.Evals < t.maxEvals
 }
 
-// polish goes on with dense evaluations, which for few rows cost little more.
-func (f *Search) polish(ctx context.Context, t *Trainer) error {
-	last, err := f.denseTrainer(t, polishWorth, polishEvals)
+// denseFinish goes on with dense evaluations, which for few rows cost little more.
+func (f *Search) denseFinish(ctx context.Context, t *Trainer) error {
+	last, err := f.denseTrainer(t, denseFinishWorth, denseFinishEvals)
 	if err != nil {
 		return err
 	}
@@ -67,7 +68,7 @@ func (f *Search) denseTrainer(t *Trainer, worth float64, evals int) (*Trainer, e
 		return nil, err
 	}
 	last := f.trainer(f.Config.Wrap(obj, f.Std), f.Std, "train")
-	last.constant, last.out = f.Flat, t.outOf(t.Cur.P)
+	last.constant, last.inactive = f.Flat, t.inactiveAt(t.Cur.P)
 	last.eps, last.rough = min(last.eps, worth*f.Config.Eps), true
 	last.stageSteps, last.maxEvals = StageStepsOf("exact"), min(f.Count.Evals+evals, t.maxEvals)
 	return last, nil

@@ -150,8 +150,8 @@ func (t *Trainer) choose(ctx context.Context, starts []*Candidate) (gp.Params, e
 		if at.Ev != nil {
 			target = at.Ev.LML
 		}
-		t.out = t.outOf(c.Parameters)
-		pt, err := t.bold(ctx, c.Parameters, t.out, target)
+		t.inactive = t.inactiveAt(c.Parameters)
+		pt, err := t.relocate(ctx, c.Parameters, t.inactive, target)
 		if err != nil {
 			if ctx.Err() != nil || at.Ev == nil && !evidence.NotFinite(err) {
 				t.Cur = at // the best so far, if any
@@ -181,7 +181,7 @@ func (t *Trainer) choose(ctx context.Context, starts []*Candidate) (gp.Params, e
 	if at.Ev == nil { // a stage begins by a stronger preconditioner
 		best.Dropped, at.P = "", best.Parameters
 	}
-	// If another one was evaluated last, the objective is made for that: a bold step needs it no more,
+	// If another one was evaluated last, the objective is made for that: a relocated step needs it no more,
 	// any other begins the stage again.
 	t.Cur, t.fresh = at, at.Ev != nil
 	return at.P, nil

@@ -16,26 +16,26 @@ import (
 
 // Staged training. A stage fixes preconditioner and
 // probes, and with them a smooth function whose expectation is L everywhere;
-// it takes a few steps in a trust box around its start with the Fisher
+// it takes a few steps in a trust region around its start with the Fisher
 // information of a random subset, computed there, as metric. Trial points end
-// early once their upper bound is below what they have to reach. Boxes grow
+// early once their upper bound is below what they have to reach. Radii grow
 // when stages go well. Training ends when a stage gains less than eps.
 //
 // While the model promises far more than the probes' scatter, a stage is one
-// bold step: preconditioner and probes are made at the trial point, which fits
+// relocated step: preconditioner and probes are made at the trial point, which fits
 // them best, and no evaluation is spent on beginning the next stage there.
 
 const (
-	firstBox   = 1.5 // of a stage, in logarithms, and of its first step
-	largestBox = 6.0
-	// A step is bold if it promises boldGain standard errors and the last one
-	// has kept a part of that.
-	boldGain, boldKept = 10, 3
-	boldEps            = 100  // times eps is the bias allowed a bold step
-	pruneCost          = 0.05 // nats that taking an input out may cost by the model, per nat of eps
-	admitGain          = 0.2  // nats that taking it in again has to promise, per nat of eps
-	maxLambda          = 1e8
-	firstLambda        = 1e-3
+	firstRadius   = 1.5 // of a stage, in logarithms, and of its first step
+	largestRadius = 6.0
+	// A step is relocated if the model predicts relocatePredicted standard errors
+	// and the last one was a gain of relocateActual of them.
+	relocatePredicted, relocateActual = 10, 3
+	relocatedEps                      = 100  // times eps is the bias allowed a relocated step
+	deactivateCost                    = 0.05 // nats that taking an input out may cost by the model, per nat of eps
+	activateGain                      = 0.2  // nats that taking it in again has to promise, per nat of eps
+	maxDamping                        = 1e8
+	firstDamping                      = 1e-3
 	// coarseEps times eps is the bias allowed while much is to gain.
 	coarseEps = 4
 	// measureAgain is the change of a logarithm that makes a metric stale.
@@ -69,20 +69,20 @@ type Trainer struct {
 	constant             []bool     // inputs without variation: out for good
 	second               *Candidate // that choose could not tell from the best
 
-	out         []bool    // inputs out of the distance: +Inf
+	inactive    []bool    // inputs that are not in the distance: +Inf
 	reentry     []float64 // lengthscales that the next step takes inputs in with, 0: none
-	hold        bool      // no input goes out or in for the rest of the stage
-	met         quadraticModel
+	hold        bool      // no input is activated or deactivated for the rest of the stage
+	model       quadraticModel
 	Cur         Iterate
 	stage       int
 	stageRadius float64 // of the stage: |log θ - log θ at its start|
 	radius      float64 // of the next step: |δ|
 	cut         float64 // of the lengths that inputs come in with
 	// fresh: cur was evaluated with the objective's preconditioner and probes,
-	// made there. kept is the last step's gain.
+	// made there. actual is the last step's increase of L.
 	fresh         bool
-	moved         bool // the objective's preconditioner belongs to a bold step that failed
-	kept          float64
+	moved         bool // the objective's preconditioner belongs to a relocated step that failed
+	actual        float64
 	spent         bool            // the last stage has ended for want of promise
 	latest, begun *evidence.Value // the objective's last evaluation, and the one that the last stage began with
 	// measured is where the metric was computed; looks counts second ones, which have other rows.
@@ -158,13 +158,13 @@ func (t *Trainer) report(pt Iterate, accepted bool) {
 // run climbs from p and returns why it ended: converged, stalled or max-steps.
 // t.cur holds the best point, also when an error ends it.
 func (t *Trainer) run(ctx context.Context, p gp.Params) (string, error) {
-	t.out = t.outOf(p)
-	t.met = quadraticModel{e: t.e, keep: t.opt.Optimizer == "lbfgs" &&
-		!cost.Wide(t.d.X.Rows, t.d.X.Cols), damping: firstLambda}
-	t.stageRadius, t.radius = firstBox, firstBox
-	t.cut, t.kept = 0.25, math.Inf(1)
+	t.inactive = t.inactiveAt(p)
+	t.model = quadraticModel{e: t.e, keep: t.opt.Optimizer == "lbfgs" &&
+		!cost.Wide(t.d.X.Rows, t.d.X.Cols), damping: firstDamping}
+	t.stageRadius, t.radius = firstRadius, firstRadius
+	t.cut, t.actual = 0.25, math.Inf(1)
 	if t.Cur.Ev == nil { // choose has evaluated no start
-		t.Cur = Iterate{P: withOut(p, t.out), z: logVector(p)}
+		t.Cur = Iterate{P: withInactive(p, t.inactive), z: logVector(p)}
 	}
 	quiet, level, flat := 0, math.Inf(-1), 0
 	for t.stage = 1; ; t.stage++ {
@@ -180,7 +180,7 @@ func (t *Trainer) run(ctx context.Context, p gp.Params) (string, error) {
 			}
 		}
 		began := t.Cur.Ev
-		gain, hitBox, err := t.runStage(ctx)
+		gain, atBoundary, err := t.runStage(ctx)
 		if err != nil {
 			return "", err
 		}
@@ -188,17 +188,17 @@ func (t *Trainer) run(ctx context.Context, p gp.Params) (string, error) {
 		if t.count.Evals >= t.maxEvals {
 			return "max-steps", nil
 		}
-		if t.fresh { // a bold step, or the comparison needs a new start
-			t.stageRadius = min(1.5*t.stageRadius, largestBox)
+		if t.fresh { // a relocated step, or the comparison needs a new start
+			t.stageRadius = min(1.5*t.stageRadius, largestRadius)
 			continue
 		}
 		switch {
 		case gain < t.worth() && t.stale():
-			// Bold steps have come to their end; closer ones may go on.
-			t.kept = 0
-		case gain >= t.worth() || hitBox && t.stageRadius < largestBox:
+			// Relocated steps have come to their end; closer ones may go on.
+			t.actual = 0
+		case gain >= t.worth() || atBoundary && t.stageRadius < largestRadius:
 			quiet = 0
-		case t.met.damping >= maxLambda:
+		case t.model.damping >= maxDamping:
 			return "stalled", nil
 		case quiet > 0 || t.rough || noiseShare*t.Cur.Ev.StdErr > t.eps:
 			// A second look is worth its cost where the probes see eps.
@@ -208,12 +208,12 @@ func (t *Trainer) run(ctx context.Context, p gp.Params) (string, error) {
 			// evaluation and the preconditioner that are there if no step was taken.
 			quiet++
 			t.looks++
-			t.met.pairs, t.measured, t.radius = nil, nil, max(t.radius, firstBox)
-			t.met.damping = firstLambda
+			t.model.pairs, t.measured, t.radius = nil, nil, max(t.radius, firstRadius)
+			t.model.damping = firstDamping
 			t.fresh = !moved && !t.moved
 		}
-		if hitBox {
-			t.stageRadius = min(1.5*t.stageRadius, largestBox)
+		if atBoundary {
+			t.stageRadius = min(1.5*t.stageRadius, largestRadius)
 		}
 	}
 }
@@ -222,19 +222,19 @@ func (t *Trainer) run(ctx context.Context, p gp.Params) (string, error) {
 // fitting the noise of the probes.
 func (t *Trainer) worth() float64 { return max(t.eps, noiseShare*t.Cur.Ev.StdErr) }
 
-// outOf returns which inputs are out at p.
-func (t *Trainer) outOf(p gp.Params) []bool {
-	out := slices.Clone(t.constant)
+// inactiveAt returns which inputs are inactive at p.
+func (t *Trainer) inactiveAt(p gp.Params) []bool {
+	inactive := slices.Clone(t.constant)
 	for j, l := range p.Lengthscales {
-		out[j] = out[j] || math.IsInf(l, 1)
+		inactive[j] = inactive[j] || math.IsInf(l, 1)
 	}
-	return out
+	return inactive
 }
 
-// withOut returns p with the inputs that are out at +Inf.
-func withOut(p gp.Params, out []bool) gp.Params {
+// withInactive returns p with the inactive inputs at +Inf.
+func withInactive(p gp.Params, inactive []bool) gp.Params {
 	q := p.Clone()
-	for j, o := range out {
+	for j, o := range inactive {
 		if o {
 			q.Lengthscales[j] = math.Inf(1)
 		}
@@ -260,7 +260,7 @@ func (t *Trainer) begin(ctx context.Context) error {
 	_, err := evidence.Retry(t.eval, t.d.X.Rows, func(opt evidence.Options) (err error) {
 		t.eval = opt // an answer holds for the rest of the training
 		if err = t.rebuild(ctx, t.Cur.P, t.stageSteps); err == nil {
-			first, err = t.evaluate(ctx, t.far(t.Cur.P, t.out), math.Inf(-1))
+			first, err = t.evaluate(ctx, t.far(t.Cur.P, t.inactive), math.Inf(-1))
 		}
 		return err
 	})
@@ -284,20 +284,20 @@ func (t *Trainer) rebuild(ctx context.Context, p gp.Params, uses int) error {
 }
 
 // runStage runs one stage from t.cur, where it has begun. It returns the gain in nats and whether
-// the end lies on the wall of the box.
-func (t *Trainer) runStage(ctx context.Context) (gain float64, hitBox bool, err error) {
+// the end lies on the boundary of its trust region.
+func (t *Trainer) runStage(ctx context.Context) (gain float64, atBoundary bool, err error) {
 	if err := t.measure(ctx); err != nil {
 		return 0, false, err
 	}
-	t.readmit()
+	t.activate()
 	t.hold = false
-	home, first := slices.Clone(t.Cur.z), t.Cur.Ev.LML
-	away := slices.Clone(t.out) // inputs without a place in the box
+	center, first := slices.Clone(t.Cur.z), t.Cur.Ev.LML
+	away := slices.Clone(t.inactive) // inputs without a place in the trust region
 	steps, fails, fewest := 0, 0, t.Cur.Ev.Passes
 	share, next := t.leastPromises()
 	t.spent = false
 	for steps < t.stageSteps && fails < mostFails && t.count.Evals < t.maxEvals {
-		ok, small, err := t.try(ctx, home, share)
+		ok, small, err := t.try(ctx, center, share)
 		share = next
 		if err != nil {
 			return 0, false, err
@@ -318,29 +318,29 @@ func (t *Trainer) runStage(ctx context.Context) (gain float64, hitBox bool, err 
 		if fewest = min(fewest, t.Cur.Ev.Passes); 2*t.Cur.Ev.Passes > 3*fewest+4 {
 			break // the preconditioner of the stage no longer fits
 		}
-		if t.Cur.Ev.StdErr > 0 && t.kept < smallStep*t.worth() {
+		if t.Cur.Ev.StdErr > 0 && t.actual < smallStep*t.worth() {
 			t.spent = true // what follows a step that gained so little gains less
 			break
 		}
 	}
 	t.fresh = false
 	for i, z := range t.Cur.z {
-		if i != len(home)-1 && !t.isOut(i) && (i >= len(away) || !away[i]) &&
-			math.Abs(z-home[i]) > 0.999*t.stageRadius {
-			hitBox = true
+		if i != len(center)-1 && !t.isInactive(i) && (i >= len(away) || !away[i]) &&
+			math.Abs(z-center[i]) > 0.999*t.stageRadius {
+			atBoundary = true
 		}
 	}
-	return t.Cur.Ev.LML - first, hitBox, nil
+	return t.Cur.Ev.LML - first, atBoundary, nil
 }
 
-func (t *Trainer) isOut(i int) bool { return i < len(t.out) && t.out[i] }
+func (t *Trainer) isInactive(i int) bool { return i < len(t.inactive) && t.inactive[i] }
 
-// far returns p with FarLength in place of +Inf for the inputs that are out but
+// far returns p with FarLength in place of +Inf for the inactive inputs that
 // may return: the value is the same, and the gradient tells which would gain.
-func (t *Trainer) far(p gp.Params, out []bool) gp.Params {
+func (t *Trainer) far(p gp.Params, inactive []bool) gp.Params {
 	q := p.Clone()
 	for j := range q.Lengthscales {
-		if out[j] && !t.constant[j] {
+		if inactive[j] && !t.constant[j] {
 			q.Lengthscales[j] = gp.FarLength
 		}
 	}

@@ -28,12 +28,12 @@ func subsetStarts(kernel string, d int) []gp.Params {
 }
 
 const (
-	prefitEvals = 40   // of a subset, from each start
-	polishEvals = 15   // dense ones, after those by products
-	polishWorth = 0.3  // times eps is a gain worth a stage there
-	prefitSlack = 2    // times eps is a gain worth a stage on a subset
-	resetNoise  = 0.01 // least noise to start on more rows with
-	clearLML    = 1    // nats a row, where the standard deviation of y is 1: the others leave a tenth of it
+	prefitEvals      = 40   // of a subset, from each start
+	denseFinishEvals = 15   // dense ones, after those by products
+	denseFinishWorth = 0.3  // times eps is a gain worth a stage there
+	prefitSlack      = 2    // times eps is a gain worth a stage on a subset
+	resetNoise       = 0.01 // least noise to start on more rows with
+	clearLML         = 1    // nats a row, where the standard deviation of y is 1: the others leave a tenth of it
 )
 
 // prefit returns where the fits of random subsets of growing size have led: the first

@@ -11,28 +11,28 @@ import (
 
 // The steps of a stage.
 
-// try takes one trial step. ok: it was accepted; small: the model promises less
+// try takes one trial step. ok: it was accepted; small: the model predicts less
 // than that share of the gain worth a stage.
-func (t *Trainer) try(ctx context.Context, home []float64, share float64) (ok, small bool, err error) {
-	out, change := t.inputs(home)
-	delta, gain := t.step(home, out)
-	for gain < share*t.worth() && t.radius < largestBox && t.held(delta) {
-		t.radius *= 2 // failed steps have kept the promise small
-		delta, gain = t.step(home, out)
+func (t *Trainer) try(ctx context.Context, center []float64, share float64) (ok, small bool, err error) {
+	inactive, change := t.inputs(center)
+	delta, predicted := t.step(center, inactive)
+	for predicted < share*t.worth() && t.radius < largestRadius && t.held(delta) {
+		t.radius *= 2 // failed steps have kept the prediction small
+		delta, predicted = t.step(center, inactive)
 	}
-	if gain < share*t.worth() && !change {
+	if predicted < share*t.worth() && !change {
 		return false, true, nil
 	}
 	z := t.trialAt(delta, change)
-	bold := t.isBold(gain)
-	if !bold && t.stale() {
+	relocated := t.relocates(predicted)
+	if !relocated && t.stale() {
 		return true, false, t.refine(ctx)
 	}
-	p, target := fromLog(t.Cur.P.Kernel, z, out), t.Cur.Ev.LML
+	p, target := fromLog(t.Cur.P.Kernel, z, inactive), t.Cur.Ev.LML
 	var pt Iterate
-	if bold {
-		t.eval.Eps = min(max(gain/50, coarseEps*t.eps), boldEps*t.eps)
-		pt, err = t.bold(ctx, p, out, target)
+	if relocated {
+		t.eval.Eps = min(max(predicted/50, coarseEps*t.eps), relocatedEps*t.eps)
+		pt, err = t.relocate(ctx, p, inactive, target)
 	} else {
 		t.eval.Eps = t.Cur.eps
 		pt, err = t.evaluate(ctx, p, target)
@@ -51,22 +51,22 @@ func (t *Trainer) try(ctx context.Context, home []float64, share float64) (ok, s
 			t.cut /= 4
 		}
 		flat := err == nil && !pt.Ev.Rejected && t.Cur.Ev.LML-pt.Ev.LML < smallStep*t.worth()
-		return false, flat && !change || t.met.damping > maxLambda, nil
+		return false, flat && !change || t.model.damping > maxDamping, nil
 	}
 	t.report(pt, true)
-	t.kept = pt.Ev.LML - t.Cur.Ev.LML
-	if ratio := t.kept / gain; ratio > 0.7 {
-		t.met.damping /= 4
-		t.radius = min(2*t.radius, largestBox)
+	t.actual = pt.Ev.LML - t.Cur.Ev.LML
+	if ratio := t.actual / predicted; ratio > 0.7 {
+		t.model.damping /= 4
+		t.radius = min(2*t.radius, largestRadius)
 	} else if ratio < 0.2 {
-		t.met.damping = max(2*t.met.damping, 0.01)
+		t.model.damping = max(2*t.model.damping, 0.01)
 	}
-	t.met.push(delta, t.Cur.g, pt.g)
-	t.Cur, t.out, t.fresh = pt, out, bold
+	t.model.push(delta, t.Cur.g, pt.g)
+	t.Cur, t.inactive, t.fresh = pt, inactive, relocated
 	if change && t.reentry != nil {
 		// Inputs that came in need their information at the place where they are.
 		t.reentry, t.cut, t.measured = nil, min(4*t.cut, 1), nil
-		if !bold {
+		if !relocated {
 			return true, false, t.measure(ctx)
 		}
 	}
@@ -87,42 +87,43 @@ func (t *Trainer) trialAt(delta []float64, change bool) []float64 {
 	return z
 }
 
-// inputs returns which inputs are out in the next trial, and whether that
+// inputs returns which inputs are inactive in the next trial, and whether that
 // changes.
-func (t *Trainer) inputs(home []float64) (out []bool, change bool) {
+func (t *Trainer) inputs(center []float64) (inactive []bool, change bool) {
 	if t.hold {
-		return t.out, false
+		return t.inactive, false
 	}
-	out = t.prune(home)
+	inactive = t.deactivate(center)
 	for i, l := range t.reentry {
 		if l > 0 {
-			out[i] = false
+			inactive[i] = false
 		}
 	}
-	return out, !slices.Equal(out, t.out)
+	return inactive, !slices.Equal(inactive, t.inactive)
 }
 
-// step maximises the model around t.cur within reach and the box around home.
-func (t *Trainer) step(home []float64, out []bool) (delta []float64, gain float64) {
+// step maximises the model around t.cur within the radius and within that of the stage around
+// center.
+func (t *Trainer) step(center []float64, inactive []bool) (delta []float64, predicted float64) {
 	d := t.d.X.Cols
 	low, high := logRange(d)
 	high[d] = min(high[d], t.Cur.z[d+1]+math.Log(mostCondition/float64(t.d.X.Rows)))
 	low[d+1] = max(low[d+1], t.Cur.z[d]-math.Log(mostCondition/float64(t.d.X.Rows)))
 	free := make([]bool, d+3)
 	for i := range free {
-		free[i] = i >= d || !out[i] && !t.out[i]
-		box, reach := t.stageRadius, t.radius
+		free[i] = i >= d || !inactive[i] && !t.inactive[i]
+		stageRadius, radius := t.stageRadius, t.radius
 		if i == d+2 {
 			free[i] = !t.opt.FixMean
-			box, reach = math.Inf(1), math.Inf(1)
+			stageRadius, radius = math.Inf(1), math.Inf(1)
 		}
-		low[i] = min(max(max(low[i], home[i]-box)-t.Cur.z[i], -reach), 0)
-		high[i] = max(min(min(high[i], home[i]+box)-t.Cur.z[i], reach), 0)
+		low[i] = min(max(max(low[i], center[i]-stageRadius)-t.Cur.z[i], -radius), 0)
+		high[i] = max(min(min(high[i], center[i]+stageRadius)-t.Cur.z[i], radius), 0)
 	}
-	return t.met.step(t.Cur.g, low, high, free)
+	return t.model.step(t.Cur.g, low, high, free)
 }
 
-// held says whether δ ends where the reach does.
+// held says whether δ ends at the radius.
 func (t *Trainer) held(delta []float64) bool {
 	for _, v := range delta[:len(delta)-1] {
 		if math.Abs(v) > 0.99*t.radius {
@@ -132,23 +133,23 @@ func (t *Trainer) held(delta []float64) bool {
 	return false
 }
 
-// isBold says whether a step that promises gain is to be a bold one.
-func (t *Trainer) isBold(gain float64) bool {
+// relocates says whether a step of which the model predicts so much is to be a relocated one.
+func (t *Trainer) relocates(predicted float64) bool {
 	noise := t.Cur.Ev.StdErr
-	return noise > 0 && gain > boldGain*noise && t.kept > boldKept*noise
+	return noise > 0 && predicted > relocatePredicted*noise && t.actual > relocateActual*noise
 }
 
 // stale says whether the objective's preconditioner was made elsewhere, for a
-// bold step that failed, or t.cur was evaluated too coarsely to compare.
+// relocated step that failed, or t.cur was evaluated too coarsely to compare.
 func (t *Trainer) stale() bool { return t.moved || t.Cur.eps > t.comparable() }
 
-// bold evaluates p with a preconditioner made there.
-func (t *Trainer) bold(ctx context.Context, p gp.Params, out []bool, target float64) (Iterate, error) {
+// relocate evaluates p with a preconditioner made there.
+func (t *Trainer) relocate(ctx context.Context, p gp.Params, inactive []bool, target float64) (Iterate, error) {
 	t.moved = true
-	if err := t.rebuild(ctx, p, t.usesOfBold()); err != nil {
+	if err := t.rebuild(ctx, p, t.usesOfRelocated()); err != nil {
 		return Iterate{}, err
 	}
-	pt, err := t.evaluate(ctx, t.far(p, out), target)
+	pt, err := t.evaluate(ctx, t.far(p, inactive), target)
 	if err != nil {
 		return pt, err
 	}
@@ -179,5 +180,5 @@ func (t *Trainer) shrink(pt Iterate, delta []float64, err error) {
 		}
 	}
 	t.radius = cut * longest
-	t.met.damping = max(2*t.met.damping, 0.01)
+	t.model.damping = max(2*t.model.damping, 0.01)
 }

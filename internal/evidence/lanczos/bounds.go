@@ -48,12 +48,12 @@ const (
 type bounds struct {
 	nodeOne bool // K̂ >= P is certain
 
-	quad         krylov.Quad
-	ldl          krylov.BlockLDL
-	gauss, radau []float64 // of each probe
-	coord        []float64 // H⁻¹ of the coordinates of the last start column
-	tail         []float64 // B_t times the last block of coord
-	weighted     []float64 // M⁻¹ tail, a work area
+	quad          krylov.Quad
+	ldl           krylov.BlockLDL
+	gauss, radau  []float64 // of each probe
+	coord         []float64 // H⁻¹ of the coordinates of the last start column
+	residualCoord []float64 // B_t times the last block of coord
+	weighted      []float64 // M⁻¹ residualCoord, a work area
 
 	node, low, high      float64 // Ritz values
 	settled              bool
@@ -76,7 +76,7 @@ var errIndefinite = errors.New("the whitened covariance matrix came out indefini
 // reset begins an evaluation with s probes on the process of h; known is the part
 // of q that was known before.
 func (b *bounds) reset(h *krylov.BlockTri, s int, known float64, nodeOne bool) {
-	*b = bounds{quad: b.quad, ldl: b.ldl, coord: b.coord, tail: b.tail, weighted: b.weighted,
+	*b = bounds{quad: b.quad, ldl: b.ldl, coord: b.coord, residualCoord: b.residualCoord, weighted: b.weighted,
 		gauss: append(b.gauss[:0], make([]float64, s)...), radau: append(b.radau[:0], make([]float64, s)...),
 		nodeOne: nodeOne, lastLow: math.Inf(1), shrink: largestShare, lastG: math.Inf(1),
 		radauMean: math.Inf(-1), node: 1, known: known}
@@ -105,14 +105,14 @@ func (b *bounds) quadratic(h *krylov.BlockTri) error {
 	}
 	c := h.Coupling()
 	last := b.coord[k-c.Cols:]
-	b.tail = b.tail[:0]
+	b.residualCoord = b.residualCoord[:0]
 	b.rpr = 0
 	for i := range c.Rows {
 		s := 0.0
 		for j, v := range c.Row(i) {
 			s += v * last[j]
 		}
-		b.tail = append(b.tail, s)
+		b.residualCoord = append(b.residualCoord, s)
 		b.rpr += s * s
 	}
 	b.rest, b.fresh = b.rpr/b.node, false
@@ -127,7 +127,7 @@ func (b *bounds) logarithms(h *krylov.BlockTri) error {
 	b.low, b.high = b.quad.Low, b.quad.High
 	b.square, b.fourth, b.known2 = b.quad.Square, b.quad.Fourth, b.quad.Frobenius
 	b.gaussMean = mean(b.gauss)
-	// The witness: Gauss has fallen by more than the bracket allowed.
+	// The witness: Gauss has fallen by more than the bounds allowed.
 	if drop := b.lastG - b.gaussMean; !b.nodeOne && b.settled && drop > b.lastGap*(1+1e-6)+1e-9*math.Abs(b.gaussMean) {
 		b.shrink = min(b.shrink, 0.5) / 2
 	}
@@ -167,11 +167,11 @@ func (b *bounds) logarithms(h *krylov.BlockTri) error {
 // remainder sets the bound of Q - q.
 func (b *bounds) remainder() {
 	b.rest = b.rpr / b.node
-	b.weighted = append(b.weighted[:0], b.tail...)
-	if len(b.tail) > 0 && b.settled && b.quad.ErrorTo(b.weighted, b.tail, &b.ldl) {
+	b.weighted = append(b.weighted[:0], b.residualCoord...)
+	if len(b.residualCoord) > 0 && b.settled && b.quad.ErrorTo(b.weighted, b.residualCoord, &b.ldl) {
 		b.rest = 0
 		for i, v := range b.weighted {
-			b.rest += v * b.tail[i]
+			b.rest += v * b.residualCoord[i]
 		}
 	}
 }

@@ -45,13 +45,13 @@ type Estimator struct {
 
 	probesReason string // why there are so many
 
-	finer   int       // steps by which tolerances of products have been made finer, or coarser
-	wide    float64   // σ_n²/σ_f² at and below which float32 products have failed
-	v       []float64 // of the last evaluation, about K̂⁻¹(y-c): where the next one starts
-	first   []float64 // v where the last evaluation has started
-	last    *process  // of the last evaluation, if it is there to go on from
-	seeded  uint64    // of probes
-	seconds float64   // of the last Rebuild, charged to the next evaluation
+	finer           int       // steps by which tolerances of products have been made finer, or coarser
+	float32FailedAt float64   // σ_n²/σ_f² at and below which float32 products have failed
+	v               []float64 // of the last evaluation, about K̂⁻¹(y-c): where the next one starts
+	first           []float64 // v where the last evaluation has started
+	last            *process  // of the last evaluation, if it is there to go on from
+	seeded          uint64    // of probes
+	seconds         float64   // of the last Rebuild, charged to the next evaluation
 
 	lanczos *krylov.Lanczos
 	start   linalg.Matrix // [probes, F⁻¹(y-c)], of this rank's rows
@@ -65,7 +65,7 @@ type Estimator struct {
 
 // A detail says how much of the process an estimator keeps.
 type detail struct {
-	wide    bool    // the basis in float64
+	basis64 bool    // the basis in float64
 	gradTol float64 // of tr(G H), what gradients may leave out
 }
 
@@ -119,7 +119,7 @@ func (o *Estimator) Rebuild(ctx context.Context, p gp.Params, opt evidence.Optio
 		return err
 	}
 	start := time.Now()
-	o.wide = max(o.wide, opt.Seen.Float32FailedAt)
+	o.float32FailedAt = max(o.float32FailedAt, opt.Seen.Float32FailedAt)
 	if err := o.op.Reset(gp.KernelOf(p), gp.NoiseOf(p, o.d)); err != nil {
 		return err
 	}
@@ -172,7 +172,7 @@ func (o *Estimator) setProbes(w linalg.Matrix, memory int64) {
 	if o.lanczos == nil || o.start.Cols != w.Cols+1 || o.most != most {
 		o.start, o.lanczos = linalg.Matrix{}, nil // their memory is for the new ones
 		o.start, o.most = linalg.NewMatrix(w.Rows, w.Cols+1), most
-		o.lanczos = krylov.NewLanczos(o.e, o.n, w.Cols+1, krylov.LanczosOptions{Wide: o.detail.wide, MaxCols: most})
+		o.lanczos = krylov.NewLanczos(o.e, o.n, w.Cols+1, krylov.LanczosOptions{Wide: o.detail.basis64, MaxCols: most})
 	}
 	o.probes = w
 }
@@ -220,7 +220,8 @@ func (o *Estimator) Evaluate(ctx context.Context, p gp.Params, opt evidence.Opti
 	}
 	ev, err := run(prec)
 	if prec == kernelmv.F32 && opt.Precision != "f32" && errors.Is(err, evidence.ErrPrecision) {
-		o.wide, wasted, reason = max(o.wide, p.Noise/p.Variance), passes, "float32 products were not accurate enough"
+		o.float32FailedAt = max(o.float32FailedAt, p.Noise/p.Variance)
+		wasted, reason = passes, "float32 products were not accurate enough"
 		ev, err = run(kernelmv.F64)
 	}
 	for errors.Is(err, evidence.ErrPrecision) && o.refineForm(ctx, p, opt) {
@@ -251,13 +252,13 @@ func (o *Estimator) nodeOne(p gp.Params) bool {
 }
 
 func (o *Estimator) State() []byte {
-	return evidence.FloatState(slices.Concat([]float64{o.wide, float64(o.finer)}, o.v, o.first)...)
+	return evidence.FloatState(slices.Concat([]float64{o.float32FailedAt, float64(o.finer)}, o.v, o.first)...)
 }
 
 func (o *Estimator) Restore(b []byte) {
 	v := evidence.StateFloats(b)
 	if more := len(v) - 2; (more == 0 || more == o.n || more == 2*o.n) && evidence.AllFinite(v...) {
-		o.wide, o.finer, o.v, o.first, o.last = v[0], int(v[1]), slices.Clone(v[2:]), nil, nil
+		o.float32FailedAt, o.finer, o.v, o.first, o.last = v[0], int(v[1]), slices.Clone(v[2:]), nil, nil
 		if more == 2*o.n {
 			o.v, o.first = o.v[:o.n:o.n], o.v[o.n:]
 		}

@@ -30,7 +30,7 @@ func mustObjective(t testing.TB, d *gp.Table, p gp.Params) *Estimator {
 // thorough keeps everything: the basis in float64, and next to all columns of the gradients.
 func thorough(t testing.TB, d *gp.Table, p gp.Params) *Estimator {
 	t.Helper()
-	return kept(t, d, p, detail{wide: true, gradTol: 1e-10})
+	return kept(t, d, p, detail{basis64: true, gradTol: 1e-10})
 }
 
 func kept(t testing.TB, d *gp.Table, p gp.Params, keep detail) *Estimator {

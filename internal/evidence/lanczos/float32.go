@@ -43,7 +43,7 @@ func (r *process) coarse(t *solution) bool {
 // for float32 products does: it moves small eigenvalues of A by some 2^-25 |A|, by chance
 // up or down, 0.6 and 8 times n^1/2 2^-25 |A| at most in some hundred cases each.
 func (r *process) basisLoss() float64 {
-	if r.o.detail.wide && r.prec == kernelmv.F64 {
+	if r.o.detail.basis64 && r.prec == kernelmv.F64 {
 		return 0
 	}
 	unit, times := math.Sqrt(float64(r.o.n))*0x1p-25*r.o.b.high, 1.5
@@ -173,10 +173,10 @@ func (r *process) sampleRows(t *solution) (doubt, entry float64, err error) {
 	return doubt, entry, nil
 }
 
-// seen takes r'Nr and F⁻¹r = -T_t+1 tail from the process.
+// seen takes r'Nr and F⁻¹r = -T_t+1 residualCoord from the process.
 func (r *process) seen(t *solution) {
 	white := linalg.NewMatrix(r.o.n, 1)
-	r.o.lanczos.NextTo(white, r.o.b.tail)
+	r.o.lanczos.NextTo(white, r.o.b.residualCoord)
 	for i := range white.Data {
 		white.Data[i] = -white.Data[i]
 	}

@@ -36,7 +36,7 @@ func freeze(t *testing.T, o *Estimator, v []float64) *frozen {
 	}
 	o.pre.FInvTransTo(s, s)
 	// N = F⁻ᵀT_t+1 M⁻¹ T_t+1'F⁻¹
-	p := len(o.b.tail)
+	p := len(o.b.residualCoord)
 	m, next := linalg.NewMatrix(p, p), linalg.NewMatrix(o.n, p)
 	for j := range p {
 		unit, col, x := make([]float64, p), linalg.NewMatrix(o.n, 1), make([]float64, p)

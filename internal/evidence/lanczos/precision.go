@@ -77,9 +77,9 @@ func (o *Estimator) precision(p gp.Params, opt evidence.Options) (prec kernelmv.
 	case extent > farthest32:
 		return kernelmv.F64, fmt.Sprintf("the inputs reach %.3g lengthscales far, and float32 rounds "+
 			"them by %.1g", extent/gp.KernelOf(p).Family.Scale(), extent*0x1p-24)
-	case p.Noise/p.Variance <= o.wide:
+	case p.Noise/p.Variance <= o.float32FailedAt:
 		return kernelmv.F64, fmt.Sprintf(
-			"the noise is %.2g of the variance, float32 has failed at %.2g", p.Noise/p.Variance, o.wide)
+			"the noise is %.2g of the variance, float32 has failed at %.2g", p.Noise/p.Variance, o.float32FailedAt)
 	case hard && ratio < 1e-3 || ratio < 1e-8 || p.Kernel == "gaussian" && ratio < smooth32:
 		return kernelmv.F64, fmt.Sprintf(
 			"the noise is %.2g of the variance, in %d inputs with a %s covariance", ratio, inputs, p.Kernel)

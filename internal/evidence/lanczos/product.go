@@ -259,9 +259,9 @@ func rowErrors(n int, x linalg.Matrix, at []int, exact, approx linalg.Matrix) (d
 	return doubt, math.Sqrt(entry / max(size, math.SmallestNonzeroFloat64))
 }
 
-// gradientOut sets the derivatives by the lengthscales where some inputs are out, by
+// inactiveGradient sets the derivatives by the lengthscales where some inputs are inactive, by
 // those by 1/ℓ², for which the products need not have them in the distance.
-func (r *process) gradientOut(g *evidence.Gradient, cols linalg.Matrix, weight []float64) error {
+func (r *process) inactiveGradient(g *evidence.Gradient, cols linalg.Matrix, weight []float64) error {
 	op := r.o.op
 	op.SetGradPrecision(kernelmv.F64)
 	op.SetGradSlack(gradSlack * r.opt.Eps)

@@ -44,7 +44,7 @@ type solution struct {
 	r, w   linalg.Matrix // residual, and u
 	q      float64
 	rest   float64 // r'Nr, or r'P⁻¹r/a
-	excess float64 // |F⁻¹r + T_t+1 tail|²: of r, what the process has not seen
+	excess float64 // |F⁻¹r + T_t+1 residualCoord|²: of r, what the process has not seen
 	fix    float64 // of tr log A
 	form   float64 // nats that the form of float64 products may have done to L
 	doubt  float64 // nats that float32 products may have done to L beside fix
@@ -271,7 +271,7 @@ func (r *process) residual(t *solution, kv linalg.Matrix) {
 	start := time.Now()
 	white, other := linalg.NewMatrix(o.n, 1), linalg.NewMatrix(o.n, 1)
 	o.pre.FInvTo(white, t.r)
-	o.lanczos.NextTo(other, o.b.tail)
+	o.lanczos.NextTo(other, o.b.residualCoord)
 	o.e.Axpy(1, white.Data, other.Data)
 	o.phases.precond += time.Since(start).Seconds()
 	t.rest, t.excess = o.b.rest, o.e.Dot(other.Data, other.Data)
@@ -349,7 +349,7 @@ func (r *process) gradient(t *solution) (*evidence.Gradient, error) {
 	prec := r.own
 	away := !slices.Equal(r.far.Lengthscales, r.p.Lengthscales)
 	if away && r.h2 && r.p.Kernel != "matern12" {
-		return g, r.gradientOut(g, cols, weight)
+		return g, r.inactiveGradient(g, cols, weight)
 	}
 	if away {
 		if err := o.op.Reset(gp.KernelOf(r.far), noise); err != nil {

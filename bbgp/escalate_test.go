@@ -10,9 +10,9 @@ import (
 	"bbgp.dev/internal/gptest"
 )
 
-// TestInsist evaluates a smooth function at noise 1e-6 with preconditioners that
+// TestEscalateToExact evaluates a smooth function at noise 1e-6 with preconditioners that
 // are too weak: the bounds do not close, and the answers make them.
-func TestInsist(t *testing.T) {
+func TestEscalateToExact(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 0))
 	x, y := make([][]float64, 700), make([]float64, 700)
 	for i := range x {

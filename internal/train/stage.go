@@ -180,7 +180,7 @@ func (t *Trainer) run(ctx context.Context, p gp.Params) (string, error) {
 			}
 		}
 		began := t.Cur.Ev
-		gain, atBoundary, err := t.runStage(ctx)
+		gain, end, err := t.runStage(ctx)
 		if err != nil {
 			return "", err
 		}
@@ -188,7 +188,7 @@ func (t *Trainer) run(ctx context.Context, p gp.Params) (string, error) {
 		if t.count.Evals >= t.maxEvals {
 			return "max-steps", nil
 		}
-		if t.fresh { // a relocated step, or the comparison needs a new start
+		if end == begun { // by a relocated step, or as the comparison needs a new start
 			t.stageRadius = min(1.5*t.stageRadius, largestRadius)
 			continue
 		}
@@ -196,7 +196,7 @@ func (t *Trainer) run(ctx context.Context, p gp.Params) (string, error) {
 		case gain < t.worth() && t.stale():
 			// Relocated steps have come to their end; closer ones may go on.
 			t.actual = 0
-		case gain >= t.worth() || atBoundary && t.stageRadius < largestRadius:
+		case gain >= t.worth() || end == atBoundary && t.stageRadius < largestRadius:
 			quiet = 0
 		case t.model.damping >= maxDamping:
 			return "stalled", nil
@@ -212,7 +212,7 @@ func (t *Trainer) run(ctx context.Context, p gp.Params) (string, error) {
 			t.model.damping = firstDamping
 			t.fresh = !moved && !t.moved
 		}
-		if atBoundary {
+		if end == atBoundary {
 			t.stageRadius = min(1.5*t.stageRadius, largestRadius)
 		}
 	}
@@ -283,11 +283,19 @@ func (t *Trainer) rebuild(ctx context.Context, p gp.Params, uses int) error {
 	return t.obj.Rebuild(ctx, p, t.eval)
 }
 
-// runStage runs one stage from t.cur, where it has begun. It returns the gain in nats and whether
-// the end lies on the boundary of its trust region.
-func (t *Trainer) runStage(ctx context.Context) (gain float64, atBoundary bool, err error) {
+// A stageEnd says where a stage has ended.
+type stageEnd int
+
+const (
+	inside     stageEnd = iota // its trust region
+	atBoundary                 // of that
+	begun                      // where the next stage has begun
+)
+
+// runStage runs one stage from t.cur, where it has begun. It returns the gain in nats and where that ends.
+func (t *Trainer) runStage(ctx context.Context) (gain float64, end stageEnd, err error) {
 	if err := t.measure(ctx); err != nil {
-		return 0, false, err
+		return 0, inside, err
 	}
 	t.activate()
 	t.hold = false
@@ -297,21 +305,21 @@ func (t *Trainer) runStage(ctx context.Context) (gain float64, atBoundary bool, 
 	share, next := t.leastPromises()
 	t.spent = false
 	for steps < t.stageSteps && fails < mostFails && t.count.Evals < t.maxEvals {
-		ok, small, err := t.try(ctx, center, share)
+		what, err := t.try(ctx, center, share)
 		share = next
 		if err != nil {
-			return 0, false, err
+			return 0, inside, err
 		}
-		if small {
+		if what == exhausted {
 			t.spent = true
 			break
 		}
-		if !ok {
+		if what == rejected {
 			fails++
 			continue
 		}
-		if t.fresh { // the next stage begins here
-			return t.Cur.Ev.LML - first, false, nil
+		if what != accepted { // the next stage begins here
+			return t.Cur.Ev.LML - first, begun, nil
 		}
 		fails = 0
 		steps++
@@ -327,10 +335,10 @@ func (t *Trainer) runStage(ctx context.Context) (gain float64, atBoundary bool, 
 	for i, z := range t.Cur.z {
 		if i != len(center)-1 && !t.isInactive(i) && (i >= len(away) || !away[i]) &&
 			math.Abs(z-center[i]) > 0.999*t.stageRadius {
-			atBoundary = true
+			end = atBoundary
 		}
 	}
-	return t.Cur.Ev.LML - first, atBoundary, nil
+	return t.Cur.Ev.LML - first, end, nil
 }
 
 func (t *Trainer) isInactive(i int) bool { return i < len(t.inactive) && t.inactive[i] }

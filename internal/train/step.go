@@ -11,9 +11,19 @@ import (
 
 // The steps of a stage.
 
-// try takes one trial step. ok: it was accepted; small: the model predicts less
-// than that share of the gain worth a stage.
-func (t *Trainer) try(ctx context.Context, center []float64, share float64) (ok, small bool, err error) {
+// An outcome is what has come of a trial step.
+type outcome int
+
+const (
+	rejected  outcome = iota // L is no higher there
+	exhausted                // no step, nor another one in this stage: too little is predicted or left to gain
+	accepted                 // t.Cur is there
+	relocated                // the same, with preconditioner and probes made there
+	renewed                  // no step: the evaluation at t.Cur was too coarse, or P made elsewhere, and is not now
+)
+
+// try takes one trial step, unless the model predicts less than that share of the gain worth a stage.
+func (t *Trainer) try(ctx context.Context, center []float64, share float64) (outcome, error) {
 	inactive, change := t.inputs(center)
 	delta, predicted := t.step(center, inactive)
 	for predicted < share*t.worth() && t.radius < largestRadius && t.held(delta) {
@@ -21,16 +31,19 @@ func (t *Trainer) try(ctx context.Context, center []float64, share float64) (ok,
 		delta, predicted = t.step(center, inactive)
 	}
 	if predicted < share*t.worth() && !change {
-		return false, true, nil
+		return exhausted, nil
 	}
 	z := t.trialAt(delta, change)
-	relocated := t.relocates(predicted)
-	if !relocated && t.stale() {
-		return true, false, t.refine(ctx)
+	kind := accepted
+	if t.relocates(predicted) {
+		kind = relocated
+	} else if t.stale() {
+		return renewed, t.refine(ctx)
 	}
 	p, target := fromLog(t.Cur.P.Kernel, z, inactive), t.Cur.Ev.LML
 	var pt Iterate
-	if relocated {
+	var err error
+	if kind == relocated {
 		t.eval.Eps = min(max(predicted/50, coarseEps*t.eps), relocatedEps*t.eps)
 		pt, err = t.relocate(ctx, p, inactive, target)
 	} else {
@@ -38,20 +51,10 @@ func (t *Trainer) try(ctx context.Context, center []float64, share float64) (ok,
 		pt, err = t.evaluate(ctx, p, target)
 	}
 	if err != nil && !evidence.NotFinite(err) {
-		return false, false, err
+		return rejected, err
 	}
 	if err != nil || pt.Ev.Rejected || !(pt.Ev.LML > t.Cur.Ev.LML) {
-		if err == nil {
-			t.report(pt, false)
-		}
-		// The change of inputs or the step may be at fault: both give in.
-		t.shrink(pt, delta, err)
-		t.hold = t.hold || change
-		if change && t.reentry != nil {
-			t.cut /= 4
-		}
-		flat := err == nil && !pt.Ev.Rejected && t.Cur.Ev.LML-pt.Ev.LML < smallStep*t.worth()
-		return false, flat && !change || t.model.damping > maxDamping, nil
+		return t.failed(pt, delta, change, err), nil
 	}
 	t.report(pt, true)
 	t.actual = pt.Ev.LML - t.Cur.Ev.LML
@@ -62,15 +65,33 @@ func (t *Trainer) try(ctx context.Context, center []float64, share float64) (ok,
 		t.model.damping = max(2*t.model.damping, 0.01)
 	}
 	t.model.push(delta, t.Cur.g, pt.g)
-	t.Cur, t.inactive, t.fresh = pt, inactive, relocated
+	t.Cur, t.inactive, t.fresh = pt, inactive, kind == relocated
 	if change && t.reentry != nil {
 		// Inputs that came in need their information at the place where they are.
 		t.reentry, t.cut, t.measured = nil, min(4*t.cut, 1), nil
-		if !relocated {
-			return true, false, t.measure(ctx)
+		if kind == accepted {
+			return kind, t.measure(ctx)
 		}
 	}
-	return true, false, nil
+	return kind, nil
+}
+
+// failed answers a step δ to pt that failed, or whose evaluation did: the change of inputs or the step may be at
+// fault, and both give in.
+func (t *Trainer) failed(pt Iterate, delta []float64, change bool, err error) outcome {
+	if err == nil {
+		t.report(pt, false)
+	}
+	t.shrink(pt, delta, err)
+	t.hold = t.hold || change
+	if change && t.reentry != nil {
+		t.cut /= 4
+	}
+	flat := err == nil && !pt.Ev.Rejected && t.Cur.Ev.LML-pt.Ev.LML < smallStep*t.worth()
+	if flat && !change || t.model.damping > maxDamping {
+		return exhausted
+	}
+	return rejected
 }
 
 // trialAt returns the place of a trial step δ, where change lets inputs come back.

@@ -278,3 +278,23 @@ func TestEmptyEngine(t *testing.T) {
 		}()
 	}
 }
+
+// Products with F of matrices that do not fit P panic with a constant text, as what reads their rows checks nothing.
+func TestPrecondShapes(t *testing.T) {
+	k, noise := randomCov("matern32", 40, 2, 1e-2, 39)
+	p := newPrecond(t, linalgtest.NewEngine(t, nil, 1), k, noise, Options{Rank: 4, Neighbours: 3})
+	x, wide, short := linalg.NewMatrix(40, 2), linalg.NewMatrix(40, 3), linalg.NewMatrix(39, 2)
+	for name, f := range map[string]func(dst, src linalg.Matrix){"FInvTo": p.FInvTo, "FInvTransTo": p.FInvTransTo,
+		"FInvRowsTo": p.FInvRowsTo, "FInvTransRowsTo": p.FInvTransRowsTo, "SolveTo": p.SolveTo} {
+		for _, src := range []linalg.Matrix{wide, short} {
+			func() {
+				defer func() {
+					if s, ok := recover().(string); !ok || !strings.Contains(s, "shapes") {
+						t.Errorf("%s of %d×%d: %q", name, src.Rows, src.Cols, s)
+					}
+				}()
+				f(x, src)
+			}()
+		}
+	}
+}

@@ -18,7 +18,7 @@ const noisier = 100
 // climbFrom climbs from start, with more noise than that where rounding leaves no likelihood there and nobody asked
 // for that place.
 func (f *Search) climbFrom(ctx context.Context, t *Trainer, start gp.Params) (string, error) {
-	fresh := t.eval
+	eval := t.eval
 	for {
 		why, err := f.ascend(ctx, t, start)
 		if t.Cur.Ev != nil || f.Config.Start != nil || !evidence.NotFinite(err) || start.Noise >= varianceOf(f.Std.Y) {
@@ -31,7 +31,7 @@ func (f *Search) climbFrom(ctx context.Context, t *Trainer, start gp.Params) (st
 		start.Noise *= noisier
 		f.Starts = append(f.Starts, Candidate{From: fmt.Sprintf("the best of these, noise raised to %.2g", start.Noise),
 			By: "none", Parameters: start, LML: unasked})
-		t.eval = fresh // what did not help there need not be wanted here
+		t.eval = eval // what did not help there need not be wanted here
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"bbgp.dev/cmd/bbgp/internal/table"
 	"bbgp.dev/internal/gp"
@@ -15,20 +16,11 @@ import (
 // narrow makes the ranges of the inputs those of the rows to train on: others of the table
 // may lie anywhere.
 func (p *Plan) narrow(s *Set) {
-	for j := range p.Inputs {
+	for j, col := range gp.Columns(s.X) {
 		if in := &p.Inputs[j]; in.Kind == Number || in.Kind == Date {
-			in.Low, in.High = span(s.X.Rows, func(i int) float64 { return s.X.At(i, j) })
+			in.Low, in.High = slices.Min(col), slices.Max(col)
 		}
 	}
-}
-
-// span returns the least and the largest of n numbers.
-func span(n int, at func(i int) float64) (lo, hi float64) {
-	lo, hi = at(0), at(0)
-	for i := range n {
-		lo, hi = min(lo, at(i)), max(hi, at(i))
-	}
-	return lo, hi
 }
 
 // Computable refuses rows to train on whose values are too far apart, or too close, to be squared.

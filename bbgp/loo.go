@@ -65,8 +65,9 @@ func (m *Model) LeaveOneOut(ctx context.Context, opt LeaveOutOptions) (*LeftOut,
 func (l *LeftOut) set(m *Model, i int, meanLo, meanHi, lo, hi float64) {
 	s := &m.Scaling
 	unit := func(v float64) float64 { return s.YMean + s.YScale*v }
-	l.Y[i], l.Mean[i], l.MeanLower[i], l.MeanUpper[i] = unit(m.post.Data().Y[i]), unit((meanLo+meanHi)/2),
-		unit(meanLo), unit(meanHi)
+	l.Y[i], l.Mean[i] = unit(m.post.Data().Y[i]), unit((meanLo+meanHi)/2)
+	off := s.YRounding(l.Mean[i])
+	l.MeanLower[i], l.MeanUpper[i] = unit(meanLo)-off, unit(meanHi)+off
 	l.SDObsLower[i], l.SDObsUpper[i] = s.YScale*math.Sqrt(lo), s.YScale*math.Sqrt(hi)
 	l.SDObs[i] = (l.SDObsLower[i] + l.SDObsUpper[i]) / 2
 }

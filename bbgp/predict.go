@@ -130,8 +130,9 @@ func (m *Model) deviations(p *Prediction, of *posterior.Prediction) {
 	for i := range p.SD {
 		p.SDLower[i], p.SDUpper[i] = s*math.Sqrt(of.Lo[i]), s*math.Sqrt(of.Hi[i])
 		p.SD[i] = (p.SDLower[i] + p.SDUpper[i]) / 2
-		p.MeanLower[i] = p.Mean[i] + s*min(0, of.Shift[i]-of.Width[i])
-		p.MeanUpper[i] = p.Mean[i] + s*max(0, of.Shift[i]+of.Width[i])
+		off := m.Scaling.YRounding(p.Mean[i])
+		p.MeanLower[i] = p.Mean[i] + s*min(0, of.Shift[i]-of.Width[i]) - off
+		p.MeanUpper[i] = p.Mean[i] + s*max(0, of.Shift[i]+of.Width[i]) + off
 	}
 }
 

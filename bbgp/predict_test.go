@@ -144,6 +144,39 @@ func TestNearlyConstantTarget(t *testing.T) {
 	}
 }
 
+// TestOffsetBounds: bounds of means, of rows left out too, hold where the target's offset leaves it few digits.
+func TestOffsetBounds(t *testing.T) {
+	const offset = 1e9
+	d, test := randomData(80, 2, 5), randomData(50, 2, 6)
+	var p [2]*Prediction
+	var l [2]*LeftOut
+	for k, add := range []float64{0, offset} {
+		c := &Data{X: d.X, Y: make([]float64, len(d.Y))}
+		for i, y := range d.Y {
+			c.Y[i] = math.Round(y*0x1p20)/0x1p20 + add // exact
+		}
+		m, err := Fit(t.Context(), c, Options{Engine: gptest.Engine(t)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p[k], err = m.Predict(t.Context(), test.X, PredictOptions{SD: true}); err != nil {
+			t.Fatal(err)
+		}
+		if l[k], err = m.LeaveOneOut(t.Context(), LeaveOutOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	outside := func(what string, low, high, meanLow, meanHigh []float64) {
+		for i := range low {
+			if meanHigh[i]-offset < low[i] || meanLow[i]-offset > high[i] {
+				t.Errorf("%s %d: [%v, %v], not [%v, %v]", what, i, meanLow[i]-offset, meanHigh[i]-offset, low[i], high[i])
+			}
+		}
+	}
+	outside("mean", p[0].MeanLower, p[0].MeanUpper, p[1].MeanLower, p[1].MeanUpper)
+	outside("left out", l[0].MeanLower, l[0].MeanUpper, l[1].MeanLower, l[1].MeanUpper)
+}
+
 // TestPredictCancelled: an end of the context ends the preparation, and a later
 // call starts anew.
 func TestPredictCancelled(t *testing.T) {

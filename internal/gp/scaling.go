@@ -95,6 +95,10 @@ func (s *Scaling) YTo(dst, y []float64) {
 	}
 }
 
+// YRounding bounds the rounding of YMean + YScale v = y, and that of YMean itself, whose last digits hang on the order
+// of a sum: 4 (|YMean| + |y|) 2⁻⁵².
+func (s *Scaling) YRounding(y float64) float64 { return 0x1p-50 * (math.Abs(s.YMean) + math.Abs(y)) }
+
 // Apply returns the standardised copy of d.
 func (s *Scaling) Apply(d *Table) *Table {
 	t := &Table{X: linalg.NewMatrix(d.X.Rows, d.X.Cols), Y: make([]float64, len(d.Y)), NoiseScale: d.NoiseScale,

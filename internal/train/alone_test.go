@@ -103,3 +103,26 @@ func TestAloneStarts(t *testing.T) {
 		}
 	}
 }
+
+// The rows that are looked at may have more variance than all: their noise is no more than what is tried.
+func TestAloneStartsOfFarRows(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 9))
+	d := filled(4*aloneRows, 3, func(_ int, x []float64) float64 {
+		for j := range x {
+			x[j] = rng.NormFloat64()
+		}
+		return 4*math.Sin(3*x[0]) + 2*math.Sin(3*x[1]) + 3*rng.NormFloat64()
+	})
+	for _, i := range gp.Subset(len(d.Y), aloneRows, 0) {
+		d.Y[i] *= 3
+	}
+	starts := aloneStarts("matern52", d, make([]bool, 3))
+	if len(starts) < 3 {
+		t.Fatalf("%d starts", len(starts))
+	}
+	for _, s := range starts {
+		if err := s.p.Check(3); err != nil {
+			t.Errorf("%s: %v", s.from, err)
+		}
+	}
+}

@@ -169,7 +169,8 @@ func TestOffsetBounds(t *testing.T) {
 	outside := func(what string, low, high, meanLow, meanHigh []float64) {
 		for i := range low {
 			if meanHigh[i]-offset < low[i] || meanLow[i]-offset > high[i] {
-				t.Errorf("%s %d: [%v, %v] and the offset, not [%v, %v]", what, i, meanLow[i], meanHigh[i], low[i], high[i])
+				t.Errorf("%s %d: [%v, %v] with the offset, not [%v, %v]", what, i, meanLow[i], meanHigh[i],
+					low[i], high[i])
 			}
 		}
 	}

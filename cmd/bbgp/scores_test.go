@@ -176,6 +176,26 @@ func TestUnseenLevel(t *testing.T) {
 	}
 }
 
+// What is known of the function of an unseen text is no less than what is known of an observation: without noise, too.
+func TestUnseenWithoutNoise(t *testing.T) {
+	dir := t.TempDir()
+	var rows strings.Builder
+	rows.WriteString("x,c,y\n")
+	for i := range 24 {
+		x := float64(i) / 5
+		fmt.Fprintf(&rows, "%v,%c,%v\n", x, 'A'+i%3, math.Sin(x)+float64(i%3))
+	}
+	f := fitCase(t, write(t, dir, "d.csv", rows.String()))
+	out := filepath.Join(dir, "p.csv")
+	want(t, exitOK, "predict", f.model, write(t, dir, "new.csv", "x,c\n5.1,D\n6,E\n"), "--sd", "--bounds", "--out", out)
+	obs, low, high := column(t, out, "sd_obs"), column(t, out, "sd_lower"), column(t, out, "sd_upper")
+	for i, sd := range column(t, out, "sd") {
+		if !(low[i] <= sd && sd <= high[i]) || sd > obs[i] {
+			t.Errorf("row %d: sd %v in [%v, %v], of an observation %v", i, sd, low[i], high[i], obs[i])
+		}
+	}
+}
+
 // One text in all training rows tells nothing of another.
 func TestUnseenOfOne(t *testing.T) {
 	dir := t.TempDir()

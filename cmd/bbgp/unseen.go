@@ -159,13 +159,15 @@ func (of *standIns) spread(q, p *bbgp.Prediction, i, lo, hi int) {
 		}
 		return math.Sqrt(v + between)
 	}
-	q.SD[i], q.SDLower[i], q.SDUpper[i] = wide(p.SD), wide(p.SDLower), wide(p.SDUpper)
 	l := score.Law{Mean: q.Mean[i], Fixed: between, Tail: p.Laws[lo].Tail}
 	for _, one := range p.Laws[lo:hi] {
 		l.Fixed += one.Fixed / float64(hi-lo)
 		l.Mixed += one.Mixed / float64(hi-lo)
 	}
 	q.Laws[i], q.SDObs[i] = l, l.SD()
+	// Of a sum of a normal and a t number the width is a little less than the root of squares.
+	less := min(1, q.SDObs[i]/wide(p.SD))
+	q.SD[i], q.SDLower[i], q.SDUpper[i] = less*wide(p.SD), less*wide(p.SDLower), less*wide(p.SDUpper)
 }
 
 func average(v []float64) float64 {

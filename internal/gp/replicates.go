@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"hash/maphash"
 	"math"
+	"slices"
 )
 
 // Repeated rows, exactly. Of m rows at one place x with noise variances
@@ -16,6 +17,9 @@ import (
 // others, the within-group term, need no matrix. ȳ is free of σ_n² because all
 // rows of a group have the same ρ = e_r/d_r: rows at one place with other ratios
 // of known to fitted noise stay rows of their own.
+//
+// ȳ is rounded as y is, to 1e-7 where targets are near 1e9, which may be much beside what tells
+// them apart: then the rest of it is kept, until the mean of all targets is off (Scaling.Apply).
 
 // A Repeat is what the within-group term needs of a merged row.
 type Repeat struct {
@@ -33,6 +37,10 @@ func (d *Table) Merged() *Table {
 	}
 	m := d.Rows(first)
 	m.NoiseScale, m.Repeats = make([]float64, len(first)), make([]Repeat, len(first))
+	keep := farFromZero(d.Y)
+	if keep {
+		m.YLow = make([]float64, len(first))
+	}
 	inverse, shift := make([]float64, len(first)), make([]float64, len(first))
 	for i, g := range of {
 		w := 1 / d.ScaleOf(i)
@@ -43,11 +51,14 @@ func (d *Table) Merged() *Table {
 	}
 	for g := range m.Y {
 		m.NoiseScale[g] = 1 / inverse[g]
-		m.Y[g] += shift[g] / inverse[g]
+		y, low := twoSum(m.Y[g], shift[g]/inverse[g])
 		r := &m.Repeats[g]
 		if r.More--; r.More == 0 { // as it was, to the last bit
 			m.NoiseScale[g], m.Y[g], r.LogD = d.ScaleOf(first[g]), d.Y[first[g]], 0
 			continue
+		}
+		if m.Y[g] = y; keep {
+			m.YLow[g] = low
 		}
 		r.LogD += 0.5 * math.Log(m.NoiseScale[g])
 		if m.NoiseExtra != nil {
@@ -56,9 +67,25 @@ func (d *Table) Merged() *Table {
 	}
 	for i, g := range of {
 		e := d.Y[i] - m.Y[g]
+		if keep {
+			e -= m.YLow[g]
+		}
 		m.Repeats[g].SS += e * e / d.ScaleOf(i)
 	}
 	return m
+}
+
+// farFromZero says whether the rounding of y counts beside what tells its values apart.
+func farFromZero(y []float64) bool {
+	low, high := slices.Min(y), slices.Max(y)
+	return max(math.Abs(low), math.Abs(high)) > 16*(high-low)
+}
+
+// twoSum returns a + b and what its rounding has left, exactly.
+func twoSum(a, b float64) (sum, low float64) {
+	sum = a + b
+	of := sum - a
+	return sum, (a - (sum - of)) + (b - of)
 }
 
 // groups returns the first row of each group, and the group of each row.

@@ -99,12 +99,15 @@ func (s *Scaling) YTo(dst, y []float64) {
 // of a sum: 4 (|YMean| + |y|) 2⁻⁵².
 func (s *Scaling) YRounding(y float64) float64 { return 0x1p-50 * (math.Abs(s.YMean) + math.Abs(y)) }
 
-// Apply returns the standardised copy of d.
+// Apply returns the standardised copy of d, YLow taken in.
 func (s *Scaling) Apply(d *Table) *Table {
 	t := &Table{X: linalg.NewMatrix(d.X.Rows, d.X.Cols), Y: make([]float64, len(d.Y)), NoiseScale: d.NoiseScale,
 		Repeats: WithinScaled(d.Repeats, s.YScale)}
 	s.XTo(t.X, d.X)
 	s.YTo(t.Y, d.Y)
+	for i, low := range d.YLow {
+		t.Y[i] = (d.Y[i] - s.YMean + low) / s.YScale
+	}
 	if d.NoiseExtra != nil {
 		t.NoiseExtra = make([]float64, len(d.NoiseExtra))
 		for i, e := range d.NoiseExtra {

@@ -14,6 +14,7 @@ import (
 type Table struct {
 	X          linalg.Matrix // n×D
 	Y          []float64     // n
+	YLow       []float64     // what is left of Y beyond its last digit, of merged rows; nil for zeros
 	NoiseScale []float64     // d_i, nil for ones
 	NoiseExtra []float64     // e_i, nil for zeros
 	Repeats    []Repeat      // of merged rows; nil if no row is merged
@@ -35,7 +36,7 @@ func (d *Table) Rows(rows []int) *Table {
 	for i, r := range rows {
 		copy(s.X.Row(i), d.X.Row(r))
 	}
-	s.Y, s.NoiseScale, s.NoiseExtra = pick(d.Y), pick(d.NoiseScale), pick(d.NoiseExtra)
+	s.Y, s.YLow, s.NoiseScale, s.NoiseExtra = pick(d.Y), pick(d.YLow), pick(d.NoiseScale), pick(d.NoiseExtra)
 	if d.Repeats != nil {
 		s.Repeats = make([]Repeat, len(rows))
 		for i, k := range rows {

@@ -3,7 +3,6 @@ package bbgp
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 
 	"bbgp.dev/bbgp/enum"
 	"bbgp.dev/bbgp/score"
@@ -21,6 +20,7 @@ type lawyer struct {
 	noise float64     // σ_n²
 	grow  float64     // factor on variances that were fitted
 	all   *score.Tail // of the whole law; nil where rows are many
+	df    float64     // of all
 	own   *score.Tail // of the noise; nil where it is normal
 	sd    float64     // factor on the sd of the function
 }
@@ -32,7 +32,7 @@ func (m *Model) lawyer() *lawyer {
 		if l.own != nil {
 			df = min(df, r.NoiseDF)
 		}
-		l.all, l.grow = score.NewTail(df), float64(r.N)/r.DF
+		l.all, l.df, l.grow = score.NewTail(df), df, float64(r.N)/r.DF
 		l.sd = score.Law{Mixed: l.grow, Tail: l.all}.SD()
 	}
 	return l
@@ -139,18 +139,4 @@ func checkNoise(scale, extra []float64, n int) error {
 		}
 	}
 	return nil
-}
-
-// noiseDraw draws the noise of a row, in standardised units.
-func (m *Model) noiseDraw(rng *rand.Rand, scale, extra float64) float64 {
-	v := m.Parameters.Noise * scale
-	if df := m.Result.NoiseDF; df > 0 {
-		chi := 0.0
-		for range int(df) {
-			z := rng.NormFloat64()
-			chi += z * z
-		}
-		v /= chi / df
-	}
-	return math.Sqrt(v+extra/(m.Scaling.YScale*m.Scaling.YScale)) * rng.NormFloat64()
 }

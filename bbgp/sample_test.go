@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -83,5 +84,62 @@ func TestCase25SamplingWhiteLike(t *testing.T) {
 	}
 	if s.Exact || s.CovRMS > 0.03 || s.CovRMS == 0 {
 		t.Errorf("exact %v, covariance off by %v", s.Exact, s.CovRMS)
+	}
+}
+
+// TestFewRowsDraws: where rows are few, draws have the law that predictions state: shares of them lie in
+// its central intervals. Without the factor of a draw 97 to 99.5 % of them are inside of 95 %.
+func TestFewRowsDraws(t *testing.T) {
+	const draws = 3000
+	for _, c := range []struct {
+		design, n int
+		robust    bool
+	}{{2, 6, false}, {3, 12, false}, {0, 9, false}, {11, 7, false}, {7, 20, false}, {3, 30, true}} {
+		g := &fewDesigns[c.design]
+		rng := rand.New(rand.NewPCG(uint64(c.design), uint64(c.n)))
+		m, err := Fit(t.Context(), g.draw(c.n, rng), Options{Engine: gptest.Engine(t)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.robust {
+			m.Result.NoiseDF = 4
+		}
+		test := g.draw(5, rng)
+		p, err := m.Predict(t.Context(), test.X, PredictOptions{SD: true, NoiseExtra: test.NoiseExtra})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := m.Sample(t.Context(), test.X, SampleOptions{Draws: draws, Noise: true, NoiseExtra: test.NoiseExtra})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []float64{0.5, 0.95} {
+			share := 0.0
+			for i := range test.Y {
+				half := p.Laws[i].HalfWidth(want)
+				for _, v := range s.Values.Row(i) {
+					if math.Abs(v-p.Mean[i]) <= half {
+						share += 1.0 / float64(draws*len(test.Y))
+					}
+				}
+			}
+			// Rows of a draw have its factor in common: draws alone count.
+			if off := math.Abs(share - want); off > 4*math.Sqrt(want*(1-want)/draws) {
+				t.Errorf("%s, %d rows, df %.3g: %.1f %% of draws in the central %g", g.name, c.n, m.Result.DF,
+					100*share, want)
+			}
+		}
+	}
+}
+
+// TestOneRowDraws: a model of one row does not know how far off others are.
+func TestOneRowDraws(t *testing.T) {
+	m, err := Fit(t.Context(), &Data{X: linalg.NewMatrix(1, 1), Y: []float64{5}}, Options{Engine: gptest.Engine(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var bad *DataError
+	if s, err := m.Sample(t.Context(), linalg.NewMatrix(2, 1), SampleOptions{}); !errors.As(err, &bad) {
+		t.Errorf("draws %v, error %v", s, err)
 	}
 }

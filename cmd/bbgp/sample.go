@@ -38,7 +38,8 @@ func (a *app) sampleCommand() *cobra.Command {
 A column of the output is one draw, jointly for all rows: differences, maxima and sums
 over rows have their right distribution. Up to 3000 rows, those of the training
 included, the draws are exact; beyond that the prior is a sum of random features, and
-the report states the error of its covariance. The rows are held in memory.`,
+the report states the error of its covariance. Where the rows of the training are few,
+draws are those of Student's t, as intervals are. The rows are held in memory.`,
 		Example: `  bbgp sample model.bbgp grid.csv --draws 20 --out draws.csv
   bbgp sample model.bbgp grid.csv --draws 5 --prior > prior.csv`,
 		Args: exactly("MODEL", "ROWS.csv"),

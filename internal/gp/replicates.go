@@ -57,7 +57,8 @@ func (d *Table) Merged() *Table {
 			m.NoiseScale[g], m.Y[g], r.LogD = d.ScaleOf(first[g]), d.Y[first[g]], 0
 			continue
 		}
-		if m.Y[g] = y; keep {
+		m.Y[g] = y
+		if keep {
 			m.YLow[g] = low
 		}
 		r.LogD += 0.5 * math.Log(m.NoiseScale[g])

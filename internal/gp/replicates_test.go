@@ -31,7 +31,8 @@ func TestMergedOffset(t *testing.T) {
 	}
 	for i, v := range a.Y {
 		if math.Abs(b.Y[i]-v) > 0x1p-50 || math.Abs(b.Repeats[i].SS-a.Repeats[i].SS) > 0x1p-48*a.Repeats[i].SS {
-			t.Errorf("row %d: y %v, squares %v, with an offset of %g %v, %v", i, v, a.Repeats[i].SS, offset, b.Y[i], b.Repeats[i].SS)
+			t.Errorf("row %d: y %v, squares %v, with an offset of %g %v, %v", i, v, a.Repeats[i].SS, offset, b.Y[i],
+				b.Repeats[i].SS)
 		}
 	}
 }

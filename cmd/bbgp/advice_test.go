@@ -199,7 +199,7 @@ func TestOutsideByHowFar(t *testing.T) {
 	} {
 		x := linalg.NewMatrix(1, 3)
 		copy(x.Row(0), c.x)
-		note := plan.OutsideNote(x)
+		note := strings.Join(plan.OutsideNotes(x), "; ")
 		for _, grade := range []string{little, between, lost} {
 			if strings.Contains(note, grade) != (grade == c.want) {
 				t.Errorf("%v: %q", c.x, note)

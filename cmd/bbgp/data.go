@@ -198,9 +198,25 @@ func know(plan *inputs.Plan, m *bbgp.Model) {
 	s := &m.Scaling
 	p := inputs.Prior{Mean: s.YMean + s.YScale*m.Parameters.Mean, SD: s.YScale * math.Sqrt(m.Parameters.Variance)}
 	for j, l := range m.Parameters.Lengthscales {
-		p.Scales = append(p.Scales, l*s.XScale[j])
+		p.Scales, p.Only = append(p.Scales, l*s.XScale[j]), append(p.Only, math.NaN())
+		if slices.Contains(m.Result.Constant, m.Names[j]) {
+			p.Only[j] = onlyValue(s, plan.Inputs[j].Low, plan.Inputs[j].High, j)
+		}
 	}
 	plan.Know(p)
+}
+
+// onlyValue is what input j had in all training rows: its mean, which --no-scale does not keep; the range
+// is that of the table, of which rows may have been held out. NaN where it is not known.
+func onlyValue(s *bbgp.Scaling, low, high float64, j int) float64 {
+	scaled := s.YMean != 0 || s.YScale != 1
+	switch {
+	case scaled:
+		return s.XMean[j]
+	case low == high:
+		return low
+	}
+	return math.NaN()
 }
 
 // openStream begins to read the rows of a table for a model; the caller closes it.

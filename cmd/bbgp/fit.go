@@ -327,7 +327,7 @@ func (a *app) afterFit(ctx context.Context, f *fitFlags, ts *trainingSet, m *bbg
 		rep.Holdout = &ts.plan.HeldOut.Score
 		know(ts.plan, m)
 		if h.table != "" && !f.progress.quiet {
-			if note := ts.plan.OutsideNote(h.data.X); note != "" {
+			for _, note := range ts.plan.OutsideNotes(h.data.X) {
 				a.say("%s: %s", f.holdout, note)
 			}
 		}

@@ -30,10 +30,28 @@ type standIns struct {
 	levels []int // of each row of the table: the least number of known levels; 0: none unseen
 }
 
-// predictRows predicts rows of which inputs may be of unseen levels, NaN.
+// predictRows predicts rows of which inputs may be of unseen levels, NaN, or missing where no row of the
+// training told what that means: they have a mean, and no deviation.
 func predictRows(ctx context.Context, m *bbgp.Model, plan *inputs.Plan, e *linalg.Engine, x linalg.Matrix,
 	opt bbgp.PredictOptions) (*bbgp.Prediction, error) {
 	opt.Engine = e
+	x, blank := plan.WithMeans(x)
+	p, err := predictSeen(ctx, m, plan, x, opt)
+	if err != nil || p.SD == nil {
+		return p, err
+	}
+	for _, i := range blank {
+		p.Laws[i].Fixed = math.Inf(1)
+		for _, v := range [][]float64{p.SD, p.SDObs, p.SDLower, p.SDUpper} {
+			v[i] = math.Inf(1)
+		}
+	}
+	return p, nil
+}
+
+// predictSeen predicts rows without such cells.
+func predictSeen(ctx context.Context, m *bbgp.Model, plan *inputs.Plan, x linalg.Matrix,
+	opt bbgp.PredictOptions) (*bbgp.Prediction, error) {
 	xs, of := standIn(plan, x)
 	if of == nil {
 		return m.Predict(ctx, x, opt)

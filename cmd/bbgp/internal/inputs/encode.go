@@ -33,12 +33,17 @@ func (in *Input) value(v float64, isMissing bool, level string) float64 {
 		return 0
 	case Level:
 		switch {
+		case isMissing && in.untold:
+			return math.NaN()
 		case isMissing || level != in.Level && in.known[level]:
 			return 0
 		case level == in.Level:
 			return 1
 		}
 		return math.NaN() // unseen in training: no level's place is its place
+	}
+	if isMissing && in.untold {
+		return math.NaN() // see WithMeans
 	}
 	if isMissing {
 		return in.Fill

@@ -131,7 +131,7 @@ func FuzzExtra(f *testing.F) {
 		if err != nil || !reflect.DeepEqual(again, p) {
 			t.Fatalf("%s: %v, written as %s", b, err, p.Encode())
 		}
-		p.Know(Prior{SD: 1, Scales: make([]float64, len(names))})
+		p.Know(Prior{SD: 1, Scales: make([]float64, len(names)), Only: make([]float64, len(names))})
 		_, _ = p.Apply(tab, true) // the table may lack what the plan names
 		r, err := reader(s, true)
 		if err != nil {

@@ -87,6 +87,13 @@ func (s *Stream) Noise() (scale, extra []float64) {
 
 // learnLevels makes the inputs of text columns know the other texts of their column.
 func (p *Plan) learnLevels() {
+	told := map[string]bool{}
+	for _, in := range p.Inputs {
+		told[in.Column] = told[in.Column] || in.Kind == Missing
+	}
+	for j := range p.Inputs {
+		p.Inputs[j].untold = p.Rule == "indicator" && !told[p.Inputs[j].Column]
+	}
 	for _, inputs := range p.LevelInputs() {
 		known := map[string]bool{}
 		for _, j := range inputs {
@@ -107,14 +114,44 @@ func (p *Plan) LevelInputs() map[string][]int {
 	return of
 }
 
-// UnseenError refuses a row whose text in the column of an input training had not seen.
+// UnseenError refuses a row whose text in the column of an input training had not seen, or whose cell
+// is missing where none was.
 func (s *Stream) UnseenError(row, input int) error {
-	return &table.Error{File: s.file, Row: row, Column: s.plan.Inputs[input].Column,
-		Text: "training had not seen this text: there is nothing to draw from; leave the row out, or fit with rows " +
-			"that have it"}
+	in, what := &s.plan.Inputs[input], "training had not seen this text"
+	if in.Kind != Level {
+		what = "the cell is missing, and no row of the training had it missing"
+	}
+	return &table.Error{File: s.file, Row: row, Column: in.Column,
+		Text: what + ": there is nothing to draw from; leave the row out, or fit with rows that have it"}
+}
+
+// WithMeans returns x with means in place of missing cells that no row of the training had, and
+// the rows that have such; x itself if there are none.
+func (p *Plan) WithMeans(x linalg.Matrix) (linalg.Matrix, []int) {
+	var rows []int
+	for i := range x.Rows {
+		for j := range p.Inputs {
+			if p.Inputs[j].Kind == Level || !math.IsNaN(x.At(i, j)) {
+				continue
+			}
+			if rows == nil {
+				x = x.Clone()
+			}
+			x.Set(i, j, p.Inputs[j].Fill)
+			if len(rows) == 0 || rows[len(rows)-1] != i {
+				rows = append(rows, i)
+			}
+		}
+	}
+	return x, rows
 }
 
 func unseenNote(in *Input, rows int) string {
+	if in.Kind != Level {
+		return fmt.Sprintf("column %s: %s with a missing cell, and no row of the training had one: predicted as at "+
+			"the mean of the column, how far that is off is not known, sd and interval are empty", in.Column,
+			table.Rows(rows))
+	}
 	if len(in.known) == 1 {
 		return fmt.Sprintf("column %s: %s with a text that training had not seen, where it was the same in all "+
 			"rows: what another does is not known, sd and interval are empty", in.Column, table.Rows(rows))
@@ -135,11 +172,11 @@ func (p *Plan) HeldNotes(s *Set) []string {
 	return append(notes, s.noise.notes()...)
 }
 
-// countUnseen counts the rows of x with an unseen text, by column.
+// countUnseen counts the rows of x with an unseen text, or a cell as WithMeans fills, by column.
 func (p *Plan) countUnseen(x linalg.Matrix) map[string]int {
 	n := map[string]int{}
 	for j, in := range p.Inputs {
-		if in.Kind != Level || j > 0 && p.Inputs[j-1].Column == in.Column && p.Inputs[j-1].Kind == Level {
+		if j > 0 && p.Inputs[j-1].Column == in.Column && p.Inputs[j-1].Kind == Level {
 			continue
 		}
 		for i := range x.Rows {

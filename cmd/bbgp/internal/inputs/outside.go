@@ -25,6 +25,7 @@ const (
 type Prior struct {
 	Mean, SD float64
 	Scales   []float64 // lengthscales; +Inf: no influence
+	Only     []float64 // the one value of an input that did not vary; NaN: it did
 }
 
 // Know tells a plan what its model falls back to.
@@ -34,18 +35,27 @@ func (p *Plan) Know(prior Prior) { p.prior = &prior }
 type outlook struct {
 	plan *Plan
 	by   []int // rows outside by each input
+	// Rows with another value of an input that did not vary: by each input, and all.
+	other []int
+	moved int
 	// All of them; those outside by little, by so much that the mean is all there is, and
 	// those between.
 	rows, little, between, lost int
 }
 
-func (p *Plan) newOutlook() *outlook { return &outlook{plan: p, by: make([]int, len(p.Inputs))} }
+func (p *Plan) newOutlook() *outlook {
+	return &outlook{plan: p, by: make([]int, len(p.Inputs)), other: make([]int, len(p.Inputs))}
+}
 
 // add looks at a row.
 func (o *outlook) add(x []float64) {
-	square, ranges, any := 0.0, 0.0, false
+	square, ranges, any, moved := 0.0, 0.0, false, 0
 	for j, v := range x {
 		in := &o.plan.Inputs[j]
+		if p := o.plan.prior; p != nil && p.Only != nil && math.Abs(v-p.Only[j]) > 0x1p-50*math.Abs(v) {
+			o.other[j]++ // neither is NaN
+			moved = 1
+		}
 		if !in.outside(v) {
 			continue
 		}
@@ -57,6 +67,7 @@ func (o *outlook) add(x []float64) {
 			square += math.Pow(off/o.plan.prior.Scales[j], 2)
 		}
 	}
+	o.moved += moved
 	if !any {
 		return
 	}
@@ -71,7 +82,27 @@ func (o *outlook) add(x []float64) {
 	}
 }
 
-// note says what was counted, "" for nothing.
+// notes says what was counted.
+func (o *outlook) notes() []string {
+	var notes []string
+	if text := o.note(); text != "" {
+		notes = append(notes, text)
+	}
+	var columns []string
+	for j, n := range o.other {
+		if n > 0 {
+			columns = append(columns, o.plan.Inputs[j].Column)
+		}
+	}
+	if o.moved > 0 {
+		notes = append(notes, fmt.Sprintf("column %s: %s with another value than the one that all training rows "+
+			"had: what it does is not known, and no sd or interval has it in it",
+			table.List(columns, 8), table.Rows(o.moved)))
+	}
+	return notes
+}
+
+// note says how far rows are outside, "" for none.
 func (o *outlook) note() string {
 	if o.rows == 0 {
 		return ""
@@ -105,12 +136,12 @@ func (o *outlook) note() string {
 	return text + ": " + strings.Join(parts, "; ")
 }
 
-// OutsideNote says how many rows of x have an input outside its range in training, and by
-// how much; "" if none has.
-func (p *Plan) OutsideNote(x linalg.Matrix) string {
+// OutsideNotes says how many rows of x have an input outside its range in training, and by
+// how much.
+func (p *Plan) OutsideNotes(x linalg.Matrix) []string {
 	o := p.newOutlook()
 	for i := range x.Rows {
 		o.add(x.Row(i))
 	}
-	return o.note()
+	return o.notes()
 }

@@ -34,7 +34,8 @@ type Input struct {
 	Low  float64 `json:"low,omitempty"`  // least value of the training rows; equal to the greatest where not known
 	High float64 `json:"high,omitempty"` // greatest value of the training rows
 
-	known map[string]bool // the texts of the column, where Kind is Level
+	known  map[string]bool // the texts of the column, where Kind is Level
+	untold bool            // rule indicator, and no row of the training had a missing cell
 }
 
 // A Plan says how a table becomes inputs.

@@ -197,10 +197,7 @@ func (s *Stream) Notes() []string {
 	if s.WantNoise {
 		notes = append(notes, s.noise.notes()...)
 	}
-	if note := s.outlook.note(); note != "" {
-		notes = append(notes, note)
-	}
-	return notes
+	return append(notes, s.outlook.notes()...)
 }
 
 // Empty is the error of a table without rows.

@@ -4,45 +4,123 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"bbgp.dev/kernelmv"
 	"bbgp.dev/linalg"
 )
 
 // Random Fourier features (Rahimi and Recht 2007): with frequencies w drawn from the
-// spectral density of the kernel and a, b standard normal,
+// spectral density p of the kernel and a, b standard normal,
 //
-//	f(x) = σ_f L^-1/2 Σ_l a_l cos(w_l'x) + b_l sin(w_l'x)
+//	f(x) = σ_f Σ_l s_l^1/2 (a_l cos(w_l'x) + b_l sin(w_l'x)),   s_l = 1/L,
 //
-// has the covariance σ_f²/L Σ_l cos(w_l'(x - x')), which is the kernel in the mean, with
-// an error of about σ_f² (2L)^-1/2 for one set of frequencies. For the Gaussian, w is
+// has the covariance σ_f² Σ_l s_l cos(w_l'(x - x')), which is the kernel in the mean, with
+// an error of about σ_f² L^-1/2 for one set of frequencies. For the Gaussian, w is
 // normal with standard deviations 1/ℓ; for a Matérn function of order ν it has
 // Student's t distribution with 2ν degrees of freedom.
+//
+// What is left of the function near the data is what data cannot tell: its share of σ_f² may be
+// σ_n²/(n σ_f²), 1e-6 and less, all of it at frequencies of which no p shows one in L. Draws would be
+// too narrow there. So half of the frequencies are drawn from p and half of them at larger scales λ_k
+// beyond which p has 8^-k of its mass, down to that share: w/λ_k is drawn from p, and with α_k the part
+// of them at λ_k
+//
+//	s_l = p(w_l)/(L Σ_k α_k λ_k^-D p(w_l/λ_k)) <= 2/L.
 
-// frequencies draws w, count×D.
-func frequencies(k kernelmv.Kernel, count int, rng *rand.Rand) linalg.Matrix {
-	w := linalg.NewMatrix(count, len(k.Lengthscales))
-	degrees, known := map[kernelmv.Family]int{kernelmv.Matern12: 1, kernelmv.Matern32: 3, kernelmv.Matern52: 5,
+// A spectrum is that of a kernel in its inputs divided by their lengthscales.
+type spectrum struct {
+	degrees float64 // 2ν; 0 for the Gaussian
+	inputs  float64 // that have an influence
+}
+
+// newSpectrum returns the spectrum of k.
+func newSpectrum(k kernelmv.Kernel) spectrum {
+	degrees, known := map[kernelmv.Family]float64{kernelmv.Matern12: 1, kernelmv.Matern32: 3, kernelmv.Matern52: 5,
 		kernelmv.Gaussian: 0}[k.Family]
 	if !known {
-		panic("posterior: frequencies: no spectrum of this covariance function")
+		panic("posterior: newSpectrum: no spectrum of this covariance function")
 	}
+	s := spectrum{degrees: degrees}
+	for _, l := range k.Lengthscales {
+		if !math.IsInf(l, 1) {
+			s.inputs++
+		}
+	}
+	return s
+}
+
+// scales returns λ_0 = 1 to λ_K, beyond which p has the given share of its mass, about. That of Student's t
+// falls as r^-2ν, and that of a normal vector is below e^-t beyond D^1/2 + (2t)^1/2.
+func (s spectrum) scales(share float64) []float64 {
+	levels := int(math.Ceil(math.Log(1/share) / math.Log(8)))
+	out := []float64{1}
+	for k := 1; k <= min(levels, 20) && s.inputs > 0; k++ {
+		if s.degrees > 0 {
+			out = append(out, math.Pow(8, float64(k)/s.degrees))
+		} else {
+			out = append(out, 1+math.Sqrt(2*float64(k)*math.Log(8)/s.inputs))
+		}
+	}
+	return out
+}
+
+// over returns λ^-D p(w/λ)/p(w) where |w|² = square.
+func (s spectrum) over(square, scale float64) float64 {
+	log := -s.inputs * math.Log(scale)
+	if s.degrees > 0 {
+		log += 0.5 * (s.degrees + s.inputs) * math.Log((s.degrees+square)/(s.degrees+square/(scale*scale)))
+	} else {
+		log += 0.5 * square * (1 - 1/(scale*scale))
+	}
+	return math.Exp(log)
+}
+
+// frequencies draws w, count×D, and their shares s_l of the variance, which sum to 1.
+func frequencies(k kernelmv.Kernel, count int, least float64, rng *rand.Rand) (w linalg.Matrix, shares []float64) {
+	of := newSpectrum(k)
+	scales := of.scales(least)
+	w, shares = linalg.NewMatrix(count, len(k.Lengthscales)), make([]float64, count)
+	level := func(l int) int { // every other one is of λ_0, where there are more
+		if l%2 == 0 || len(scales) == 1 {
+			return 0
+		}
+		return 1 + l/2%(len(scales)-1)
+	}
+	part := make([]float64, len(scales))
 	for l := range count {
-		scale := 1.0
-		if degrees > 0 {
+		part[level(l)] += 1 / float64(count)
+	}
+	total := 0.0
+	for l := range count {
+		scale := scales[level(l)]
+		if of.degrees > 0 {
 			chi := 0.0
-			for range degrees {
+			for range int(of.degrees) {
 				g := rng.NormFloat64()
 				chi += g * g
 			}
-			scale = math.Sqrt(float64(degrees) / chi)
+			scale *= math.Sqrt(of.degrees / chi)
 		}
-		row := w.Row(l)
-		for j := range row {
-			row[j] = scale * rng.NormFloat64() / k.Lengthscales[j] // 0 for +Inf
+		square, row := 0.0, w.Row(l)
+		for j, length := range k.Lengthscales {
+			g := scale * rng.NormFloat64()
+			row[j] = g / length // 0 for +Inf
+			if row[j] != 0 {
+				square += g * g
+			}
 		}
+		density := 0.0
+		for i, a := range part {
+			density += a * of.over(square, scales[i])
+		}
+		shares[l] = 1 / density
+		total += shares[l]
 	}
-	return w
+	for l := range shares {
+		shares[l] /= total
+	}
+	return w, shares
 }
 
 // drawFeatures sets f to draws of sums of features at the rows of x, and the errors
@@ -55,13 +133,15 @@ func (p *Posterior) drawFeatures(ctx context.Context, x, f linalg.Matrix, rng *r
 		count = -count
 	}
 	k := p.kernel()
-	w := frequencies(k, count, rng)
+	w, shares := frequencies(k, count, slices.Min(p.op.Noise())/(k.Variance*float64(x.Rows)), rng)
 	coef := linalg.NewMatrix(2*count, f.Cols)
-	size := math.Sqrt(k.Variance / float64(count))
-	for i := range coef.Data {
-		coef.Data[i] = size * rng.NormFloat64()
+	for l := range coef.Rows {
+		size := math.Sqrt(k.Variance * shares[l%count])
+		for c := range f.Cols {
+			coef.Set(l, c, size*rng.NormFloat64())
+		}
 	}
-	if err := p.featureErrors(k, x, w, rng, s); err != nil {
+	if err := p.featureErrors(k, x, w, shares, rng, s); err != nil {
 		return err
 	}
 	blocks := (x.Rows + block - 1) / block
@@ -85,7 +165,8 @@ func (p *Posterior) drawFeatures(ctx context.Context, x, f linalg.Matrix, rng *r
 }
 
 // featureErrors compares the features' covariance with the kernel on random pairs.
-func (p *Posterior) featureErrors(k kernelmv.Kernel, x, w linalg.Matrix, rng *rand.Rand, s *Draws) error {
+func (p *Posterior) featureErrors(k kernelmv.Kernel, x, w linalg.Matrix, shares []float64, rng *rand.Rand,
+	s *Draws) error {
 	const rows = 64
 	some := linalg.NewMatrix(min(rows, x.Rows), x.Cols)
 	index := make([]int32, some.Rows)
@@ -106,9 +187,9 @@ func (p *Posterior) featureErrors(k kernelmv.Kernel, x, w linalg.Matrix, rng *ra
 		for b := range a {
 			c := 0.0
 			for l, v := range arg.Row(a) {
-				c += math.Cos(v - arg.At(b, l))
+				c += shares[l] * math.Cos(v-arg.At(b, l))
 			}
-			e := math.Abs(c/float64(w.Rows) - exact.At(a, b)/k.Variance)
+			e := math.Abs(c - exact.At(a, b)/k.Variance)
 			sum, pairs, s.CovMax = sum+e*e, pairs+1, max(s.CovMax, e)
 		}
 	}

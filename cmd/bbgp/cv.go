@@ -35,7 +35,8 @@ func (a *app) cvCommand() *cobra.Command {
 With --folds K, the model is fitted K times on all folds but one. With --loo, it is
 fitted once, on all rows, and every row is predicted from all others at the
 parameters found: no second fit, exact for --method exact and up to 3000 rows, within
-bounds otherwise. Rows that repeat, inputs and all, are left out together.
+bounds otherwise. Rows that repeat all inputs are left out together (with --noise-var
+those whose known noise per unit of weight is the same, too).
 
 Rows that belong together tell of each other: with --group COLUMN those of one group
 stay in one fold, with --block COLUMNS each fold is a region of places or times, so
@@ -303,20 +304,9 @@ func (a *app) runLOO(ctx context.Context, f *cvFlags, ts *trainingSet,
 	}
 	r.Seconds, r.BoundKind = m.Result.Seconds, string(l.BoundKind)
 	res, rows := &cvResult{scale: m.Scaling.YScale}, ts.places()
-	told := len(r.Notes)
-	if len(rows) != len(l.Y) {
-		// Repeats with other noise ratios keep rows of their own: the order is that
-		// of the model, the number in the table is not known.
-		rows = make([]int, len(l.Y))
-		for i := range rows {
-			rows[i] = i
-		}
-		r.Notes = append(r.Notes, "repeated rows differ in their noise: rows are numbered as the model has them")
-	}
 	if len(l.Y) < r.N {
-		r.Notes = append(r.Notes, fmt.Sprintf("%d rows are at %d places: repeats are left out together", r.N, len(l.Y)))
-	}
-	for _, note := range r.Notes[told:] {
+		note := fmt.Sprintf("%d rows are at %d places: repeats are left out together", r.N, len(l.Y))
+		r.Notes = append(r.Notes, note)
 		if !f.fit.progress.quiet {
 			a.say("%s", note)
 		}
@@ -329,12 +319,23 @@ func (a *app) runLOO(ctx context.Context, f *cvFlags, ts *trainingSet,
 	return res, nil
 }
 
-// places returns the rows of the table, from 0, at which new inputs first appear.
+// places returns the rows of the table, from 0, that the rows of the model stand for: those at which new
+// inputs, or known ones with another v w of known variance and weight, first appear.
 func (ts *trainingSet) places() []int {
 	var rows []int
-	seen := map[string]bool{}
-	for i := range ts.data.X.Rows {
-		key := fmt.Sprint(ts.data.X.Row(i))
+	seen, d := map[string]bool{}, ts.data
+	known, x := 0.0, make([]float64, d.X.Cols)
+	for i := range d.X.Rows {
+		for j, v := range d.X.Row(i) {
+			x[j] = v + 0 // -0 is 0
+		}
+		if d.NoiseExtra != nil {
+			known = d.NoiseExtra[i]
+			if d.NoiseScale != nil {
+				known /= d.NoiseScale[i]
+			}
+		}
+		key := fmt.Sprint(x, known)
 		if !seen[key] {
 			seen[key] = true
 			rows = append(rows, ts.set.Rows[i])

@@ -63,7 +63,7 @@ func (r *process) evaluate() (*evidence.Value, error) {
 	ev := &evidence.Value{
 		Passes: r.passes, Rank: o.pre.Rank(), Neighbours: o.pre.Neighbours(), Latents: o.pre.Latents(),
 		Reason: o.reason, Probes: o.probes.Cols, ProbesReason: o.probesReason, MeanInfo: o.meanInfo,
-		Precision: r.prec.String(), BoundKind: "probable", Node: o.b.node,
+		Precision: r.prec.String(), BoundKind: "probable", Node: min(o.b.node, 1),
 	}
 	ev.StdErr, ev.Law = o.b.scatter()
 	if o.b.nodeOne && r.prec == kernelmv.F64 || o.lanczos.Exhausted() {

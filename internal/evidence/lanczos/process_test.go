@@ -196,3 +196,18 @@ func TestStagnation(t *testing.T) {
 		t.Error("a stagnation in float32 must ask for float64")
 	}
 }
+
+// The end of the spectrum that is reported is at most 1, as models have it, also where the process has seen all of it.
+func TestNodeOfFewRows(t *testing.T) {
+	for n := 2; n <= 6; n++ {
+		d, p := gptest.SmoothTable(n, 2, 0.1), gptest.TestParams("matern12", 2, 0.1)
+		opt := evidence.Options{Request: cost.Request{Probes: 3}, Eps: 1, Precision: "f64"}
+		ev, err := mustObjective(t, d, p).Evaluate(t.Context(), p, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !(ev.Node > 0 && ev.Node <= 1) || !ev.Usable(n, 2, false) {
+			t.Errorf("%d rows: node %v", n, ev.Node)
+		}
+	}
+}

@@ -110,8 +110,9 @@ func (o *Op) Reset(k Kernel, noise []float64) error {
 	}
 	o.kernel = Kernel{k.Family, k.Variance, append(o.kernel.Lengthscales[:0], k.Lengthscales...)}
 	o.noise = grow(o.noise, o.Dim())
-	clear(o.noise)
-	copy(o.noise, noise)
+	if copy(o.noise, noise) == 0 { // noise may be that of Noise
+		clear(o.noise)
+	}
 	o.arrange()
 	return nil
 }

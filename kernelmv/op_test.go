@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"bbgp.dev/asm"
@@ -221,4 +222,23 @@ func TestMulToCancel(t *testing.T) {
 		t.Fatal(err)
 	}
 	sameBits(t, "after a cancelled product", y.Data, want.Data)
+}
+
+// Reset takes the noise that the operator has.
+func TestResetOwnNoise(t *testing.T) {
+	x := linalg.NewMatrix(5, 1)
+	for i := range 5 {
+		x.Set(i, 0, float64(i))
+	}
+	k := Kernel{Matern32, 1, []float64{1}}
+	o, err := NewOp(linalgtest.NewEngine(t, nil, 1), x, k, []float64{1, 2, 3, 4, 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := o.Reset(k, o.Noise()); err != nil || !slices.Equal(o.Noise(), []float64{1, 2, 3, 4, 5}) {
+		t.Errorf("%v, noise %v", err, o.Noise())
+	}
+	if err := o.Reset(k, nil); err != nil || !slices.Equal(o.Noise(), make([]float64, 5)) {
+		t.Errorf("%v, noise %v", err, o.Noise())
+	}
 }

@@ -45,7 +45,7 @@ func (o *Exact) Rebuild(context.Context, gp.Params, Options) error { return nil 
 // at once; where Reject refuses it there is no gradient, two thirds of the work.
 func (o *Exact) Evaluate(ctx context.Context, p gp.Params, opt Options) (*Value, error) {
 	start := time.Now()
-	if err := o.Factor(ctx, p); err != nil {
+	if err := o.Factor(ctx, gp.DropFar(p)); err != nil {
 		return nil, err
 	}
 	defer o.Engine.Par.Until(ctx)() // what the end of ctx leaves incomplete is thrown away
@@ -133,6 +133,9 @@ func (o *Exact) gradient(ctx context.Context, p gp.Params, alpha []float64, quad
 			row[j] = math.FMA(alpha[i], alpha[j], -v)
 		}
 	})
+	if err := o.Op.Reset(gp.KernelOf(p), o.Op.Noise()); err != nil { // with what may come back
+		return nil, err
+	}
 	g := &Gradient{Lengthscales: make([]float64, len(p.Lengthscales))}
 	if _, err := o.Op.DenseGradTo(ctx, g.Lengthscales, o.M); err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"testing"
 
 	"bbgp.dev/internal/gp"
@@ -106,5 +107,31 @@ func TestExactNotPositiveDefinite(t *testing.T) {
 	}
 	if _, err := o.Evaluate(context.Background(), p, Options{}); !errors.Is(err, gp.ErrNotFinite) {
 		t.Errorf("error is %v, want ErrNotFinite", err)
+	}
+}
+
+// A lengthscale that stands for +Inf leaves the value as it is, also where a distance of 1e-8 counts or the input is
+// not near 1; the gradient is there.
+func TestExactFarLength(t *testing.T) {
+	d, p := gptest.SmoothTable(60, 3, 0.01), gptest.TestParams("matern12", 3, 1e-9)
+	d.X.Set(7, 2, 1e30)
+	p.Lengthscales[2] = math.Inf(1)
+	far := p.Clone()
+	far.Lengthscales[2] = gp.FarLength
+	var ev [2]*Value
+	for k, at := range []gp.Params{p, far} {
+		o, err := NewExact(gptest.Engine(t), d, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ev[k], err = o.Evaluate(t.Context(), at, Options{Gradient: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if ev[0].LML != ev[1].LML || !slices.Equal(ev[0].Alpha, ev[1].Alpha) {
+		t.Errorf("%v with a far lengthscale, %v without the input", ev[1].LML, ev[0].LML)
+	}
+	if ev[0].Gradient.Noise != ev[1].Gradient.Noise || ev[1].Gradient.Lengthscales[2] == 0 {
+		t.Errorf("gradients %+v, %+v", ev[0].Gradient, ev[1].Gradient)
 	}
 }

@@ -78,5 +78,6 @@ func DropFar(p Params) Params {
 }
 
 // FarLength stands for a lengthscale of +Inf where the gradient by w = 1/ℓ² at w = 0
-// is wanted: it changes no entry of K, and ∂L/∂log ℓ = -2 w ∂L/∂w keeps its digits.
+// is wanted: ∂L/∂log ℓ = -2 w ∂L/∂w keeps its digits. Values are those of +Inf: beside a noise of 1e-9 σ_f² the 1e-8
+// of a distance that it leaves is too much, and inputs that are not standardised may be larger.
 const FarLength = 1e8

@@ -72,7 +72,7 @@ func New(e *linalg.Engine, d *gp.Table, p gp.Params, rank int, conjugate bool) (
 
 // Rebuild takes the greedy pivots of K at p as inducing rows.
 func (s *Estimator) Rebuild(ctx context.Context, p gp.Params, _ evidence.Options) error {
-	if err := s.op.Reset(gp.KernelOf(p), gp.NoiseOf(p, s.d)); err != nil {
+	if err := s.op.Reset(gp.KernelOf(gp.DropFar(p)), gp.NoiseOf(p, s.d)); err != nil {
 		return err
 	}
 	_, pivots, _, err := precond.PivotedCholesky(ctx, s.e, s.op, precond.PivotOptions{MaxRank: s.rank, Greedy: true})
@@ -91,7 +91,7 @@ func (s *Estimator) Rebuild(ctx context.Context, p gp.Params, _ evidence.Options
 func (s *Estimator) Evaluate(ctx context.Context, p gp.Params, opt evidence.Options) (*evidence.Value, error) {
 	start := time.Now()
 	n := s.d.X.Rows
-	if err := s.op.Reset(gp.KernelOf(p), gp.NoiseOf(p, s.d)); err != nil {
+	if err := s.op.Reset(gp.KernelOf(gp.DropFar(p)), gp.NoiseOf(p, s.d)); err != nil {
 		return nil, err
 	}
 	f, err := s.factor(ctx, p)
@@ -160,6 +160,9 @@ func (s *Estimator) boundConjugate(ctx context.Context, ev *evidence.Value, f *s
 // gradient returns the derivatives of the bound, with u and v held fixed.
 func (s *Estimator) gradient(ctx context.Context, p gp.Params,
 	f *sparseFactors, u []float64) (*evidence.Gradient, error) {
+	if err := s.op.Reset(gp.KernelOf(p), s.op.Noise()); err != nil { // with what may come back
+		return nil, err
+	}
 	n := s.d.X.Rows
 	tau := 1.0
 	if s.conjugate {

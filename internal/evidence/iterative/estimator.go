@@ -69,7 +69,7 @@ func (s *Estimator) Rebuild(_ context.Context, _ gp.Params, opt evidence.Options
 func (s *Estimator) Evaluate(ctx context.Context, p gp.Params, opt evidence.Options) (*evidence.Value, error) {
 	start := time.Now()
 	noise := gp.NoiseOf(p, s.d)
-	if err := s.op.Reset(gp.KernelOf(p), noise); err != nil {
+	if err := s.op.Reset(gp.KernelOf(gp.DropFar(p)), noise); err != nil {
 		return nil, err
 	}
 	s.op.SetPrecision(kernelmv.F32)
@@ -228,6 +228,9 @@ func (s *Estimator) gradient(ctx context.Context, p gp.Params, noise []float64, 
 		g.Noise += di
 	}
 	g.Variance = mk / p.Variance
+	if err := s.op.Reset(gp.KernelOf(p), noise); err != nil { // with what may come back
+		return nil, err
+	}
 	if err := s.op.GradTo(ctx, g.Lengthscales, u, w); err != nil {
 		return nil, err
 	}

@@ -255,8 +255,8 @@ func (a *app) runFolds(ctx context.Context, f *cvFlags, ts *trainingSet,
 		if err != nil {
 			return nil, err
 		}
-		p, err := m.Predict(ctx, test.X, bbgp.PredictOptions{SD: true, NoiseScale: test.NoiseScale,
-			NoiseExtra: test.NoiseExtra, Engine: opt.Engine})
+		p, err := predictRows(ctx, m, ts.plan, opt.Engine, test.X, bbgp.PredictOptions{SD: true,
+			NoiseScale: test.NoiseScale, NoiseExtra: test.NoiseExtra})
 		if err != nil {
 			return nil, err
 		}

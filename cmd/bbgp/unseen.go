@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 
 	"bbgp.dev/bbgp"
 	"bbgp.dev/bbgp/score"
@@ -19,6 +20,9 @@ import (
 // t being the 97.5 % quantile of Student's t with k degrees of freedom over 1.96: one
 // more than the spread of k levels has, for what the model knows of the target's. One
 // level tells no spread.
+//
+// So it is with a text that the table has and the training rows have not, where others were held out or
+// left out of a fold. If they have one text, the deviation of the target stands for the spread of two.
 
 // mostStandIns is the number of combinations of known levels that stand for the unseen
 // ones of a row.
@@ -26,8 +30,9 @@ const mostStandIns = 256
 
 // A standIn is a row in place of row of the table.
 type standIns struct {
-	row    []int // of each stand-in
-	levels []int // of each row of the table: the least number of known levels; 0: none unseen
+	row    []int     // of each stand-in
+	levels []int     // of each row of the table: the least number of known levels; 0: none unseen
+	lone   []float64 // of each row: the variance between levels where one is known
 }
 
 // predictRows predicts rows of which inputs may be of unseen levels, NaN, or missing where no row of the
@@ -52,7 +57,7 @@ func predictRows(ctx context.Context, m *bbgp.Model, plan *inputs.Plan, e *linal
 // predictSeen predicts rows without such cells.
 func predictSeen(ctx context.Context, m *bbgp.Model, plan *inputs.Plan, x linalg.Matrix,
 	opt bbgp.PredictOptions) (*bbgp.Prediction, error) {
-	xs, of := standIn(plan, x)
+	xs, of := standIn(plan, m, x)
 	if of == nil {
 		return m.Predict(ctx, x, opt)
 	}
@@ -80,12 +85,13 @@ func predictSeen(ctx context.Context, m *bbgp.Model, plan *inputs.Plan, x linalg
 
 // standIn returns the rows of x with known levels in place of unseen ones; nil if
 // there are none.
-func standIn(plan *inputs.Plan, x linalg.Matrix) (linalg.Matrix, *standIns) {
-	columns := plan.LevelInputs()
-	if len(columns) == 0 {
+func standIn(plan *inputs.Plan, m *bbgp.Model, x linalg.Matrix) (linalg.Matrix, *standIns) {
+	all := plan.LevelInputs()
+	if len(all) == 0 {
 		return x, nil
 	}
-	of := &standIns{levels: make([]int, x.Rows)}
+	x, columns := unseenToo(plan, m, x)
+	of := &standIns{levels: make([]int, x.Rows), lone: make([]float64, x.Rows)}
 	xs, any := linalg.Matrix{Cols: x.Cols, Stride: x.Cols}, false
 	for i := range x.Rows {
 		var unseen [][]int
@@ -98,6 +104,11 @@ func standIn(plan *inputs.Plan, x linalg.Matrix) (linalg.Matrix, *standIns) {
 				if of.levels[i] == 0 || len(levels) < of.levels[i] {
 					of.levels[i] = len(levels)
 				}
+				lone := m.Scaling.YScale * m.Scaling.YScale
+				if len(all[in.Column]) == 1 {
+					lone = math.Inf(1)
+				}
+				of.lone[i] = max(of.lone[i], lone)
 			}
 		}
 		any = any || len(unseen) > 0
@@ -125,6 +136,66 @@ func standIn(plan *inputs.Plan, x linalg.Matrix) (linalg.Matrix, *standIns) {
 		return x, nil
 	}
 	return xs, of
+}
+
+// unseenToo returns x with NaN in place of levels that no training row of m had, and the others by their columns.
+func unseenToo(plan *inputs.Plan, m *bbgp.Model, x linalg.Matrix) (linalg.Matrix, map[string][]int) {
+	columns := plan.LevelInputs()
+	never := untrained(plan, m)
+	if len(never) == 0 {
+		return x, columns
+	}
+	x = x.Clone()
+	for name, levels := range columns {
+		var known []int
+		for _, j := range levels {
+			if !never[j] {
+				known = append(known, j)
+			}
+		}
+		if len(known) == 0 { // all of them were missing
+			continue
+		}
+		columns[name] = known
+		for i := range x.Rows {
+			unseen := false
+			for _, j := range levels {
+				if never[j] && x.At(i, j) != 0 { // 1, or NaN
+					unseen = true
+					x.Set(i, j, 0)
+				}
+			}
+			for _, j := range known {
+				if unseen {
+					x.Set(i, j, math.NaN())
+				}
+			}
+		}
+	}
+	return x, columns
+}
+
+// untrained are the levels that are 0 in all training rows of m.
+func untrained(plan *inputs.Plan, m *bbgp.Model) map[int]bool {
+	never := map[int]bool{}
+	for j, in := range plan.Inputs {
+		if in.Kind == inputs.Level && slices.Contains(m.Result.Constant, m.Names[j]) {
+			never[j] = true
+		}
+	}
+	if len(never) == 0 {
+		return nil
+	}
+	first := m.Scaling.XMean
+	if m.Scaling.YMean == 0 && m.Scaling.YScale == 1 { // not scaled
+		first = m.Training().X.Row(0)
+	}
+	for j := range never {
+		if first[j] != 0 {
+			delete(never, j)
+		}
+	}
+	return never
 }
 
 // gather makes one prediction of those of a row's stand-ins.
@@ -160,7 +231,7 @@ func (of *standIns) spread(q, p *bbgp.Prediction, i, lo, hi int) {
 			p.SDUpper[lo], p.Laws[lo]
 		return
 	}
-	between := math.Inf(1)
+	between := of.lone[i]
 	if k := float64(of.levels[i]); k > 1 {
 		between = 0
 		for _, v := range p.Mean[lo:hi] {

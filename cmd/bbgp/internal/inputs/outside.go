@@ -52,8 +52,9 @@ func (o *outlook) add(x []float64) {
 	square, ranges, any, moved := 0.0, 0.0, false, 0
 	for j, v := range x {
 		in := &o.plan.Inputs[j]
-		if p := o.plan.prior; p != nil && p.Only != nil && math.Abs(v-p.Only[j]) > 0x1p-50*math.Abs(v) {
-			o.other[j]++ // neither is NaN
+		if p := o.plan.prior; p != nil && p.Only != nil && in.Kind != Level &&
+			math.Abs(v-p.Only[j]) > 0x1p-50*math.Abs(v) { // neither is NaN
+			o.other[j]++
 			moved = 1
 		}
 		if !in.outside(v) {

@@ -108,6 +108,12 @@ func (a *app) sample(ctx context.Context, path, data string, f *sampleFlags) err
 	if err != nil {
 		return err
 	}
+	known, _ := unseenToo(plan, m, x)
+	for k := range known.Rows {
+		if j := slices.IndexFunc(known.Row(k), math.IsNaN); j >= 0 {
+			return s.UnseenError(rowOf(ok, k), j)
+		}
+	}
 	f.opt.Engine = e
 	draws, err := m.Sample(ctx, x, f.opt)
 	var bad *bbgp.DataError

@@ -60,6 +60,10 @@ func TestUnseenInFolds(t *testing.T) {
 		if c.common > 1 {
 			f := fitCase(t, data, append([]string{"--holdout", "30%"}, c.flags...)...)
 			within(t, "NLPD of held-out rows", f.report.Holdout.NLPD, -2, 1)
+			r := want(t, exitData, "sample", f.model, data, "--quiet")
+			if !strings.Contains(r.err, "column k: training had not seen this text") {
+				t.Error(r.err)
+			}
 		}
 	}
 }

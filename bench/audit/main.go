@@ -27,11 +27,13 @@ import (
 
 // An audit holds one part of what the program says of a problem.
 type audit struct {
-	name string
-	run  func(*problem, *tally)
+	name  string
+	run   func(*problem, *tally)
+	every int // problems between those it is made of, unless it is asked for
 }
 
-var audits = []audit{{"posterior", holdPosterior}, {"evidence", holdEvidence}, {"latents", holdLatents}}
+var audits = []audit{{"posterior", holdPosterior, 1}, {"evidence", holdEvidence, 1}, {"latents", holdLatents, 1},
+	{"fits", holdFits, 8}}
 
 // refuse notes that the program did not answer. A table that float64 cannot hold may
 // be refused, if that is said.
@@ -71,7 +73,7 @@ func main() {
 			break
 		}
 		for _, a := range audits {
-			if *which == "" || *which == a.name {
+			if *which == a.name || *which == "" && i%a.every == 0 {
 				a.run(draw(*seed, i, *least, *most), t)
 			}
 		}

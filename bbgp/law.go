@@ -32,8 +32,10 @@ func (m *Model) lawyer() *lawyer {
 		if l.own != nil {
 			df = min(df, r.NoiseDF)
 		}
-		l.all, l.df, l.grow = score.NewTail(df), df, float64(r.N)/r.DF
-		l.sd = score.Law{Mixed: l.grow, Tail: l.all}.SD()
+		if l.all = score.NewTail(df); l.all != nil { // rows are few
+			l.df, l.grow = df, float64(r.N)/r.DF
+			l.sd = score.Law{Mixed: l.grow, Tail: l.all}.SD()
+		}
 	}
 	return l
 }

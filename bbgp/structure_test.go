@@ -86,6 +86,25 @@ func positive(n int, rng *rand.Rand) []float64 {
 	return v
 }
 
+// Of many rows of noise alone an observation has the variance of the function and that of the noise.
+func TestNoStructureOfMany(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 15))
+	d := &Data{X: linalg.NewMatrix(1500, 1), Y: make([]float64, 1500)}
+	for i := range d.Y {
+		d.X.Data[i], d.Y[i] = rng.Float64(), rng.NormFloat64()
+	}
+	m, err := Fit(t.Context(), d, Options{Engine: gptest.Engine(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := m.Predict(t.Context(), d.X.Sub(0, 2, 0, 1), PredictOptions{SD: true})
+	if err != nil || !m.Result.NoStructure {
+		t.Fatalf("%v, %+v", err, m.Result)
+	}
+	noise := m.Parameters.Noise * m.Scaling.YScale * m.Scaling.YScale
+	gptest.CloseTo(t, "variance of an observation", p.SDObs[1]*p.SDObs[1], p.SD[1]*p.SD[1]+noise, 1e-12)
+}
+
 // Structure that is there stays: rows that repeat measure their noise, and a line needs
 // no more rows than it has parameters.
 func TestStructureStays(t *testing.T) {

@@ -20,15 +20,18 @@ func TestPrecisionReason(t *testing.T) {
 	d := dataOf(gptest.SmoothTable(600, 3, 0.1))
 	for _, k := range []struct {
 		noise             float64
+		noGradient        bool
 		asked, used, says string
 	}{
-		{0.1, "auto", "f32", "nats unsure"},
-		{0.1, "f64", "f64", "as asked"},
-		{1e-6, "auto", "f64", "in 3 inputs"},
+		{0.1, true, "auto", "f32", "nats unsure"},
+		{0.1, false, "auto", "f64", "derivatives"},
+		{0.1, false, "f32", "f32", "as asked"},
+		{0.1, true, "f64", "f64", "as asked"},
+		{1e-6, false, "auto", "f64", "in 3 inputs"},
 	} {
 		p := gptest.TestParams("matern32", 3, k.noise)
 		r, err := LogMarginalLikelihood(t.Context(), d, p,
-			Options{Method: "bbgp", Precision: enum.Precision(k.asked), NoScale: true})
+			Options{Method: "bbgp", Precision: enum.Precision(k.asked), NoScale: true, NoGradient: k.noGradient})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -53,7 +53,7 @@ type Options struct {
 	// StandardCosts. With those of Measure, which are never twice the same, nor
 	// need the choices be, and the results.
 	Costs *Costs
-	// Precision is auto, f32 or f64; "" means auto.
+	// Precision is auto, f32 or f64; "" means auto. Derivatives that are reported take f64 unless f32 is asked for.
 	Precision enum.Precision
 	// Product is the form of products with the covariance matrix: dense, h2 (an
 	// approximation of its far part to Tolerance, with up to three inputs in the distance),

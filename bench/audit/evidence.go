@@ -23,9 +23,6 @@ const (
 	gradientSeeds = 24  // of probes whose mean gradient is
 )
 
-// fewRows is up to how many rows gradients by probes are held in their mean alone.
-const fewRows = 3000
-
 // manyRows is how many rows make the truth so dear that every way of computing is held
 // against it.
 const manyRows = 1500
@@ -49,7 +46,7 @@ func holdEvidence(p *problem, t *tally) {
 	lml := truth.lml()
 	p.likelihood(t, truth, lml, got)
 	if got.BoundKind != "exact" {
-		p.bias(ctx, t, truth, got)
+		p.bias(ctx, t, truth, lml, got)
 	}
 	if p.number%4 == 0 {
 		p.sparse(ctx, t, lml)
@@ -87,33 +84,48 @@ func (p *problem) likelihood(t *tally, truth *truth, lml float64, got *bbgp.LMLR
 	p.gradient(t, "gradient, dense", got.Gradient, want, size, hi-lo)
 }
 
-// bias holds the bounds of the bias, and what float32 does to the gradient, against a tight
-// evaluation in float64 with the same preconditioner and probes.
-func (p *problem) bias(ctx context.Context, t *tally, truth *truth, got *bbgp.LMLReport) {
+// bias holds the bounds of the bias and the gradient against a tight evaluation in float64 with the same
+// preconditioner and probes, and the likelihood without gradient, whose products may be float32.
+func (p *problem) bias(ctx context.Context, t *tally, truth *truth, lml float64, got *bbgp.LMLReport) {
+	opt := p.options()
+	opt.NoGradient = true
+	value, err := bbgp.LogMarginalLikelihood(ctx, p.data, p.params, opt)
+	if err != nil {
+		t.refuse(p, "the likelihood without gradient", err)
+		return
+	}
+	p.likelihood(t, truth, lml, value)
+	if tight := p.tight(ctx, t, got); tight != nil {
+		p.biasBounds(t, got, tight)
+		_, size := truth.gradient()
+		p.gradient(t, "gradient by probes, bias", got.Gradient, tight.Gradient, size, float64(tight.Upper-tight.Lower))
+	}
+	if tight := p.tight(ctx, t, value); tight != nil {
+		p.biasBounds(t, value, tight)
+	}
+}
+
+// tight evaluates p in float64 with next to no bias, with the preconditioner and probes of got; nil where it was
+// answered otherwise and there is nothing to compare with.
+func (p *problem) tight(ctx context.Context, t *tally, got *bbgp.LMLReport) *bbgp.LMLReport {
 	opt := p.options()
 	opt.Eps, opt.Probes, opt.Precision = tightEps, got.Probes, "f64"
+	opt.NoGradient = got.Gradient == nil
 	tight, err := bbgp.LogMarginalLikelihood(ctx, p.data, p.params, opt)
 	if err != nil || tight.Rank != got.Rank || tight.Neighbours != got.Neighbours || tight.BoundKind == "exact" {
-		return // it was answered otherwise: nothing to compare with
+		return nil
 	}
 	t.evaluations++
+	return tight
+}
+
+// biasBounds holds the bounds of the bias of got.
+func (p *problem) biasBounds(t *tally, got, tight *bbgp.LMLReport) {
 	lo, hi := float64(got.Lower), float64(got.Upper)
 	// The truth is somewhere between the tight bounds.
 	at := min(max(tight.LML, lo), hi)
 	at = min(max(at, float64(tight.Lower)), float64(tight.Upper))
 	t.within("bias, "+string(got.Precision), string(got.BoundKind), lo, at, hi, hi-lo > 2.1, p.recipe())
-	if len(truth.x) > fewRows {
-		_, size := truth.gradient()
-		p.gradient(t, "gradient by probes, bias", got.Gradient, tight.Gradient, size, float64(tight.Upper-tight.Lower))
-	}
-	if got.Precision != "f32" {
-		return
-	}
-	opt.Precision = "auto"
-	if again, err := bbgp.LogMarginalLikelihood(ctx, p.data, p.params, opt); err == nil && again.Precision == "f32" {
-		_, size := truth.gradient()
-		p.gradient(t, "gradient, float32", again.Gradient, tight.Gradient, size, 0)
-	}
 }
 
 // probed holds the gradient by probes against the truth, in the mean over several seeds, by Student's

@@ -80,7 +80,7 @@ type Options struct {
 	Product     string  // auto, dense or h2
 	Tolerance   float64 // of h2 in float32; 0 lets the noise choose
 	Gradient    bool
-	// Reported says that the gradient is for others than a training: of many rows, too, bounds are far closer than Eps.
+	// Reported says that the gradient is for others than a training: derivatives are within 1e-4 of their terms.
 	Reported bool
 	// After is the Eps of the last evaluation, in dense products and not rejected, if this one is of the same
 	// place, preconditioner and probes and goes on from it; 0 for one of its own.
@@ -94,6 +94,9 @@ type Options struct {
 	// Keep, if not nil, keeps what a long evaluation has reached.
 	Keep Keeper
 }
+
+// Reports says whether derivatives are reported.
+func (o *Options) Reports() bool { return o.Gradient && o.Reported }
 
 // A Keeper keeps what an evaluation that takes long has reached, for the same evaluation of a later run.
 type Keeper interface {

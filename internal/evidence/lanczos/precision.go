@@ -83,15 +83,22 @@ func (o *Estimator) precision(p gp.Params, opt evidence.Options) (prec kernelmv.
 	case hard && ratio < 1e-3 || ratio < 1e-8 || p.Kernel == "gaussian" && ratio < smooth32:
 		return kernelmv.F64, fmt.Sprintf(
 			"the noise is %.2g of the variance, in %d inputs with a %s covariance", ratio, inputs, p.Kernel)
+	case opt.Reports() && !isMap(o.n, p, opt):
+		return kernelmv.F64, "derivatives that are reported take float64 products"
 	}
 	return kernelmv.F32, ""
+}
+
+// isMap says whether products of n rows at p are likely to be below n².
+func isMap(n int, p gp.Params, opt evidence.Options) bool {
+	return opt.Product != "dense" && cost.IsMap(n, cost.ActiveInputs(p))
 }
 
 // likely is the precision that evaluations of n rows at p will take, as far as the
 // last one tells.
 func (o *Estimator) likely(n int, p gp.Params, opt evidence.Options) kernelmv.Precision {
 	prec, reason := o.precision(p, opt)
-	h2 := opt.Product != "dense" && cost.IsMap(n, cost.ActiveInputs(p))
+	h2 := isMap(n, p, opt)
 	unsure := opt.Seen.Unsure32(n, h2)
 	if h2 && unsure > 0 {
 		unsure *= o.op.MeanSquare()

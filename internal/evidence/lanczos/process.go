@@ -153,24 +153,29 @@ func (r *process) warm() (known float64, err error) {
 	return along * (along / size), nil
 }
 
-// Gradients have bounds a part of eps apart: of up to gradientRows rows gradientPart, as far as half of the passes
-// again bring them, above that reportedPart where they are reported, by as many passes again, for a training pays by
-// its passes. Derivatives are off by the root of what the value is: of 361 random tables of 20 to 300 rows one in a
-// hundred by 14 nats at eps 1, by .9 at .01, for 1.13 times the passes.
+// Gradients have bounds a part of eps apart: in a training of up to gradientRows rows gradientPart, as far as half of
+// the passes again bring them; a training of more rows pays by its passes. Derivatives are off by the root of what the
+// value is: of 361 random tables of 20 to 300 rows one in a hundred by 14 nats at eps 1, by .9 at .01, for 1.13 times
+// the passes. Where they are reported it is reportedPart a row, as terms grow with the rows, by twice as many passes
+// again; below n² mapPart a row and mapMost at most, by as many.
 const (
 	gradientRows = cost.DenseRows
 	gradientPart = 0.01
-	reportedPart = 1e-5
+	reportedPart = 1e-10
+	mapPart      = 1e-7
+	mapMost      = 0.01
 )
 
 // forGradient is how near each other bounds are to be for the gradient, and for how many passes beyond those that
-// brought them to eps. Below n² passes are dear.
+// brought them to eps.
 func (r *process) forGradient(reached int) (eps float64, more int) {
 	switch {
+	case r.opt.Reports() && r.h2:
+		return min(mapMost, mapPart*float64(r.o.n)) * r.opt.Eps, max(2, reached)
+	case r.opt.Reports():
+		return reportedPart * float64(r.o.n) * r.opt.Eps, 2*reached + 4
 	case r.opt.Gradient && r.o.n <= gradientRows:
 		return gradientPart * r.opt.Eps, max(2, reached/2)
-	case r.opt.Gradient && r.opt.Reported && !r.h2:
-		return reportedPart * r.opt.Eps, max(2, reached)
 	}
 	return r.opt.Eps, 0
 }
@@ -262,7 +267,9 @@ func (r *process) iterate() (rejected bool, err error) {
 		if o.b.settled && r.opt.Reject != nil && r.opt.Reject(r.upper()) {
 			return true, nil
 		}
-		if r.watch.stalled(r.passes, o.b.gap()) {
+		if stalled := r.watch.stalled(r.passes, o.b.gap()); stalled && reached > 0 {
+			return false, nil // rounding leaves the gradient no more
+		} else if stalled {
 			return false, &evidence.StagnationError{Passes: r.passes, Gap: r.watch.best, Precision: r.prec.String(),
 				Rank: o.pre.Rank(), Neighbours: o.pre.Neighbours(), Latents: o.pre.Latents()}
 		}

@@ -77,6 +77,9 @@ func (r *process) finish(ev *evidence.Value) error {
 		return fmt.Errorf("%w: value %v", gp.ErrNotFinite, ev.LML)
 	}
 	if r.opt.Gradient {
+		if err := r.settle(t); err != nil {
+			return err
+		}
 		start := time.Now()
 		ev.Gradient, err = r.gradient(t)
 		o.phases.gradient += time.Since(start).Seconds()
@@ -93,7 +96,7 @@ func (r *process) columns() (*solution, error) {
 	t.y = linalg.NewMatrix(k, 0)
 	if r.opt.Gradient || r.prec == kernelmv.F32 || r.h2 {
 		var err error
-		if t.y, err = o.loewner.FactorTo(h, o.probes.Cols, o.b.low, o.b.high, o.detail.gradTol); err != nil {
+		if t.y, err = o.loewner.FactorTo(h, o.probes.Cols, o.b.low, o.b.high, r.gradTol()); err != nil {
 			return nil, fmt.Errorf("%w: %w", evidence.ErrPrecision, err)
 		}
 	}
@@ -356,14 +359,15 @@ func (r *process) gradient(t *solution) (*evidence.Gradient, error) {
 			return nil, err
 		}
 	}
-	if prec == kernelmv.F32 && o.op.GradError(cols, weight, gradSlack*r.opt.Eps) > gradSlack*r.opt.Eps {
+	slack := r.gradSlack()
+	if prec == kernelmv.F32 && o.op.GradError(cols, weight, slack) > slack {
 		prec = kernelmv.F64
 		if r.h2 {
 			prec = kernelmv.Coarse
 		}
 	}
 	o.op.SetGradPrecision(prec)
-	o.op.SetGradSlack(gradSlack * r.opt.Eps)
+	o.op.SetGradSlack(slack)
 	if err := o.op.GradTo(r.ctx, g.Lengthscales, cols, weight); err != nil {
 		return nil, err
 	}

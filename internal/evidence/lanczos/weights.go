@@ -70,29 +70,38 @@ func (s *solvedFor) better(b *solvedFor, fine float64) (better, far bool) {
 
 // solveWeights brings the weights of ev to r'K̂⁻¹r <= opt.Weights, as far as rounding allows.
 func (r *process) solveWeights(ev *evidence.Value) error {
-	o := r.o
 	if !(r.opt.Weights > 0) || r.h2 {
 		return nil
 	}
+	best, left, err := r.solveTo(linalg.Column(ev.Alpha), r.opt.Weights, weightPasses)
+	if best != nil {
+		ev.Alpha, ev.AlphaRest, ev.AlphaLeft = best.alpha.Data, best.rest, left
+	}
+	return err
+}
+
+// solveTo brings α to r'K̂⁻¹r <= most, as far as rounding and so many passes from one residual to the next allow,
+// and returns what rounding leaves of it, if it is that which ended it; nothing where α cannot be judged.
+func (r *process) solveTo(alpha linalg.Matrix, most float64, passes int) (best *solvedFor, left []float64, err error) {
+	o := r.o
 	known := &knownInverse{r: r, white: linalg.NewMatrix(o.n, 1)}
-	cg := krylov.NewCG(o.e, o.n, 1)
-	best, err := r.solvedAt(linalg.Column(ev.Alpha), known)
+	cg, opt := krylov.NewCG(o.e, o.n, 1), krylov.CGOptions{MaxPasses: passes}
+	best, err = r.solvedAt(alpha, known)
 	op, rough := r.op, r.own != kernelmv.F64
-	var left []float64
-	for err == nil && best.rest > r.opt.Weights {
-		goal := min(slack*r.opt.Weights, leftTol*best.rest)
+	for err == nil && best.rest > most {
+		goal := min(slack*most, leftTol*best.rest)
 		if rough {
 			goal = max(goal, roughGain*best.rest)
 		}
-		next, step, sound, fault := r.towards(best, op, cg, known, goal)
+		next, step, sound, fault := r.towards(best, op, cg, opt, known, goal)
 		if err = fault; err != nil {
 			break
 		}
-		better, far := next.better(best, rowPart*rowPart*r.p.Variance*r.opt.Weights)
+		better, far := next.better(best, rowPart*rowPart*r.p.Variance*most)
 		if rough && !(next.rest < roughLeast*best.rest) {
 			op, rough, far = o.op.With(kernelmv.F64), false, true
 		}
-		if better && far || next.rest <= r.opt.Weights {
+		if better && far || next.rest <= most {
 			best, left = next, nil
 			continue
 		}
@@ -107,10 +116,7 @@ func (r *process) solveWeights(ev *evidence.Value) error {
 	if errors.Is(err, krylov.ErrNotDefinite) || r.ctx.Err() != nil {
 		err = nil // the value is known, and what there is of weights is judged by its residual, if any
 	}
-	if best != nil {
-		ev.Alpha, ev.AlphaRest, ev.AlphaLeft = best.alpha.Data, best.rest, left
-	}
-	return err
+	return best, left, err
 }
 
 // solvedAt judges α.
@@ -131,15 +137,15 @@ func (r *process) solvedAt(alpha linalg.Matrix, known *knownInverse) (*solvedFor
 }
 
 // towards solves K̂δ = r until r'P⁻¹r/a is at most goal, and judges α + δ; sound: it has come there.
-func (r *process) towards(from *solvedFor, op linalg.SymOp, cg *krylov.CG, known *knownInverse,
+func (r *process) towards(from *solvedFor, op linalg.SymOp, cg *krylov.CG, opt krylov.CGOptions, known *knownInverse,
 	goal float64) (next *solvedFor, step linalg.Matrix, sound bool, err error) {
 	o, start := r.o, time.Now()
 	step = linalg.NewMatrix(o.n, 1)
-	res, err := cg.Solve(r.ctx, op, known, step, from.r, krylov.CGOptions{MaxPasses: weightPasses,
-		OnPass: func(_ int, _, _ linalg.Matrix, _ []float64) bool {
-			sound = known.square <= o.b.node*goal
-			return sound
-		}})
+	opt.OnPass = func(_ int, _, _ linalg.Matrix, _ []float64) bool {
+		sound = known.square <= o.b.node*goal
+		return sound
+	}
+	res, err := cg.Solve(r.ctx, op, known, step, from.r, opt)
 	addSince(start, &o.phases.product)
 	r.products += res.Passes
 	if err != nil && !errors.Is(err, krylov.ErrNotDefinite) {

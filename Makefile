@@ -60,6 +60,7 @@ test-arm64:
 audit:
 	go run ./bench/audit -short
 	go run ./bench/audit -audit evidence -seed 43 -case 4 -least 1500 -most 4000
+	go run ./bench/audit -audit evidence -seed 1410 -case 150 -least 20 -most 300
 
 # Every fuzz target for FUZZTIME on one worker; what it finds is kept in testdata/fuzz of its
 # package. A target that seems to stand still minimises, hence the 10x.

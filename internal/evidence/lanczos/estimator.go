@@ -54,6 +54,7 @@ type Estimator struct {
 	seconds         float64   // of the last Rebuild, charged to the next evaluation
 
 	lanczos *krylov.Lanczos
+	wide    bool          // its basis is in float64
 	start   linalg.Matrix // [probes, F⁻¹(y-c)], of this rank's rows
 	most    int           // columns of the basis that are stored; 0: all
 	b       bounds
@@ -145,6 +146,10 @@ func (o *Estimator) Rebuild(ctx context.Context, p gp.Params, opt evidence.Optio
 		o.meanInfo = gp.MeanInfo(o.e, o.n, pre.SolveTo)
 	}
 	o.trace = 0
+	// A basis in float32 leaves small eigenvalues of A unsure, and derivatives more so than values.
+	if wide := o.detail.basis64 || opt.Reports() && o.n <= gradientRows; wide != o.wide {
+		o.wide, o.lanczos, o.last = wide, nil, nil
+	}
 	var probes int
 	probes, o.probesReason = cost.Probes(o.n, cost.ActiveInputs(p), o.pre.Rank(), o.pre.Neighbours(), prec, opt.Request)
 	if o.last == nil || opt.Seed != o.seeded || probes != o.probes.Cols {
@@ -172,7 +177,7 @@ func (o *Estimator) setProbes(w linalg.Matrix, memory int64) {
 	if o.lanczos == nil || o.start.Cols != w.Cols+1 || o.most != most {
 		o.start, o.lanczos = linalg.Matrix{}, nil // their memory is for the new ones
 		o.start, o.most = linalg.NewMatrix(w.Rows, w.Cols+1), most
-		o.lanczos = krylov.NewLanczos(o.e, o.n, w.Cols+1, krylov.LanczosOptions{Wide: o.detail.basis64, MaxCols: most})
+		o.lanczos = krylov.NewLanczos(o.e, o.n, w.Cols+1, krylov.LanczosOptions{Wide: o.wide, MaxCols: most})
 	}
 	o.probes = w
 }

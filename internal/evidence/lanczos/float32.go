@@ -43,7 +43,7 @@ func (r *process) coarse(t *solution) bool {
 // for float32 products does: it moves small eigenvalues of A by some 2^-25 |A|, by chance
 // up or down, 0.6 and 8 times n^1/2 2^-25 |A| at most in some hundred cases each.
 func (r *process) basisLoss() float64 {
-	if r.o.detail.basis64 && r.prec == kernelmv.F64 {
+	if r.o.wide && r.prec == kernelmv.F64 {
 		return 0
 	}
 	unit, times := math.Sqrt(float64(r.o.n))*0x1p-25*r.o.b.high, 1.5

@@ -3,6 +3,7 @@ package kernelmv
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -69,5 +70,44 @@ func TestLineAgainstTiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		near(t, f.String(), y, z, 1e-10)
+	}
+}
+
+// What a product of one input is off by is what LineHalves says: beside points at one place, where x'Hx is (Σ x_i)², a
+// far one. The sums of x are large on the way, and cancel.
+func TestLineHalves(t *testing.T) {
+	most := 0.0
+	for seed := range 30 {
+		n, rng := 400, rand.New(rand.NewPCG(42, uint64(seed)))
+		x, v, y := linalg.NewMatrix(n+1, 1), linalg.NewMatrix(n+1, 1), linalg.NewMatrix(n+1, 1)
+		x.Data[n], v.Data[n] = 1e4, 1
+		for i := range n {
+			v.Data[i] = 1 + 0.3*rng.NormFloat64()
+			if i >= n/2 {
+				v.Data[i] -= 2
+			}
+		}
+		op := newOp(t, linalgtest.NewEngine(t, nil, 1), x, Kernel{families[seed%3], 1, []float64{1}}, nil)
+		if err := op.MulTo(t.Context(), y, v); err != nil {
+			t.Fatal(err)
+		}
+		var terms []float64
+		for i, a := range v.Data {
+			b := a * y.Data[i]
+			terms = append(terms, b, math.FMA(a, y.Data[i], -b))
+		}
+		sum := exactly(v.Data[:n])
+		terms = append(terms, -sum*sum, -math.FMA(sum, sum, -sum*sum), -1)
+		off := math.Abs(exactly(terms)) / (0x1p-52 * op.LineHalves(v.Data))
+		if most = max(most, off); off > 3 {
+			t.Errorf("seed %d: off by %v of what is foreseen", seed, off)
+		}
+	}
+	if most < 0.1 {
+		t.Errorf("foreseen is more than ten times as much as ever was: %v", most)
+	}
+	tiles := newOp(t, linalgtest.NewEngine(t, nil, 1), linalg.NewMatrix(4, 2), Kernel{Matern32, 1, []float64{1, 1}}, nil)
+	if tiles.LineHalves(make([]float64, 4)) != 0 {
+		t.Error("of tiles")
 	}
 }

@@ -119,7 +119,7 @@ func (s *Estimator) Evaluate(ctx context.Context, p gp.Params, opt evidence.Opti
 	for _, v := range f.d {
 		inverse += 1 / v
 	}
-	ev.Lower = ev.LML - evidence.RoundingOf(s.op, ev.Alpha, inverse, ev.LML)
+	ev.Lower = ev.LML - evidence.RoundingOfProducts(s.op, ev.Alpha, inverse, ev.LML)
 	if !gp.Finite(ev.LML) {
 		return nil, fmt.Errorf("%w: value %v", gp.ErrNotFinite, ev.LML)
 	}

@@ -65,7 +65,7 @@ func (r *process) finish(ev *evidence.Value) error {
 	}
 	b := &o.b
 	t.doubt += r.unseen(t) + boundError*t.unsure + r.basisLoss() +
-		evidence.RoundingOf(o.op, t.v.Data, o.traceP(), t.q)
+		evidence.RoundingOfProducts(o.op, t.v.Data, o.traceP(), t.q)
 	if r.prec == kernelmv.F32 {
 		t.doubt += 0x1p-26 * math.Abs(t.q) // a large Q is a sum of large terms
 	}

@@ -19,8 +19,8 @@ import (
 type lawyer struct {
 	noise float64     // σ_n²
 	grow  float64     // factor on variances that were fitted
-	all   *score.Tail // of the whole law; nil where rows are many
-	df    float64     // of all
+	all   *score.Tail // of the whole law; nil where it is normal
+	df    float64     // degrees of freedom of the variances; 0 where rows are many
 	own   *score.Tail // of the noise; nil where it is normal
 	sd    float64     // factor on the sd of the function
 }
@@ -32,13 +32,14 @@ func (m *Model) lawyer() *lawyer {
 		if l.own != nil {
 			df = min(df, r.NoiseDF)
 		}
-		if l.all = score.NewTail(df); l.all != nil { // rows are few
-			l.df, l.grow = df, float64(r.N)/r.DF
-			l.sd = score.Law{Mixed: l.grow, Tail: l.all}.SD()
-		}
+		l.all, l.df, l.grow = score.NewTail(df), df, float64(r.N)/r.DF
+		l.sd = score.Law{Mixed: l.grow, Tail: l.all}.SD()
 	}
 	return l
 }
+
+// normal says whether laws are those of the model as it is.
+func (l *lawyer) normal() bool { return l.df == 0 && l.own == nil }
 
 // of returns the law of an observation with noise variance σ_n² scale + extra at a row
 // where the function, by the model alone, is N(mean, sd²).
@@ -50,13 +51,13 @@ func (l *lawyer) of(mean, sd, scale, extra float64) score.Law {
 	case l.own != nil:
 		return score.Law{Mean: mean, Fixed: f + extra, Mixed: noise, Tail: l.own}
 	}
-	return score.Law{Mean: mean, Fixed: f + noise + extra}
+	return score.Law{Mean: mean, Fixed: l.grow*(f+noise) + extra}
 }
 
 // whole returns the law of an observation whose variance, by the model alone, is v, noise
 // included.
 func (l *lawyer) whole(mean, v, scale, extra float64) score.Law {
-	if l.all == nil && l.own == nil {
+	if l.normal() {
 		return score.Law{Mean: mean, Fixed: v}
 	}
 	return l.of(mean, math.Sqrt(max(v-l.noise*scale-extra, 0)), scale, extra)
@@ -84,7 +85,7 @@ func (m *Model) observeLeftOut(o *LeftOut) {
 		d, e := at(t.NoiseScale, i, 1), unit*at(t.NoiseExtra, i, 0)
 		law := func(sd float64) score.Law { return l.whole(mean, sd*sd, d, e) }
 		o.Laws[i] = law(o.SDObs[i])
-		if l.all != nil || l.own != nil {
+		if !l.normal() {
 			o.SDObs[i], o.SDObsLower[i], o.SDObsUpper[i] = o.Laws[i].SD(), law(o.SDObsLower[i]).SD(),
 				law(o.SDObsUpper[i]).SD()
 		}

@@ -119,7 +119,7 @@ func (m *Model) widen(ctx context.Context, draws, xs linalg.Matrix, opt *SampleO
 		grow[c] = 1
 	}
 	l := m.lawyer()
-	if l.all == nil || opt.Prior || m.Result.ConstantTarget || draws.Rows == 0 {
+	if l.df == 0 || opt.Prior || m.Result.ConstantTarget || draws.Rows == 0 {
 		return grow, nil
 	}
 	mean, err := m.post.Predict(ctx, opt.Engine, m.standardised(xs), posterior.Options{MeanTol: opt.Tol})

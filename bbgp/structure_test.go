@@ -102,6 +102,7 @@ func TestNoStructureOfMany(t *testing.T) {
 		t.Fatalf("%v, %+v", err, m.Result)
 	}
 	noise := m.Parameters.Noise * m.Scaling.YScale * m.Scaling.YScale
+	noise *= 1500 / m.Result.DF
 	gptest.CloseTo(t, "variance of an observation", p.SDObs[1]*p.SDObs[1], p.SD[1]*p.SD[1]+noise, 1e-12)
 }
 

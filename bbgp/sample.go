@@ -91,7 +91,8 @@ func (m *Model) Sample(ctx context.Context, xs linalg.Matrix, opt SampleOptions)
 		}
 		*s = Samples(*drawn)
 	}
-	grow, err := m.widen(ctx, s.Values, xs, &opt)
+	l := m.lawyer()
+	grow, err := m.widen(ctx, l, s.Values, xs, &opt)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +103,7 @@ func (m *Model) Sample(ctx context.Context, xs linalg.Matrix, opt SampleOptions)
 			case m.Result.ConstantTarget:
 				v = m.Parameters.Mean
 			case opt.Noise:
-				v += m.noiseDraw(rng, grow[c], at(opt.NoiseScale, i, 1), at(opt.NoiseExtra, i, 0))
+				v += m.noiseDraw(rng, l, grow[c], at(opt.NoiseScale, i, 1), at(opt.NoiseExtra, i, 0))
 			}
 			s.Values.Set(i, c, m.Scaling.YMean+m.Scaling.YScale*v)
 		}
@@ -113,12 +114,12 @@ func (m *Model) Sample(ctx context.Context, xs linalg.Matrix, opt SampleOptions)
 // widen gives draws the law of an observation where rows are few (law.go): the deviations of draw c from
 // the mean are multiplied by grow_c^1/2, grow_c = (n/ν) ν/χ²_ν, one factor for all rows, since what is not
 // known is the size of the variances. It returns grow, ones where the law is normal and for the prior.
-func (m *Model) widen(ctx context.Context, draws, xs linalg.Matrix, opt *SampleOptions) ([]float64, error) {
+func (m *Model) widen(ctx context.Context, l *lawyer, draws, xs linalg.Matrix,
+	opt *SampleOptions) ([]float64, error) {
 	grow := make([]float64, draws.Cols)
 	for c := range grow {
 		grow[c] = 1
 	}
-	l := m.lawyer()
 	if l.df == 0 || opt.Prior || m.Result.ConstantTarget || draws.Rows == 0 {
 		return grow, nil
 	}
@@ -140,12 +141,10 @@ func (m *Model) widen(ctx context.Context, draws, xs linalg.Matrix, opt *SampleO
 
 // noiseDraw draws the noise of a row, in standardised units; grow is that of the draw. Noise of Student's t
 // has a factor of each row.
-func (m *Model) noiseDraw(rng *rand.Rand, grow, scale, extra float64) float64 {
+func (m *Model) noiseDraw(rng *rand.Rand, l *lawyer, grow, scale, extra float64) float64 {
 	v := m.Parameters.Noise * scale
 	if df := m.Result.NoiseDF; df > 0 {
-		if l := m.lawyer(); l.all != nil {
-			grow = l.grow
-		}
+		grow = l.grow
 		chi := 0.0
 		for range int(df) {
 			z := rng.NormFloat64()

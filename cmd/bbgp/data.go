@@ -206,12 +206,14 @@ func know(plan *inputs.Plan, m *bbgp.Model) {
 	plan.Know(p)
 }
 
+// isScaled says whether a model has standardised its columns, and so has means of them.
+func isScaled(s *bbgp.Scaling) bool { return s.YMean != 0 || s.YScale != 1 }
+
 // onlyValue is what input j had in all training rows: its mean, which --no-scale does not keep; the range
 // is that of the table, of which rows may have been held out. NaN where it is not known.
 func onlyValue(s *bbgp.Scaling, low, high float64, j int) float64 {
-	scaled := s.YMean != 0 || s.YScale != 1
 	switch {
-	case scaled:
+	case isScaled(s):
 		return s.XMean[j]
 	case low == high:
 		return low

@@ -187,7 +187,7 @@ func untrained(plan *inputs.Plan, m *bbgp.Model) map[int]bool {
 		return nil
 	}
 	first := m.Scaling.XMean
-	if m.Scaling.YMean == 0 && m.Scaling.YScale == 1 { // not scaled
+	if !isScaled(&m.Scaling) {
 		first = m.Training().X.Row(0)
 	}
 	for j := range never {
@@ -254,9 +254,11 @@ func (of *standIns) spread(q, p *bbgp.Prediction, i, lo, hi int) {
 		l.Mixed += one.Mixed / float64(hi-lo)
 	}
 	q.Laws[i], q.SDObs[i] = l, l.SD()
-	// Of a sum of a normal and a t number the width is a little less than the root of squares.
-	less := min(1, q.SDObs[i]/wide(p.SD))
-	q.SD[i], q.SDLower[i], q.SDUpper[i] = less*wide(p.SD), less*wide(p.SDLower), less*wide(p.SDUpper)
+	less, sd := 1.0, wide(p.SD)
+	if sd > q.SDObs[i] { // the width of a sum of a normal and a t number is a little less than the root of squares
+		less = q.SDObs[i] / sd
+	}
+	q.SD[i], q.SDLower[i], q.SDUpper[i] = less*sd, less*wide(p.SDLower), less*wide(p.SDUpper)
 }
 
 func average(v []float64) float64 {

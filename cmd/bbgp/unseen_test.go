@@ -9,8 +9,22 @@ import (
 	"strings"
 	"testing"
 
+	"bbgp.dev/bbgp"
 	"bbgp.dev/bbgp/score"
 )
+
+// Where one text alone is known the deviations of another are infinite, no NaN.
+func TestUnseenOfOneLevel(t *testing.T) {
+	one := []float64{0.5}
+	p := &bbgp.Prediction{Mean: one, SD: one, SDObs: one, MeanLower: one, MeanUpper: one, SDLower: one, SDUpper: one,
+		Laws: []score.Law{{Mean: 0.5, Fixed: 0.25}}}
+	q := (&standIns{row: []int{0}, levels: []int{1}, lone: []float64{math.Inf(1)}}).gather(p)
+	for name, v := range map[string][]float64{"sd": q.SD, "sd_obs": q.SDObs, "lower": q.SDLower, "upper": q.SDUpper} {
+		if !math.IsInf(v[0], 1) {
+			t.Errorf("%s %v", name, v[0])
+		}
+	}
+}
 
 // A text that only rows of the fold left out, or held out, have is an unseen one there: with one text that
 // the others have, and with many.

@@ -24,6 +24,9 @@ import (
 // third of this.
 const roundingMargin = 4
 
+// unit is the distance from 1 to the next float64.
+const unit = 0x1p-52
+
 // Products of one input carry sums along the line (kernelmv/line.go), and what a step rounds goes on to all later rows:
 // where the sums of a smooth α are large and cancel, that is n^1/2 times as much.
 
@@ -32,9 +35,6 @@ func RoundingOfProducts(op *kernelmv.Op, alpha []float64, trace, quad float64) f
 	steps := 2 * unit * op.Kernel().Variance * op.LineHalves(alpha)
 	return RoundingOf(op, alpha, trace, quad) + roundingMargin*0.5*steps
 }
-
-// unit is the distance from 1 to the next float64.
-const unit = 0x1p-52
 
 // RoundingOf bounds the error of L by rounding with the matrix of op, from α, an estimate
 // of tr K̂⁻¹, and the size of Q.
